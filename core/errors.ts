@@ -1,0 +1,56 @@
+// The one table of failures: a stable code, its HTTP status, and the sentence a caller reads when nothing better is known.
+
+/** Rows: code → [status, sentence]. Sentences of 5xx rows are final; those of 4xx rows may be replaced by one that names the field. */
+export const errorTable = {
+  invalid_request: [400, 'The request is not valid.'],
+  invalid_json: [400, 'The body is not valid JSON; send one UTF-8 encoded JSON object.'],
+  malformed_header: [400, 'A header is malformed or repeated; send it once.'],
+  token_in_query: [400, 'A token in the query string is not accepted; send it as "Authorization: Bearer <token>".'],
+  malformed_http: [400, 'The request is not valid HTTP.'],
+  invalid_arguments: [400, 'The arguments do not fit the schema of the tool.'],
+  unauthorized: [401, 'The credential is missing or wrong; send "Authorization: Bearer <token>".'],
+  not_found: [404, 'There is nothing at this path.'],
+  run_not_found: [404, 'There is no run with this id.'],
+  tool_not_available: [404, 'The tool is not available.'],
+  method_not_allowed: [405, 'This path takes another method; see the Allow header.'],
+  request_timeout: [408, 'The request did not arrive in time; send it whole, faster.'],
+  payload_too_large: [413, 'The body is too large.'],
+  unsupported_encoding: [415, 'A compressed body is not accepted; send it without Content-Encoding.'],
+  idempotency_conflict: [422, 'This Idempotency-Key was used with another body; take a new key for a new body.'],
+  rate_limited: [429, 'Too many failed attempts from this address; wait as long as Retry-After says.'],
+  headers_too_large: [431, 'The headers are too large.'],
+  internal_error: [500, "Something went wrong inside. See the gateway's log."],
+  tool_failed: [500, "The tool failed. See the gateway's log."],
+  overloaded: [503, 'Too many runs are waiting; try again as Retry-After says.'],
+  store_unavailable: [503, 'The gateway cannot store anything at the moment, so nothing was accepted; try again as Retry-After says.'],
+  shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
+  tool_timeout: [504, 'The tool did not answer within its time limit.'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>
+
+export type ErrorCode = keyof typeof errorTable
+
+interface ErrorOptionsOfGateway {
+  cause?: unknown
+  /** Seconds for the Retry-After header, a whole number ≥ 1. */
+  retryAfter?: number
+}
+
+/** The error that every part of the core throws; one handler turns it into the envelope. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly retryAfter: number | undefined
+
+  constructor(code: ErrorCode, sentence?: string, options: ErrorOptionsOfGateway = {}) {
+    super(sentence ?? errorTable[code][1], { cause: options.cause })
+    this.code = code
+    this.status = errorTable[code][0]
+    this.retryAfter = options.retryAfter
+  }
+
+  /** What a caller may read: the fixed sentence of the table for 5xx, else this error's own. */
+  get publicMessage(): string {
+    return this.status >= 500 ? errorTable[this.code][1] : this.message
+  }
+}

@@ -1,0 +1,240 @@
+// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring a part is data; living is a function with an end.
+import type { LanguageModel as AnyLanguageModel } from 'ai'
+import type { JsonSchema } from './typebox.ts'
+
+export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
+
+/** A value that survives JSON: what `state` keeps and what tools may return. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+
+// ── What every part gets ────────────────────────────────────────────────────────────────────────
+
+/** A structured logger; the gateway adds the part's name and redacts configured secrets. */
+export interface Log {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Durable key-value state that belongs to one part alone (cursors, credentials). A write is on disk when it resolves. */
+export interface PartState {
+  /** @returns the value last set, or `undefined`. */
+  get(key: string): Promise<Json | undefined>
+  set(key: string, value: Json): Promise<void>
+  delete(key: string): Promise<void>
+}
+
+/** What every living part is handed; each kind adds its own verbs. */
+export interface PartContext {
+  log: Log
+  /** Aborted when the gateway stops or the part is reloaded. */
+  signal: AbortSignal
+  state: PartState
+}
+
+// ── Channels ────────────────────────────────────────────────────────────────────────────────────
+
+/** A message that came in on a channel. */
+export interface InboundMessage {
+  /** The platform's id of the message: the same id twice is one message. */
+  id: string
+  from: { id: string; name?: string }
+  /** Where a reply goes: the value that `send` will get as `to`. */
+  to: string
+  text: string
+  threadId?: string
+  /** `true` when several people read along; sessions and policies differ for groups. */
+  group?: boolean
+  /** Anything the channel needs to answer later (a service URL, say); handed back in `OutboundMessage.route`. */
+  route?: Json
+}
+
+/** One message to send: already cut to `limits.maxText`. */
+export interface OutboundMessage {
+  /** The same for every attempt of this very message: the platform's idempotency key, where it takes one. */
+  key: string
+  to: string
+  text: string
+  threadId?: string
+  route?: Json
+}
+
+/**
+ * What became of a message.
+ * - `sent`: the platform has it (`id`: its id).
+ * - `failed`: it certainly did not arrive. `permanent` and `auth` are not repeated; `rate` and `transient` are, after `retryAfterMs` where given.
+ * - `unknown`: the answer was lost. Repeated only where `limits.idempotency` allows it.
+ * `detail` is for the log and the delivery's record: no secrets, no message text.
+ */
+export type SendResult =
+  | { outcome: 'sent'; id?: string }
+  | { outcome: 'failed'; reason: 'permanent' | 'auth' | 'rate' | 'transient'; detail: string; retryAfterMs?: number }
+  | { outcome: 'unknown'; detail: string }
+
+export interface ChannelLimits {
+  /** Longest text of one message, in UTF-16 code units; longer replies are sent in several. */
+  maxText: number
+  /** What `text` is written in when it reaches `send`. */
+  format: 'plain' | 'markdown'
+  /**
+   * Whether a message whose answer was lost may be sent again.
+   * - `native`: the platform drops a second message with the same `key`.
+   * - `reconcile`: `Connection.reconcile` can ask the platform what became of a `key`.
+   * - `none`: it may not; the delivery ends `unknown`.
+   */
+  idempotency: 'native' | 'reconcile' | 'none'
+}
+
+export interface ChannelContext extends PartContext {
+  /** The account of `channels.<name>.accounts` that this connection serves, or `default`. */
+  accountId: string
+  /**
+   * Hands a message to the gateway. When it resolves the message is on disk; only then confirm it to the platform.
+   * `ignored`: the sender is not in `allowFrom`.
+   */
+  receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
+}
+
+export interface Connection {
+  send(message: OutboundMessage): Promise<SendResult>
+  /** Ends the connection; resolves when nothing of it is left. */
+  close(): Promise<void>
+  /** Shows or ends "is typing". */
+  typing?(to: string, on: boolean): Promise<void>
+  /** What became of the message with this `key`? Needed when `limits.idempotency` is `reconcile`. */
+  reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
+}
+
+/** A messaging channel: a legal value of `channel`, and the config section `channels.<name>`. */
+export interface Channel<Config = unknown> {
+  readonly kind: 'channel'
+  /** Lower-case letters, digits and dashes. */
+  name: string
+  description: string
+  /** Schema of one account's settings; mark secrets with `Type.String({ secret: true })`. */
+  config: JsonSchema
+  /** Schema of `to`, with a `description` that says what a recipient looks like. */
+  target: JsonSchema
+  limits: ChannelLimits
+  /** Opens one account's connection. Import platform libraries here, so that an unused channel costs nothing. */
+  connect(config: Config, context: ChannelContext): Promise<Connection>
+}
+
+// ── Tools ───────────────────────────────────────────────────────────────────────────────────────
+
+/** Throw it from `execute` when the caller's input is at fault: the message reaches the caller. Any other error does not. */
+export class InputError extends Error {
+  override readonly name = 'InputError'
+}
+
+export interface SessionSummary {
+  /** `agent:<agentId>:<key>`, or `global`. */
+  key: string
+  agentId: string
+  /** ISO 8601, UTC. */
+  updatedAt: string
+}
+
+export interface SessionStatus extends SessionSummary {
+  /** Where the last message of this session came from. */
+  lastRoute?: { channel: string; to: string; accountId?: string; threadId?: string }
+  waitingEvents: number
+  queuedRuns: number
+  runningRuns: number
+  transcriptMessages: number
+}
+
+export interface SessionsView {
+  /** Newest first; `limit` 1 to 200, default 50. */
+  list(options?: { agentId?: string; limit?: number }): Promise<SessionSummary[]>
+  /** @returns `undefined` when there is no such session. */
+  status(key: string): Promise<SessionStatus | undefined>
+}
+
+/** One call of a tool. */
+export interface ToolContext extends PartContext {
+  agentId: string
+  sessionKey: string
+  /** Who calls: an agent in its turn, or a client over HTTP. */
+  caller: 'agent' | 'http'
+  /** The run that calls, when an agent does. */
+  runId?: string
+  sessions: SessionsView
+}
+
+export interface Tool<Args = never> {
+  /** snake_case, unique in the gateway. */
+  name: string
+  /** Group name for policies, without the prefix `group:`. */
+  group?: string
+  /** One sentence for the model: what it does and when to use it. */
+  description: string
+  /** Schema of the arguments: an object. Checked before `execute`. */
+  args: JsonSchema
+  /** Returns any JSON value. Must end when `context.signal` aborts; its answer is ignored afterwards. */
+  execute(args: Args, context: ToolContext): Promise<unknown> | unknown
+}
+
+/** A set of tools that share settings and an end. Give `tools`, or `open` when they need a connection. */
+export interface Toolset<Config = unknown> {
+  readonly kind: 'toolset'
+  name: string
+  description: string
+  /** Schema of the config section `tools.<name>`; absent: the toolset takes none. */
+  config?: JsonSchema
+  tools?: readonly Tool[]
+  open?(config: Config, context: PartContext): Promise<{ tools: readonly Tool[]; close(): Promise<void> }>
+}
+
+// ── Providers ───────────────────────────────────────────────────────────────────────────────────
+
+/** A model object of the AI SDK (never a plain string, which would go to a hosted service). */
+export type LanguageModel = Exclude<AnyLanguageModel, string>
+
+/** A source of models: a legal value of `providers.<name>.kind`. */
+export interface Provider<Config = unknown> {
+  readonly kind: 'provider'
+  name: string
+  description: string
+  /** Schema of the config section `providers.<name>`, without `kind`. */
+  config: JsonSchema
+  /**
+   * Called when a model of this provider is first needed; import the library here.
+   * `name` is the name of the config section: the left side of `<provider>/<model>`.
+   * The function that it returns throws for a model id that the provider does not have.
+   */
+  models(config: Config, context: { name: string; log: Log }): Promise<(modelId: string) => LanguageModel>
+}
+
+// ── Presets ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A ready-made mapping for one service's webhooks, enabled by its name. */
+export interface Preset {
+  readonly kind: 'preset'
+  name: string
+  description: string
+  /** Schema of the payload that the service sends. */
+  payload: JsonSchema
+  /** What becomes of the payload: the fields of an entry of `hooks.mappings`. */
+  mapping: Readonly<Record<string, unknown>>
+}
+
+// ── Declaring ───────────────────────────────────────────────────────────────────────────────────
+
+export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset
+
+/** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
+export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({ kind: 'channel', ...channel })
+
+/** Declares a toolset. @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll] }) */
+export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({ kind: 'toolset', ...toolset })
+
+/** Declares one tool of a toolset, with `args` of `execute` typed by hand or with `Static<typeof Args>`. */
+export const defineTool = <Args>(tool: Tool<Args>): Tool => tool as unknown as Tool
+
+/** Declares a provider of models. */
+export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({ kind: 'provider', ...provider })
+
+/** Declares a preset. */
+export const definePreset = (preset: Omit<Preset, 'kind'>): Preset => ({ kind: 'preset', ...preset })
