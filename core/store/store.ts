@@ -12,6 +12,10 @@ export interface NewEvent {
   sessionKey: string
   text: string
   mode: 'now' | 'next-heartbeat'
+  /** Where it came from, in words for the prompt: `webhook wake`, `run 0198…`. */
+  source: string
+  /** True: a prompt shows it without the fence around outside text. */
+  trusted: boolean
 }
 
 export interface StoredEvent extends NewEvent {
