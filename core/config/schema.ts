@@ -1,0 +1,38 @@
+// The whole configuration as one schema: every key with its description, its default, and whether it is a secret.
+import { type Static, Type } from '../typebox.ts'
+import { AgentsSection } from './schema/agents.ts'
+import { LogSection, PluginsSection, SessionSection, StorageSection } from './schema/basics.ts'
+import { GatewaySection } from './schema/gateway.ts'
+import { HooksSection } from './schema/hooks.ts'
+import { channelsSection, type ConfigurableParts, providersSection, toolsSection } from './schema/parts.ts'
+
+export type { AgentConfig, AgentDefaultsConfig, AgentsConfig, HeartbeatConfig, ModelEntry } from './schema/agents.ts'
+export type { LogConfig, SessionConfig, StorageConfig } from './schema/basics.ts'
+export type { GatewayConfig } from './schema/gateway.ts'
+export type { HooksConfig } from './schema/hooks.ts'
+export type { ChannelConfig, ConfigurableParts, ProviderConfig, ToolsConfig } from './schema/parts.ts'
+
+/**
+ * The schema of a configuration with these parts loaded. A key with a default counts as required: defaults are filled in before the check.
+ * `document` is the configuration itself where there is one: the keys of a section of `providers` depend on its `kind`.
+ */
+export function createConfigSchema(parts: ConfigurableParts, document: { providers?: unknown } = {}) {
+  return Type.Object(
+    {
+      gateway: GatewaySection,
+      hooks: HooksSection,
+      agents: AgentsSection,
+      tools: toolsSection(parts.toolsets),
+      session: SessionSection,
+      providers: providersSection(parts.providers, document.providers),
+      channels: channelsSection(parts.channels),
+      plugins: PluginsSection,
+      storage: StorageSection,
+      log: LogSection,
+    },
+    { additionalProperties: false },
+  )
+}
+
+/** A checked configuration: defaults filled in, secrets resolved. */
+export type Config = Static<ReturnType<typeof createConfigSchema>>

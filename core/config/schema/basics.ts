@@ -1,0 +1,40 @@
+// The small config sections: `session`, `storage`, `log`, `plugins`.
+import { type Static, Type } from '../../typebox.ts'
+
+export const SessionSection = Type.Object(
+  {
+    mainKey: Type.String({ pattern: String.raw`\S`, default: 'main', description: 'Name of the main session of an agent.' }),
+    scope: Type.Enum(['per-agent', 'global'], { default: 'per-agent', description: 'Whether every agent has a main session or all share one.' }),
+    historyTurns: Type.Integer({ minimum: 0, default: 20, description: 'How many earlier turns a model is shown.' }),
+    historyTokens: Type.Integer({ minimum: 0, default: 32_000, description: 'How many tokens, estimated, earlier turns may take.' }),
+  },
+  { additionalProperties: false, default: {}, description: 'What the sessions of the agents remember.' },
+)
+
+export const StorageSection = Type.Object(
+  {
+    url: Type.String({
+      pattern: String.raw`\S`,
+      default: 'sqlite:state/gateway.db',
+      description: 'Where everything is kept; a path after "sqlite:" is relative to the configuration directory.',
+    }),
+  },
+  { additionalProperties: false, default: {}, description: 'Where everything is kept.' },
+)
+
+export const LogSection = Type.Object(
+  {
+    level: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info', description: 'The least important lines that are written.' }),
+    pretty: Type.Optional(Type.Boolean({ description: 'Lines for people instead of JSON. Not set: when the standard error is a terminal.' })),
+  },
+  { additionalProperties: false, default: {}, description: 'The log, on the standard error.' },
+)
+
+export const PluginsSection = Type.Array(Type.String({ pattern: String.raw`\S` }), {
+  default: [],
+  description: 'Plugins to load: package names, or paths relative to the configuration directory.',
+})
+
+export type SessionConfig = Static<typeof SessionSection>
+export type StorageConfig = Static<typeof StorageSection>
+export type LogConfig = Static<typeof LogSection>

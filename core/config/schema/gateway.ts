@@ -1,0 +1,40 @@
+// The config section `gateway`: where it listens, who may use it, how it stops.
+import { type Static, Type } from '../../typebox.ts'
+
+const AuthRateLimit = Type.Object(
+  {
+    maxAttempts: Type.Integer({ minimum: 1, default: 10, description: 'Failed attempts that one address may make within the window.' }),
+    windowMs: Type.Integer({ minimum: 1000, default: 60_000, description: 'Length of the window, in milliseconds.' }),
+    lockoutMs: Type.Integer({ minimum: 1000, default: 300_000, description: 'How long an address stays locked out, in milliseconds.' }),
+    exemptLoopback: Type.Boolean({ default: true, description: 'Whether callers on the same machine are never locked out.' }),
+  },
+  { additionalProperties: false, description: 'Locks out addresses that keep failing to authenticate. An empty object turns it on with its defaults.' },
+)
+
+const GatewayAuth = Type.Object(
+  {
+    mode: Type.Optional(
+      Type.Enum(['token', 'password'], { description: 'Which credential counts. Not set: the password when only a password is configured, else the token.' }),
+    ),
+    token: Type.Optional(Type.String({ secret: true, description: 'The token that callers send as "Authorization: Bearer <token>".' })),
+    password: Type.Optional(Type.String({ secret: true, description: 'The password that callers send in the same header, when the mode is "password".' })),
+    rateLimit: Type.Optional(AuthRateLimit),
+  },
+  { additionalProperties: false, default: {}, description: 'The credential of the gateway: for tools, runs and the control API.' },
+)
+
+export const GatewaySection = Type.Object(
+  {
+    port: Type.Integer({ minimum: 0, maximum: 65_535, default: 18_789, description: 'The TCP port; 0 takes a free one.' }),
+    bind: Type.String({ pattern: String.raw`\S`, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
+    auth: GatewayAuth,
+    trustedProxies: Type.Array(Type.String(), {
+      default: [],
+      description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is believed.',
+    }),
+    drainSeconds: Type.Number({ minimum: 0, maximum: 3600, default: 10, description: 'How long a stopping gateway lets running work finish, in seconds.' }),
+  },
+  { additionalProperties: false, default: {}, description: 'Where the gateway listens, who may use it, how it stops.' },
+)
+
+export type GatewayConfig = Static<typeof GatewaySection>
