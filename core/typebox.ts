@@ -1,6 +1,7 @@
 // The only file that imports TypeBox: building schemas, compiling them once, and saying in one sentence what does not fit.
 import { type TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile, Errors } from 'typebox/schema'
+import { Settings } from 'typebox/system'
 
 export { type Static, type TSchema, Type } from 'typebox'
 
@@ -10,6 +11,8 @@ export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
 export interface Problem {
   /** Dotted path to the value, e.g. `args.city` or `items[2].id`; empty for the value itself. */
   path: string
+  /** The same path, key by key. */
+  keys: readonly string[]
   /** What is wrong with it and what would be right, without the value: `must be a string`. */
   problem: string
 }
@@ -33,9 +36,29 @@ export function compileCheck(schema: JsonSchema): Check {
   const validator = Compile(schema as TSchema)
   return {
     fits: (value) => validator.Check(value),
-    problems: (value) => (validator.Check(value) ? [] : (validator.Errors(value) as SchemaError[]).flatMap(explain)),
+    problems: (value) => (validator.Check(value) ? [] : explainAll(validator.Errors(value))),
   }
 }
+
+/** Every way in which a value does not fit a schema that is used but once, so that compiling it would not pay. */
+export function listProblems(schema: JsonSchema, value: unknown): Problem[] {
+  // The library stops at its eighth error: enough for a request, too few for a whole file.
+  const { maxErrors } = Settings.Get()
+  Settings.Set({ maxErrors: 1000 })
+  try {
+    return explainAll(Errors(schema as TSchema, value))
+  } finally {
+    Settings.Set({ maxErrors })
+  }
+}
+
+function explainAll([, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
+  const problems = (errors as SchemaError[]).flatMap(explain)
+  // An unknown key is reported twice: as unknown, and as a value that nothing allows.
+  return problems.filter((one) => one.problem !== notAllowed || !problems.some((other) => other !== one && other.path === one.path))
+}
+
+const notAllowed = 'is not allowed'
 
 const nouns: Record<string, string> = {
   string: 'a string',
@@ -48,43 +71,46 @@ const nouns: Record<string, string> = {
 }
 
 function explain(error: SchemaError): Problem[] {
-  const path = dotted(error.instancePath)
-  const at = (key: string) => (path ? `${path}.${key}` : key)
+  const here = keysOf(error.instancePath)
+  const at = (keys: readonly string[], problem: string) => ({ path: dotted(keys), keys, problem })
   const { params } = error
   switch (error.keyword) {
     case 'type':
-      return [{ path, problem: `must be ${[params['type']].flat().map((name) => nouns[String(name)] ?? name).join(' or ')}` }]
+      return [at(here, `must be ${[params['type']].flat().map((name) => nouns[String(name)] ?? name).join(' or ')}`)]
     case 'required':
-      return (params['requiredProperties'] as string[]).map((key) => ({ path: at(key), problem: 'is required' }))
+      return (params['requiredProperties'] as string[]).map((key) => at([...here, key], 'is required'))
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) => ({ path: at(key), problem: 'is not a known key' }))
+      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) => at([...here, key], 'is not a known key'))
+    case 'boolean':
+      return [at(here, notAllowed)]
     case 'enum':
-      return [{ path, problem: `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}` }]
+      return [at(here, `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`)]
     case 'const':
-      return [{ path, problem: `must be ${JSON.stringify(params['allowedValue'])}` }]
+      return [at(here, `must be ${JSON.stringify(params['allowedValue'])}`)]
     case 'minLength':
-      return [{ path, problem: params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters` }]
+      return [at(here, params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`)]
     case 'maxLength':
-      return [{ path, problem: `must have at most ${String(params['limit'])} characters` }]
+      return [at(here, `must have at most ${String(params['limit'])} characters`)]
     case 'pattern':
-      return [{ path, problem: params['pattern'] === notBlank ? 'must not be blank' : `must match ${String(params['pattern'])}` }]
+      return [at(here, params['pattern'] === notBlank ? 'must not be blank' : `must match ${String(params['pattern'])}`)]
     default:
-      return [{ path, problem: error.message }]
+      return [at(here, error.message)]
   }
 }
 
 /** The pattern of a string that must hold something other than white space. */
 export const notBlank = String.raw`\S`
 
-/** `/channels/telegram/accounts/0` → `channels.telegram.accounts[0]`. */
-function dotted(pointer: string): string {
-  return pointer
+/** A JSON pointer's keys: `/channels/console/accounts/0`. */
+const keysOf = (pointer: string) =>
+  pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path ? `${path}.${part}` : part), '')
-}
+
+/** `['agents', 'defaults', 'models', '0']` → `agents.defaults.models[0]`. */
+export const dotted = (keys: readonly string[]): string => keys.reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 
 /** The first problem as the end of a sentence: `channel must be one of "last", "console"`. */
 export function firstProblem(problems: readonly Problem[], root = 'the body'): string {
