@@ -1,5 +1,6 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json } from '../plugin.ts'
+import type { RunResult, RunSpec } from './run-spec.ts'
 
 /** Milliseconds since 1970. */
 export type Timestamp = number
@@ -22,13 +23,13 @@ export interface StoredEvent extends NewEvent {
   at: Timestamp
 }
 
-/** Agent work that was accepted. `spec` is what the run needs to start; only `agents/` reads it. */
+/** Agent work that was accepted. */
 export interface NewRun {
   id: string
   kind: 'hook' | 'heartbeat' | 'channel' | 'subagent' | 'schedule' | 'chat'
   agentId: string
   sessionKey: string
-  spec: Json
+  spec: RunSpec
   maxAttempts: number
 }
 
@@ -75,8 +76,8 @@ export interface StoredRun extends NewRun {
   status: RunStatus
   attempt: number
   fence: number
-  /** What the run left behind (reply, error, usage …); null until it ended. */
-  result: Json
+  /** Empty until it ended. */
+  result: RunResult
   createdAt: Timestamp
   startedAt: Timestamp | null
   endedAt: Timestamp | null
@@ -97,7 +98,7 @@ export interface StoredTranscriptEntry extends NewTranscriptEntry {
 export interface RunEnd {
   at: Timestamp
   status: Exclude<RunStatus, 'queued' | 'running'>
-  result: Json
+  result: RunResult
   transcript: readonly NewTranscriptEntry[]
   events: readonly NewEvent[]
   messages: readonly NewMessage[]

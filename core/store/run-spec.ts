@@ -1,0 +1,53 @@
+// What a run is asked to do and what it leaves behind, as it is stored.
+
+export type WakeMode = 'now' | 'next-heartbeat'
+export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+export type Thinking = (typeof thinkingLevels)[number]
+
+/** Where a run's work came from; it travels with the run. */
+export interface Origin {
+  kind: 'hook' | 'heartbeat' | 'channel' | 'subagent' | 'schedule' | 'chat'
+  /** The hook's, channel's or schedule's name. */
+  name: string
+  /** True: its text is shown to the model without the fence. */
+  trusted: boolean
+}
+
+/** Where a reply is asked to go. */
+export interface Recipient {
+  /** A channel's name, or `last`: where the main session last heard from. */
+  channel: string
+  to?: string | undefined
+  accountId?: string | undefined
+  threadId?: string | undefined
+}
+
+export interface RunSpec {
+  message: string
+  /** Human-readable name of what asked for the run. */
+  name?: string | undefined
+  origin: Origin
+  model?: string | undefined
+  thinking?: Thinking | undefined
+  timeoutSeconds?: number | undefined
+  /** Null: the reply is not delivered. */
+  deliver: Recipient | null
+  wakeMode: WakeMode
+}
+
+export interface Usage {
+  inputTokens: number
+  outputTokens: number
+  cachedInputTokens: number
+  reasoningTokens: number
+  totalTokens: number
+  steps: number
+}
+
+/** What a run left behind. */
+export interface RunResult {
+  model?: string
+  reply?: string
+  error?: { type: string; message: string }
+  usage?: Usage
+}
