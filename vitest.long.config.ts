@@ -1,0 +1,7 @@
+// The loops that take minutes: crashes, fuzzing, timing. `npm run test:long` runs them, one after another.
+import { defineConfig, mergeConfig } from 'vitest/config'
+import base from './vitest.config.ts'
+
+const config = mergeConfig(base, { test: { fileParallelism: false, testTimeout: 30 * 60_000, hookTimeout: 60_000 } })
+
+export default defineConfig({ ...config, test: { ...config.test, include: ['test/long/**/*.test.ts'], exclude: [] } })
