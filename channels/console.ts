@@ -1,0 +1,93 @@
+// The console channel: replies go to stdout, lines from stdin come in. The smallest whole channel; docs/plugins.md walks through it.
+import { randomUUID } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+
+const Config = Type.Object({
+  file: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'A file to which every message is also appended, as a line of JSON.' })),
+  input: Type.Optional(Type.Boolean({ default: false, description: 'Whether lines typed into the terminal are messages to the agent.' })),
+})
+
+export default defineChannel<Static<typeof Config>>({
+  name: 'console',
+  description: "Prints messages on the gateway's standard output.",
+  config: Config,
+  target: Type.String({ pattern: String.raw`\S`, description: 'Any name; it is printed in front of the message.' }),
+  limits: { maxText: 32_768, format: 'markdown', idempotency: 'reconcile' },
+
+  async connect(config, context) {
+    const journal = config.file ? await openJournal(config.file) : undefined
+    const reading = config.input ? readLines(context) : undefined
+    return {
+      async send({ key, to, text }) {
+        if (journal?.has(key)) return { outcome: 'sent', id: key }
+        await journal?.append({ key, to, text, at: new Date().toISOString() })
+        await print(`[console] ${printable(to)}: ${printable(text)}\n`)
+        return { outcome: 'sent', id: key }
+      },
+      async reconcile(key) {
+        if (!journal) return 'unknown'
+        return journal.has(key) ? 'sent' : 'absent'
+      },
+      async close() {
+        await reading?.close()
+        await journal?.close()
+      },
+    }
+  },
+})
+
+/** What the file holds is what was sent: a key that is in it is never written again, not even after a crash. */
+async function openJournal(file: string) {
+  const handle = await open(file, 'a+', 0o600)
+  const content = await handle.readFile('utf8')
+  const keys = new Set(content.split('\n').flatMap(keyOf))
+  // A crash or a full disk may have left half a line: the next record starts on a line of its own.
+  let torn = content !== '' && !content.endsWith('\n')
+  return {
+    has: (key: string) => keys.has(key),
+    async append(record: { key: string; to: string; text: string; at: string }) {
+      const line = `${torn ? '\n' : ''}${JSON.stringify(record)}\n`
+      torn = true
+      await handle.appendFile(line)
+      await handle.datasync()
+      torn = false
+      keys.add(record.key)
+    },
+    close: () => handle.close(),
+  }
+}
+
+function keyOf(line: string): string[] {
+  try {
+    const { key } = JSON.parse(line) as { key?: unknown }
+    return typeof key === 'string' ? [key] : []
+  } catch {
+    return []
+  }
+}
+
+/** Each line becomes a message; the next one waits until it is on disk. */
+function readLines(context: ChannelContext) {
+  const lines = createInterface({ input: process.stdin, signal: context.signal })
+  const done = (async () => {
+    for await (const text of lines) {
+      if (text.trim() !== '') await context.receive({ id: randomUUID(), from: { id: 'console' }, to: 'console', text })
+    }
+  })().catch((error: unknown) => context.log.error({ err: error }, 'reading from the terminal ended'))
+  return {
+    close: async () => {
+      lines.close()
+      await done
+    },
+  }
+}
+
+/** Resolves when the line has left the process; rejects when nobody reads any more. */
+const print = (line: string) => new Promise<void>((resolve, reject) => process.stdout.write(line, (error) => (error ? reject(error) : resolve())))
+
+/** A message must not move the cursor, colour the terminal, or pretend to be another line. */
+const printable = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
+
+const escape = (character: string) => (character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)

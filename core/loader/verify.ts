@@ -1,0 +1,123 @@
+// Says in one sentence what is wrong with the declaration of a part, and how to mend it.
+import type { Part, Tool } from '../plugin.ts'
+import { compileCheck } from '../typebox.ts'
+
+type Kind = Part['kind']
+type Fields = Record<string, unknown>
+type Need = 'text' | 'schema' | 'settings' | 'function' | 'object'
+
+/** What each kind must declare. `settings` is the schema of an object whose keys stand in a section of the config. */
+const needs: Record<Kind, Record<string, Need>> = {
+  channel: { description: 'text', config: 'settings', target: 'schema', limits: 'object', connect: 'function' },
+  toolset: { description: 'text' },
+  provider: { description: 'text', config: 'settings', models: 'function' },
+  preset: { description: 'text', payload: 'schema', mapping: 'object' },
+}
+
+/** Names that mean something else where a part's name, or a key of its settings, would stand. */
+const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
+  channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
+  toolset: { names: ['profile', 'allow', 'deny', 'subagents'], settings: [] },
+  provider: { names: [], settings: ['kind'] },
+  preset: { names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'], settings: [] },
+}
+
+const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
+
+/** @returns the fault as the end of a sentence; nothing when the part can be used. */
+export function findFault(part: unknown, options: { compile: boolean }): string | undefined {
+  if (!isObject(part)) return `its default export is not a part; export what ${defines} returns, or a list of them`
+  if (!isKind(part['kind'])) return `its kind is not known; declare it with ${defines}`
+  const faults = [nameFault(part['kind'], part['name']), ...fieldFaults(part['kind'], part, options.compile), ...ownFaults(part, options.compile)]
+  return faults.find((fault) => fault !== undefined)
+}
+
+function nameFault(kind: Kind, name: unknown): string | undefined {
+  if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) {
+    return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
+  }
+  return taken[kind].names.includes(name) ? `the name "${name}" has another meaning; take another one` : undefined
+}
+
+function* fieldFaults(kind: Kind, fields: Fields, compile: boolean) {
+  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: fields[field], compile })
+  yield settingsFault(kind, fields['config'])
+}
+
+function fieldFault(field: string, need: Need, { value, compile }: { value: unknown; compile: boolean }): string | undefined {
+  switch (need) {
+    case 'text':
+      return isText(value) ? undefined : `\`${field}\` is missing; say in one sentence what it is for`
+    case 'function':
+      return typeof value === 'function' ? undefined : `\`${field}\` must be a function`
+    case 'object':
+      return isObject(value) ? undefined : `\`${field}\` must be an object`
+    case 'schema':
+      return schemaFault(field, value, compile)
+    case 'settings':
+      return schemaFault(field, value, compile) ?? objectSchemaFault(field, value)
+    default:
+      return need satisfies never
+  }
+}
+
+/** Compiling takes a while; our own schemas are compiled by the tests instead of at every start. */
+function schemaFault(field: string, schema: unknown, compile: boolean): string | undefined {
+  if (!isObject(schema)) return `\`${field}\` must be a JSON Schema; an empty one is Type.Object({})`
+  if (!compile) return undefined
+  try {
+    compileCheck(schema)
+    return undefined
+  } catch (error) {
+    return `\`${field}\` is not a JSON Schema that can be compiled (${reasonOf(error)})`
+  }
+}
+
+function objectSchemaFault(field: string, schema: unknown): string | undefined {
+  return (schema as Fields)['type'] === 'object' ? undefined : `\`${field}\` must be the schema of an object; declare it with Type.Object`
+}
+
+function settingsFault(kind: Kind, schema: unknown): string | undefined {
+  const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
+  const clash = taken[kind].settings.find((key) => Object.hasOwn(properties, key))
+  return clash && `\`config\` declares "${clash}", which every ${kind} has already; rename it`
+}
+
+function* ownFaults(fields: Fields, compile: boolean) {
+  const part = fields as unknown as Part
+  if (part.kind === 'channel') yield limitsFault(part.limits as unknown as Fields)
+  if (part.kind !== 'toolset') return
+  if (part.config !== undefined) yield schemaFault('config', part.config, compile) ?? objectSchemaFault('config', part.config)
+  if (part.open === undefined)
+    yield Array.isArray(part.tools) && part.tools.length > 0 ? undefined : 'it has no tools; give `tools`, or `open` when they need a connection'
+  else yield typeof part.open === 'function' ? undefined : '`open` must be a function'
+  for (const tool of part.tools ?? []) yield toolFault(tool, compile)
+}
+
+function limitsFault(limits: Fields): string | undefined {
+  if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1) return '`limits.maxText` must be a whole number of at least 1'
+  if (!['plain', 'markdown'].includes(limits['format'] as string)) return '`limits.format` must be "plain" or "markdown"'
+  return ['native', 'reconcile', 'none'].includes(limits['idempotency'] as string) ? undefined : '`limits.idempotency` must be "native", "reconcile" or "none"'
+}
+
+/** @returns what is wrong with one tool; also asked for the tools that a toolset opens later. */
+export function toolFault(tool: Partial<Tool>, compile: boolean): string | undefined {
+  if (!isObject(tool) || typeof tool.name !== 'string' || !/^[a-z][a-z0-9_]{0,63}$/.test(tool.name)) {
+    return 'a tool has no proper name; it must be snake_case, 64 characters at most'
+  }
+  const fault =
+    fieldFault('description', 'text', { value: tool.description, compile }) ??
+    fieldFault('args', 'settings', { value: tool.args, compile }) ??
+    fieldFault('execute', 'function', { value: tool.execute, compile })
+  return fault && `of its tool "${tool.name}" ${fault}`
+}
+
+/** The first line of an error, short enough for a sentence. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return text.split('\n', 1)[0]?.slice(0, 300) ?? ''
+}
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText = (value: unknown) => typeof value === 'string' && value.trim() !== ''
+const isKind = (value: unknown): value is Kind => typeof value === 'string' && Object.hasOwn(needs, value)
