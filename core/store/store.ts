@@ -132,16 +132,18 @@ export interface StoredMessage extends Omit<NewMessage, 'status'> {
   fence: number
   /** How many of its chunks the platform has. */
   chunksSent: number
+  /** True: nobody knows whether the platform got the chunk after those, for its answer or its sender was lost. */
+  uncertain: boolean
   platformId: string | null
   nextAt: Timestamp
   createdAt: Timestamp
 }
 
-/** What an attempt came to. `retry` goes back to pending, due at `nextAt`. */
+/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredMessage`. */
 export type MessageEnd =
   | { status: 'sent'; platformId: string | null }
   | { status: 'failed' | 'unknown'; reason: string }
-  | { status: 'retry'; reason: string; nextAt: Timestamp }
+  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
 
 // ── Sessions ────────────────────────────────────────────────────────────────────────────────────
 
@@ -215,7 +217,7 @@ export interface Store {
 
   /** Hands out messages that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending. */
   claimMessages(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredMessage[]>
-  /** One more chunk is with the platform. False: the fence is stale. */
+  /** One more chunk is with the platform for certain. False: the fence is stale. */
   advanceMessage(id: string, fence: number, chunksSent: number): Promise<boolean>
   endMessage(id: string, fence: number, end: MessageEnd, at: Timestamp): Promise<boolean>
   /** Messages that were being sent when their sender died; the caller decides what becomes of each (`endMessage` with the returned fence). */
