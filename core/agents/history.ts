@@ -1,0 +1,49 @@
+// The part of a transcript that a model gets to read again: the newest turns that fit, whole.
+import type { Json } from '../plugin.ts'
+
+export interface HistoryLimits {
+  /** Most turns; a turn begins with a user message. */
+  turns: number
+  /** Most tokens, by estimate. */
+  tokens: number
+}
+
+type StoredMessage = { readonly role: string; readonly content: Json } & { readonly [key: string]: Json }
+
+/**
+ * Picks whole turns, newest first, so that a tool's result is never parted from its call and nothing begins with an answer.
+ * A turn that is too long as a whole is kept without what its tools were asked and said; if that is too long too, history ends there.
+ */
+export function boundHistory(messages: readonly Json[], { turns, tokens }: HistoryLimits): Json[] {
+  const picked: StoredMessage[][] = []
+  let left = tokens
+  for (const turn of splitTurns(messages).toReversed()) {
+    const fitting = picked.length < turns ? [turn, turn.flatMap(withoutTools)].find((version) => estimateTokens(version) <= left) : undefined
+    if (!fitting) break
+    left -= estimateTokens(fitting)
+    picked.push(fitting)
+  }
+  return picked.toReversed().flat()
+}
+
+/** About four characters make a token. */
+export const estimateTokens = (value: unknown): number => Math.ceil(JSON.stringify(value).length / 4)
+
+function splitTurns(messages: readonly Json[]): StoredMessage[][] {
+  const turns: StoredMessage[][] = []
+  for (const message of messages.filter(isMessage)) {
+    if (message.role === 'user') turns.push([message])
+    else turns.at(-1)?.push(message)
+  }
+  return turns
+}
+
+const isMessage = (value: Json): value is StoredMessage =>
+  typeof value === 'object' && value !== null && 'role' in value && 'content' in value && ['user', 'assistant', 'tool'].includes(String(value['role']))
+
+function withoutTools(message: StoredMessage): StoredMessage[] {
+  if (message.role === 'tool') return []
+  if (message.role === 'user' || !Array.isArray(message.content)) return [message]
+  const content = (message.content as readonly Json[]).filter((part) => (part as { type?: Json } | null)?.type === 'text')
+  return content.length ? [{ ...message, content }] : []
+}

@@ -1,0 +1,111 @@
+// Model references: which one a run uses, whether it may, and the model object behind it, loaded when first needed.
+import type { Config } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+import type { LanguageModel, Log, Provider } from '../plugin.ts'
+import type { Thinking } from '../store/run-spec.ts'
+import type { Agent } from './agents.ts'
+import { missingPackage } from './missing-package.ts'
+import { secretsIn } from './provider-secrets.ts'
+
+/** A model that exists as far as the configuration can tell; nothing of it is loaded yet. */
+export interface Model {
+  /** `<provider>/<model>`. */
+  ref: string
+  /** False: it cannot think, so no thinking level is sent. */
+  reasoning: boolean
+  /** The secrets of its provider's settings: they must not appear in anything that is kept. */
+  secrets: readonly string[]
+  /** Loads the provider, once for all its models. Rejects with `model_failed` when that does not work. */
+  model(): Promise<LanguageModel>
+}
+
+/** Whose list of models counts. */
+type ListOwner = Pick<Agent, 'models'>
+
+export interface Models {
+  /** The model that the configuration names, by reference or alias. Throws `invalid_request` for an unknown provider or alias. Loads nothing. */
+  resolve(reference: string, agent: ListOwner): Model
+  /** The same for a reference that came with a request: where the agent's models are listed, it must be one of them. */
+  requested(reference: string, agent: ListOwner): Model
+}
+
+export interface ModelsDeps {
+  config: Pick<Config, 'providers'>
+  /** The loaded providers by the name of their kind. */
+  providers: ReadonlyMap<string, Provider<never>>
+  log: Log
+}
+
+export function createModels({ config, providers, log }: ModelsDeps): Models {
+  const sections: Config['providers'] = { builtin: { kind: 'builtin' }, ...config.providers }
+  const loading = new Map<string, Promise<(modelId: string) => LanguageModel>>()
+
+  function open(name: string, provider: Provider): Promise<(modelId: string) => LanguageModel> {
+    const known = loading.get(name)
+    if (known) return known
+    const { kind: _kind, ...settings } = sections[name] ?? {}
+    const opened = provider.models(settings, { name, log })
+    loading.set(name, opened)
+    // What failed once (a package that was missing, say) is tried again by the next run.
+    opened.catch(() => loading.delete(name))
+    return opened
+  }
+
+  function providerOf(name: string): Provider {
+    const section = Object.hasOwn(sections, name) ? sections[name] : undefined
+    const provider = section && providers.get(section.kind)
+    if (!provider) throw new GatewayError('invalid_request', 'model names a provider that is not configured; add it under providers, or name another one.')
+    return provider as Provider
+  }
+
+  function resolve(reference: string, agent: ListOwner): Model {
+    const entry = findEntry(reference, agent)
+    const ref = entry?.id.trim() ?? reference.trim()
+    const { name, modelId } = splitReference(ref)
+    const provider = providerOf(name)
+    const secrets = secretsIn(sections[name], provider.config)
+    return { ref, reasoning: entry?.reasoning ?? true, secrets, model: () => load(() => open(name, provider), { name, modelId }) }
+  }
+
+  return {
+    resolve,
+    requested(reference, agent) {
+      if (!agent.models || findEntry(reference, agent)) return resolve(reference, agent)
+      throw new GatewayError('invalid_request', 'model is not one of the models that may be used; name one of agents.defaults.models, or add it there.')
+    },
+  }
+}
+
+/** The entry of the agent's list that a reference means: aliases come before ids. */
+function findEntry(reference: string, { models = [] }: ListOwner): { id: string; reasoning?: boolean } | undefined {
+  const wanted = reference.trim()
+  const entries = models.map((entry) => (typeof entry === 'string' ? { id: entry, alias: undefined } : entry))
+  return entries.find(({ alias }) => alias?.trim() === wanted) ?? entries.find(({ id }) => id.trim() === wanted)
+}
+
+/** `openrouter/vendor/model` is the model `vendor/model` of `openrouter`. */
+function splitReference(ref: string): { name: string; modelId: string } {
+  const slash = ref.indexOf('/')
+  const [name, modelId] = [ref.slice(0, slash), ref.slice(slash + 1)]
+  if (slash < 1 || !modelId) throw new GatewayError('invalid_request', 'model must be <provider>/<model>, or the alias of a listed model.')
+  return { name, modelId }
+}
+
+async function load(open: () => Promise<(modelId: string) => LanguageModel>, { name, modelId }: { name: string; modelId: string }): Promise<LanguageModel> {
+  try {
+    const model = (await open())(modelId)
+    // A plain string would leave for a service that nobody here configured.
+    if (typeof model !== 'object') throw new TypeError('The provider did not return a model object.')
+    return model
+  } catch (cause) {
+    throw new GatewayError('model_failed', missingPackage(cause) ?? `The provider "${name}" could not open the model. See the gateway's log.`, { cause })
+  }
+}
+
+export type Reasoning = 'none' | Exclude<Thinking, 'off'>
+
+/** The model library's word for a thinking level; undefined: send none. */
+export function resolveReasoning(thinking: Thinking | undefined, model: Pick<Model, 'reasoning'>): Reasoning | undefined {
+  if (thinking === undefined || !model.reasoning) return undefined
+  return thinking === 'off' ? 'none' : thinking
+}

@@ -1,0 +1,89 @@
+// One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the signal.
+import type { ModelMessage } from 'ai'
+import { GatewayError } from '../errors.ts'
+import type { Json, Tool } from '../plugin.ts'
+import type { Thinking } from '../store/run-spec.ts'
+import { untilAborted } from '../tools/deadline.ts'
+import type { Invoke, ToolSession } from '../tools/invoke.ts'
+import { ModelError } from './model-error.ts'
+import { type Model, resolveReasoning } from './models.ts'
+import { readReply, type Reply } from './reply.ts'
+import { toolSet } from './turn-tools.ts'
+
+export interface TurnInput {
+  agent: { id: string }
+  model: Model
+  thinking?: Thinking | undefined
+  /** What the agent is told about itself. */
+  system: string
+  /** The user's message. */
+  prompt: string
+  /** Earlier messages of the session, oldest first, already bounded. */
+  history: readonly Json[]
+  sessionKey: string
+  runId: string
+  /** Ends the turn: it then rejects with the signal's reason at once. */
+  signal: AbortSignal
+  /** The reply as it is written. */
+  onDelta?: ((text: string) => void) | undefined
+}
+
+export interface TurnResult extends Reply {
+  /** What the transcript gains: the user's message, and what the model and the tools said. */
+  messages: Json[]
+}
+
+/** Throws `model_failed` (a ModelError), or the signal's reason. */
+export type RunTurn = (input: TurnInput) => Promise<TurnResult>
+
+export interface TurnDeps {
+  invoke: Invoke
+  /** What a session may call. */
+  tools(session: ToolSession): readonly Tool[]
+  /** Most model calls of one turn. */
+  maxSteps?: number
+  /** Repetitions of a model call that failed before it answered; they wait as long as Retry-After says, else 2 s, 4 s … */
+  maxRetries?: number
+}
+
+export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps): RunTurn {
+  return async (input) => {
+    // Ends the request of a reply that was cut at its bound, too.
+    const over = new AbortController()
+    try {
+      const signal = AbortSignal.any([input.signal, over.signal])
+      const reply = await untilAborted(ask({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
+      return { ...reply, messages: [userMessage(input.prompt), ...reply.messages] }
+    } catch (error) {
+      if (input.signal.aborted) throw input.signal.reason
+      throw error instanceof GatewayError ? error : new ModelError(error, input.model.secrets)
+    } finally {
+      over.abort()
+    }
+  }
+}
+
+async function ask({ invoke, tools, maxSteps, maxRetries }: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<Reply> {
+  // Loaded by the first turn, so that starting and accepting never wait for it.
+  const [ai, model] = await Promise.all([import('ai'), input.model.model()])
+  const session = { agentId: input.agent.id, key: input.sessionKey }
+  const call = (tool: string, args: unknown) => invoke({ tool, args, session, caller: 'agent', runId: input.runId, signal })
+  const reasoning = resolveReasoning(input.thinking, input.model)
+  const { stream } = ai.streamText({
+    model,
+    instructions: input.system,
+    messages: [...input.history, userMessage(input.prompt)] as unknown as ModelMessage[],
+    tools: toolSet(ai, tools(session), call),
+    stopWhen: ai.isStepCount(maxSteps),
+    // The last step is for the answer: nothing more may be called.
+    prepareStep: ({ stepNumber }) => (stepNumber === maxSteps - 1 ? { toolChoice: 'none' } : {}),
+    ...(reasoning && { reasoning }),
+    maxRetries,
+    abortSignal: signal,
+    // Errors are parts of the stream, read there; the default would print them as well.
+    onError: () => {},
+  })
+  return await readReply(stream, input.onDelta)
+}
+
+const userMessage = (content: string): Json => ({ role: 'user', content })

@@ -1,0 +1,94 @@
+// One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
+import { GatewayError } from '../errors.ts'
+import { InputError, type Json, type Log, type SessionsView, type Tool, type ToolContext } from '../plugin.ts'
+import { firstProblem } from '../typebox.ts'
+import type { Catalogue, CatalogueEntry } from './catalogue.ts'
+import { withDeadline } from './deadline.ts'
+import { jsonResult } from './result.ts'
+
+export interface ToolSession {
+  agentId: string
+  key: string
+}
+
+export interface ToolCall {
+  tool: string
+  args: unknown
+  session: ToolSession
+  caller: 'agent' | 'http'
+  runId?: string | undefined
+  /** Ends the call; it then rejects with the signal's reason. */
+  signal: AbortSignal
+}
+
+/**
+ * Runs a tool and returns its result.
+ * Throws `tool_not_available`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's own error as its cause.
+ */
+export type Invoke = (call: ToolCall) => Promise<Json>
+
+export interface InvokeDeps {
+  catalogue: Pick<Catalogue, 'find'>
+  /** May this session use the tool? A refusal looks like a tool that does not exist. */
+  allowed(tool: string, session: ToolSession): boolean
+  sessions: SessionsView
+  timeoutMs: number
+  log: Log
+}
+
+export function createInvoke(deps: InvokeDeps): Invoke {
+  return async (call) => {
+    const entry = deps.catalogue.find(call.tool)
+    if (!entry || !deps.allowed(call.tool, call.session)) throw new GatewayError('tool_not_available')
+    try {
+      checkArguments(entry, call.args)
+      return jsonResult(await execute(deps, entry, call))
+    } catch (error) {
+      throw explain(error, { deps, entry, signal: call.signal })
+    }
+  }
+}
+
+function checkArguments(entry: CatalogueEntry, args: unknown): void {
+  const check = entry.check()
+  if (check.fits(args)) return
+  const problems = check.problems(args).map((problem) => ({ ...problem, path: problem.path && `args.${problem.path}` }))
+  throw new GatewayError('invalid_arguments', `${firstProblem(problems, 'args')}.`)
+}
+
+function execute({ sessions, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
+  const limits = { signals: [call.signal, context.signal], ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }
+  return withDeadline(limits, async (signal) => {
+    const { agentId, key: sessionKey } = call.session
+    const toolContext: ToolContext = { ...context, signal, agentId, sessionKey, caller: call.caller, sessions, ...(call.runId && { runId: call.runId }) }
+    return await (tool as Tool<unknown>).execute(call.args, toolContext)
+  })
+}
+
+interface Failure {
+  deps: InvokeDeps
+  entry: CatalogueEntry
+  signal: AbortSignal
+}
+
+/** What the caller may know of an error; what a tool threw may hold anything, so only its class and place are logged. */
+function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
+  if (signal.aborted) return signal.reason
+  if (entry.context.signal.aborted) return new GatewayError('shutting_down')
+  if (error instanceof GatewayError && error.code !== 'tool_failed') {
+    if (error.status >= 500) deps.log.warn({ tool: entry.tool.name, toolset: entry.toolset, type: error.code }, 'tool call failed')
+    return error
+  }
+  if (isInputError(error)) return new GatewayError('invalid_arguments', error.message, { cause: error })
+  deps.log.error({ tool: entry.tool.name, toolset: entry.toolset, ...whereThrown(error) }, 'tool failed')
+  return error instanceof GatewayError ? error : new GatewayError('tool_failed', undefined, { cause: error })
+}
+
+/** By name too: a plugin may carry its own copy of the contract. */
+const isInputError = (error: unknown): error is Error => error instanceof InputError || (error instanceof Error && error.name === 'InputError')
+
+function whereThrown(error: unknown): { error: string; at: string | undefined } {
+  const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
+  if (!(cause instanceof Error)) return { error: typeof cause, at: undefined }
+  return { error: cause.name, at: /^\s+at .+$/m.exec(cause.stack ?? '')?.[0].trim() }
+}

@@ -1,0 +1,193 @@
+// The model that needs no key and no network: a handful of rules, always the same answer to the same prompt.
+import { createHash } from 'node:crypto'
+import { defineProvider, type LanguageModel, Type } from 'svc-gateway/plugin'
+
+type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>
+type Call = Parameters<Model['doStream']>[0]
+type Generated = Awaited<ReturnType<Model['doGenerate']>>
+type Streamed = Awaited<ReturnType<Model['doStream']>>
+type StreamPart = Streamed['stream'] extends ReadableStream<infer Part> ? Part : never
+type Message = Call['prompt'][number]
+type FunctionTool = Extract<NonNullable<Call['tools']>[number], { type: 'function' }>
+
+export default defineProvider({
+  name: 'builtin',
+  description: 'A model made of rules, for trying things out: no key, no network, deterministic. Its one model is builtin/rules.',
+  config: Type.Object({}, { additionalProperties: false }),
+  async models() {
+    return (modelId) => {
+      if (modelId !== 'rules') throw new Error('The only model of the provider builtin is "rules".')
+      return createRulesModel()
+    }
+  },
+})
+
+/** What the rules come to: a reply or a tool call, and the rule that applied. */
+interface Decision {
+  because: string
+  text?: string
+  call?: { name: string; args: object }
+}
+
+/** Decides from the last message alone. */
+function decide({ prompt, tools = [], toolChoice }: Call): Decision {
+  const last = prompt.findLast(({ role }) => role !== 'system')
+  if (last?.role === 'tool') return answerFromTool(last)
+  const message = last ? textOf(last) : ''
+  const outside = outsideTexts(message)
+  if (message.includes('HEARTBEAT_OK') && outside.length === 0) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
+  const content = outside.length ? outside.join('\n') : message
+  const callable = toolChoice?.type === 'none' ? [] : tools.filter((tool) => tool.type === 'function')
+  return askedTool(content, callable) ?? guessedTool(content, callable) ?? acknowledge(content, callable)
+}
+
+function textOf({ content }: Message): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part.text] : [])).join('\n')
+}
+
+const fenced = /<<<OUTSIDE TEXT (\w+)>>>\n(?:.+\n)*?---\n([\s\S]*?)\n?<<<END OF OUTSIDE TEXT \1>>>/g
+
+/** The texts inside the fences of a prompt, without the notices and labels around them. */
+const outsideTexts = (message: string): string[] => Array.from(message.matchAll(fenced), ([, , text = '']) => text.trim())
+
+function answerFromTool({ content }: Extract<Message, { role: 'tool' }>): Decision {
+  const texts = content.flatMap((part) => (part.type === 'tool-result' ? [`${part.toolName} ${outcomeOf(part.output)}`] : []))
+  return { because: 'a tool has answered', text: texts.join('\n') }
+}
+
+type ToolOutput = Extract<Extract<Message, { role: 'tool' }>['content'][number], { type: 'tool-result' }>['output']
+
+function outcomeOf(output: ToolOutput): string {
+  if (output.type === 'error-text') return `failed: ${output.value}`
+  if (output.type === 'text') return `returned ${output.value}.`
+  return `returned ${JSON.stringify('value' in output ? output.value : null)}.`
+}
+
+/** `/tool_name {"json": "arguments"}` asks for a tool outright. */
+function askedTool(content: string, tools: FunctionTool[]): Decision | undefined {
+  const [, name, json] = /(?:^|\s)\/(\w+)[ \t]*(\{[\s\S]*\})?/.exec(content) ?? []
+  if (!name || !tools.some((tool) => tool.name === name)) return undefined
+  try {
+    return { because: `the message asks for ${name}`, call: { name, args: JSON.parse(json ?? '{}') as object } }
+  } catch {
+    return { because: 'the arguments are not JSON', text: `What follows /${name} is not a JSON object, so nothing was called.` }
+  }
+}
+
+/** The tool that shares most words with the message, if its required arguments can be read from the message too. */
+function guessedTool(content: string, tools: FunctionTool[]): Decision | undefined {
+  const words = wordsOf(content)
+  const candidates = tools
+    .map((tool) => ({ tool, shared: sharedWords(tool, words), args: fillSlots(tool, content) }))
+    .filter((candidate) => candidate.shared > 0 && candidate.args !== undefined)
+    .toSorted((a, b) => b.shared - a.shared || (a.tool.name < b.tool.name ? -1 : 1))
+  const [best] = candidates
+  return best?.args && { because: `the message has ${best.shared} words in common with ${best.tool.name}`, call: { name: best.tool.name, args: best.args } }
+}
+
+/** Words of three letters and more, plural or not. */
+const wordsOf = (text: string): Set<string> => new Set((text.toLowerCase().match(/[\p{L}\d]{3,}/gu) ?? []).map((word) => word.replace(/s$/, '')))
+
+/** None unless the name itself is hit: by one word where arguments confirm the guess, by all of its words where nothing else does. */
+function sharedWords({ name, description = '', inputSchema }: FunctionTool, words: Set<string>): number {
+  const ofName = wordsOf(name.replaceAll('_', ' '))
+  const enough = inputSchema.required?.length ? 1 : Math.max(ofName.size, 1)
+  return overlap(ofName, words) >= enough ? overlap(new Set([...ofName, ...wordsOf(description)]), words) : 0
+}
+
+const overlap = (some: Set<string>, others: Set<string>): number => [...some].filter((word) => others.has(word)).length
+
+/** A value for every required argument, or undefined when one cannot be found. */
+function fillSlots({ inputSchema }: FunctionTool, content: string): Record<string, unknown> | undefined {
+  const { required = [], properties = {} } = inputSchema
+  const slots = required.map((name: string) => [name, findValue(name, (properties[name] ?? {}) as Slot, content)] as const)
+  return slots.every(([, value]: readonly [string, unknown]) => value !== undefined) ? Object.fromEntries(slots) : undefined
+}
+
+interface Slot {
+  type?: string
+  enum?: unknown[]
+}
+
+function findValue(name: string, slot: Slot, content: string): unknown {
+  const words = wordsOf(content)
+  if (slot.enum) return slot.enum.find((value) => words.has(String(value).toLowerCase().replace(/s$/, '')))
+  // "city: Oslo" and "city=Oslo" before anything looser.
+  const named = Array.from(content.matchAll(/(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(([, key]) => key?.toLowerCase() === name.toLowerCase())?.[2]
+  if (slot.type === 'number' || slot.type === 'integer') return numberIn(named ?? content)
+  if (slot.type === 'boolean') return named === undefined ? undefined : named === 'true'
+  return slot.type === 'string' ? (named ?? /\b(?:in|for|of|to|at)\s+(\p{Lu}[\p{L}\d-]*)/u.exec(content)?.[1]) : undefined
+}
+
+function numberIn(text: string): number | undefined {
+  const [digits] = /-?\d+(?:\.\d+)?/.exec(text) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/** Longest part of a message that is repeated, in characters. */
+const maxEcho = 2000
+
+function acknowledge(content: string, tools: FunctionTool[]): Decision {
+  const text = content.replace(/\s+/g, ' ').trim()
+  const echo = text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text
+  const hint = tools.length ? ` It can call ${tools.map(({ name }) => `/${name}`).join(', ')}.` : ''
+  return { because: 'no tool fits', text: `Received: ${echo}\n(This is the built-in rules model; no AI provider is configured.${hint})` }
+}
+
+function createRulesModel(): Model {
+  return {
+    specificationVersion: 'v4',
+    provider: 'builtin',
+    modelId: 'rules',
+    supportedUrls: {},
+    doGenerate: async (call) => generate(call),
+    doStream: async (call) => ({ stream: ReadableStream.from(streamParts(generate(call), call.abortSignal)) }),
+  }
+}
+
+function generate(call: Call): Generated {
+  const decision = decide(call)
+  const thoughts = call.reasoning && call.reasoning !== 'none' && call.reasoning !== 'provider-default' ? `${decision.because}.` : ''
+  const answer = decision.call ? JSON.stringify(decision.call.args) : (decision.text ?? '')
+  return {
+    content: [
+      ...(thoughts ? [{ type: 'reasoning' as const, text: thoughts }] : []),
+      decision.call
+        ? { type: 'tool-call' as const, toolCallId: callId(call), toolName: decision.call.name, input: answer }
+        : { type: 'text' as const, text: answer },
+    ],
+    finishReason: { unified: decision.call ? 'tool-calls' : 'stop', raw: undefined },
+    usage: estimateUsage(call, { answer, thoughts }),
+    warnings: [],
+  }
+}
+
+/** The same prompt gets the same id, another prompt another one. */
+const callId = ({ prompt }: Call): string => `call_${createHash('sha256').update(JSON.stringify(prompt)).digest('hex').slice(0, 16)}`
+
+function estimateUsage({ prompt }: Call, { answer, thoughts }: { answer: string; thoughts: string }): Generated['usage'] {
+  const input = tokens(prompt.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))).join(''))
+  const [text, reasoning] = [tokens(answer), tokens(thoughts)]
+  return {
+    inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: text + reasoning, text, reasoning },
+  }
+}
+
+const tokens = (text: string): number => Math.ceil(text.length / 4)
+
+/** A generated answer piece by piece, text word by word. */
+async function* streamParts({ content, finishReason, usage }: Generated, signal: AbortSignal | undefined): AsyncGenerator<StreamPart> {
+  yield { type: 'stream-start', warnings: [] }
+  for (const [index, part] of content.entries()) {
+    signal?.throwIfAborted()
+    const id = String(index)
+    if (part.type === 'tool-call') yield part
+    if (part.type !== 'text' && part.type !== 'reasoning') continue
+    yield { type: `${part.type}-start`, id }
+    for (const delta of part.text.match(/\S+\s*|\s+/g) ?? []) yield { type: `${part.type}-delta`, id, delta }
+    yield { type: `${part.type}-end`, id }
+  }
+  yield { type: 'finish', usage, finishReason }
+}
