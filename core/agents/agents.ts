@@ -1,0 +1,72 @@
+// The configured agents: which one an id means, and what it runs with.
+import { join, resolve } from 'node:path'
+import type { Config } from '../config/schema.ts'
+import { mainSessionKey } from '../sessions/keys.ts'
+
+type Defaults = Config['agents']['defaults']
+export type HeartbeatConfig = Defaults['heartbeat']
+
+export interface Agent {
+  id: string
+  name: string
+  /** Folder of the agent's own files. */
+  workspace: string
+  /** `<provider>/<model>` or an alias. */
+  model: string
+  /** The models that a request may choose; absent: any. */
+  models: Defaults['models']
+  thinking: Defaults['thinking']
+  systemPrompt: string | undefined
+  timeoutSeconds: number
+  /** Absent: this agent has no periodic check. */
+  heartbeat: HeartbeatConfig | undefined
+  mainSession: string
+}
+
+export interface Agents {
+  default: Agent
+  all: readonly Agent[]
+  /** An unknown id means the default agent. */
+  get(id: string | undefined): Agent
+}
+
+/** The default agent is the one that says so, else the first, else one called `main`. */
+export function createAgents(config: Config, dir: string): Agents {
+  const ids = Object.keys(config.agents).filter((id) => id !== 'defaults')
+  const defaultId = ids.find((id) => config.agents[id]?.default) ?? ids[0] ?? 'main'
+  const all = (ids.length ? ids : ['main']).map((id) => createAgent({ config, dir, id, isDefault: id === defaultId }))
+  const byId = new Map(all.map((agent) => [agent.id, agent]))
+  const fallback = byId.get(defaultId) as Agent
+  return { default: fallback, all, get: (id) => (id === undefined ? fallback : (byId.get(id.trim().toLowerCase()) ?? fallback)) }
+}
+
+interface AgentSeed {
+  config: Config
+  dir: string
+  id: string
+  isDefault: boolean
+}
+
+function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
+  const { defaults } = config.agents
+  const own: Partial<Config['agents'][string]> = config.agents[id] ?? {}
+  // Without a block of its own only the default agent beats: a second agent does not double the bill by existing.
+  const beats = isDefault || own.heartbeat !== undefined
+  return {
+    id,
+    name: own.name ?? id,
+    workspace: resolve(dir, own.workspace ?? defaultWorkspace(defaults.workspace, id, isDefault)),
+    model: own.model ?? defaults.model,
+    models: own.models ?? defaults.models,
+    thinking: own.thinking ?? defaults.thinking,
+    systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
+    timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
+    heartbeat: beats ? { ...defaults.heartbeat, ...own.heartbeat } : undefined,
+    mainSession: mainSessionKey(config, id),
+  }
+}
+
+function defaultWorkspace(configured: string | undefined, id: string, isDefault: boolean): string {
+  if (configured === undefined) return join('state', 'workspaces', id)
+  return isDefault ? configured : join(configured, id)
+}

@@ -1,0 +1,110 @@
+// One attempt at a run: takes the waiting events, renders the prompt, has the turn, all within the run's time.
+import type { Config } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+import type { Log } from '../plugin.ts'
+import { countSuspicious } from '../sessions/fence.ts'
+import type { Store, StoredRun } from '../store/store.ts'
+import type { Agent, Agents } from './agents.ts'
+import { boundHistory } from './history.ts'
+import type { Models } from './models.ts'
+import type { Ended } from './outcome.ts'
+import { eventBatch, heartbeatNotes, renderPrompt, systemPrompt } from './prompt.ts'
+import type { RunTurn } from './turn.ts'
+
+/** Why a run's signal aborts. */
+export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'
+
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly reason: StopReason
+
+  constructor(reason: StopReason) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+interface AttemptDeps {
+  config: Config
+  store: Store
+  agents: Agents
+  models: Models
+  runTurn: RunTurn
+  log: Log
+}
+
+/** Runs one attempt; throws `Stopped` when the gateway stops or the run is no longer ours. */
+export type Attempt = (run: StoredRun, stop: AbortController) => Promise<Ended>
+
+export function createAttempt(deps: AttemptDeps): Attempt {
+  return async (run, stop) => {
+    const agent = deps.agents.get(run.agentId)
+    const seconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
+    const deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), seconds * 1000)
+    try {
+      return await haveTurn(deps, { run, agent, signal: stop.signal })
+    } catch (error) {
+      return endOf(stop.signal.aborted ? stop.signal.reason : error, { run, seconds, log: deps.log })
+    } finally {
+      clearTimeout(deadline)
+    }
+  }
+}
+
+interface Turn {
+  run: StoredRun
+  agent: Agent
+  signal: AbortSignal
+}
+
+async function haveTurn({ config, store, agents, models, runTurn, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
+  const { spec } = run
+  const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
+  const events = await store.takeEvents(run, run.sessionKey, eventBatch)
+  if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
+  if (run.kind === 'hook') logSuspicious(run, spec.message, log)
+  const model = models.resolve(spec.model ?? (run.kind === 'heartbeat' ? agent.heartbeat?.model : undefined) ?? agent.model, agents.get(agent.id))
+  const stored = await store.transcript(run.sessionKey, config.session.historyTurns * 20)
+  const turn = await runTurn({
+    agent,
+    model,
+    thinking: spec.thinking ?? agent.thinking,
+    system: systemPrompt(agent),
+    prompt: renderPrompt({ spec, events, notes }),
+    history: boundHistory(
+      stored.map((entry) => entry.message),
+      { turns: config.session.historyTurns, tokens: config.session.historyTokens },
+    ),
+    sessionKey: run.sessionKey,
+    runId: run.id,
+    signal,
+  })
+  return {
+    status: 'succeeded',
+    result: { model: model.ref, reply: turn.reply, usage: turn.usage },
+    transcript: turn.messages.map((message) => ({ message })),
+    eventsRendered: events.length > 0,
+  }
+}
+
+function logSuspicious(run: StoredRun, text: string, log: Log): void {
+  const count = countSuspicious(text)
+  if (count > 0) log.warn({ runId: run.id, count }, 'suspicious phrases in outside text')
+}
+
+function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds: number; log: Log }): Ended {
+  const end = (status: Ended['status'], type: string, message: string): Ended => ({
+    status,
+    result: { error: { type, message } },
+    transcript: [],
+    eventsRendered: false,
+  })
+  if (error instanceof Stopped) {
+    if (error.reason === 'timed_out') return end('timed_out', 'timed_out', `The run was stopped after ${seconds} seconds.`)
+    if (error.reason === 'cancelled') return end('cancelled', 'cancelled', 'The run was cancelled.')
+    throw error
+  }
+  const known = error instanceof GatewayError
+  log.error({ runId: run.id, error: known ? error.code : (error as Error).name }, 'run failed')
+  return known ? end('failed', error.code, error.message) : end('failed', 'internal_error', 'The run failed inside the gateway. See its log.')
+}

@@ -1,0 +1,104 @@
+// What follows a run: the summary for the main session, the delivery of its reply, the bell.
+import type { Recipients } from '../delivery/recipient.ts'
+import type { Recipient, RunResult, RunSpec } from '../store/run-spec.ts'
+import type { NewEvent, NewMessage, NewTranscriptEntry, RunEnd, StoredRun } from '../store/store.ts'
+import { isAcknowledgement } from './acknowledgement.ts'
+import type { Agent, Agents } from './agents.ts'
+
+/** How an attempt at a run ended. */
+export interface Ended {
+  status: RunEnd['status']
+  result: RunResult
+  /** What the turn adds to the conversation. */
+  transcript: readonly NewTranscriptEntry[]
+  eventsRendered: boolean
+}
+
+export interface Outcome {
+  /** Everything that the end of this run changes, to be stored in one transaction. */
+  resolve(run: StoredRun, ended: Ended): Promise<RunEnd>
+}
+
+/** Longest summary, in characters. */
+const summaryLimit = 2000
+
+interface OutcomeDeps {
+  agents: Agents
+  recipients: Recipients
+  createId: () => string
+}
+
+export function createOutcome({ agents, recipients, createId }: OutcomeDeps): Outcome {
+  return {
+    resolve: async (run, ended) => {
+      const { spec } = run
+      const acknowledged = acknowledges(agents.get(run.agentId), ended)
+      const messages = await resolveMessages({ run, spec, ended, acknowledged }, recipients)
+      const summary: NewEvent = {
+        id: createId(),
+        sessionKey: agents.default.mainSession,
+        text: summarise({ spec, ended, messages }),
+        mode: spec.wakeMode,
+        source: 'the run of a webhook',
+        trusted: false,
+      }
+      return {
+        at: Date.now(),
+        status: ended.status,
+        result: ended.result,
+        // An acknowledgement of a periodic check is no part of the conversation.
+        transcript: run.kind === 'heartbeat' && acknowledged ? [] : ended.transcript,
+        events: run.kind === 'hook' ? [summary] : [],
+        messages,
+        eventsRendered: ended.eventsRendered,
+      }
+    },
+  }
+}
+
+function acknowledges(agent: Agent, { result }: Ended): boolean {
+  return result.reply !== undefined && isAcknowledgement(result.reply, agent.heartbeat?.ackMaxChars ?? 300)
+}
+
+interface Delivery {
+  run: StoredRun
+  spec: RunSpec
+  ended: Ended
+  acknowledged: boolean
+}
+
+async function resolveMessages({ run, spec, ended, acknowledged }: Delivery, recipients: Recipients): Promise<NewMessage[]> {
+  if (!spec.deliver || ended.status !== 'succeeded') return []
+  const text = ended.result.reply ?? ''
+  const base = { id: `${run.id}:0`, runId: run.id, text }
+  const nowhere = { ...unresolved(spec.deliver), ...base, status: 'skipped' } as const
+  if (acknowledged) return [{ ...nowhere, reason: 'The reply only acknowledges.' }]
+  if (!text.trim()) return [{ ...nowhere, reason: 'The reply is empty.' }]
+  const found = await recipients.resolve(spec.deliver)
+  if ('address' in found) return [{ ...base, ...found.address, status: 'pending', reason: null }]
+  return [{ ...unresolved(spec.deliver), ...base, channel: found.channel, to: found.to, status: 'failed', reason: found.reason }]
+}
+
+const unresolved = ({ channel, to, accountId, threadId }: Recipient): Omit<NewMessage, 'id' | 'runId' | 'text' | 'status' | 'reason'> => ({
+  channel,
+  accountId: accountId ?? 'default',
+  to: to ?? '',
+  threadId: threadId ?? null,
+  route: null,
+})
+
+/** `Hook <name>: <reply>`, with a word on where the reply went, so that the main agent does not repeat it. */
+function summarise({ spec, ended, messages }: { spec: RunSpec; ended: Ended; messages: readonly NewMessage[] }): string {
+  const name = spec.name ? ` ${spec.name.replace(/\s+/gu, ' ').trim().slice(0, 200)}` : ''
+  if (ended.status !== 'succeeded') return cut(`Hook${name} (failed): ${ended.result.error?.message ?? 'The run was cancelled.'}`, summaryLimit)
+  const note = `\n(${deliveryNote(spec, messages)})`
+  return `Hook${name}: ${cut((ended.result.reply ?? '').trim(), summaryLimit - note.length - name.length - 6)}${note}`
+}
+
+function deliveryNote(spec: RunSpec, [message]: readonly NewMessage[]): string {
+  if (!spec.deliver || !message) return 'The reply was not delivered: none was asked for.'
+  if (message.status === 'pending') return `The reply is delivered to ${message.to} on ${message.channel}; do not repeat it.`
+  return `The reply was not delivered: ${message.reason}`
+}
+
+const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, '')}…`)

@@ -1,0 +1,56 @@
+// Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the fence.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fence, fenceNotice } from '../sessions/fence.ts'
+import type { RunSpec } from '../store/run-spec.ts'
+import type { StoredEvent } from '../store/store.ts'
+import type { Agent } from './agents.ts'
+
+export const defaultHeartbeatPrompt = [
+  'This is a periodic check. Read the events and notes below and act on what needs it.',
+  'If nothing needs attention, answer HEARTBEAT_OK and nothing else.',
+].join(' ')
+
+/** How many events, and how many characters of them, one turn renders; the rest waits for the next one. */
+export const eventBatch = { count: 100, characters: 64 * 1024 } as const
+
+export function systemPrompt(agent: Agent): string {
+  return [agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`, fenceNotice].join('\n\n')
+}
+
+export interface PromptInput {
+  spec: RunSpec
+  events: readonly StoredEvent[]
+  /** The notes for periodic checks, if there are any. */
+  notes?: string | undefined
+}
+
+/** The user message of the turn. */
+export function renderPrompt({ spec, events, notes }: PromptInput): string {
+  return [renderEvents(events), notes ? `Notes for periodic checks (HEARTBEAT.md):\n${notes}` : '', renderTask(spec)].filter(Boolean).join('\n\n')
+}
+
+function renderTask(spec: RunSpec): string {
+  if (spec.origin.kind !== 'hook' || spec.origin.trusted) return spec.message
+  return `A webhook asks for a reply to this:\n${fence({ text: spec.message, source: `webhook ${spec.origin.name}`, subject: spec.name })}`
+}
+
+function renderEvents(events: readonly StoredEvent[]): string {
+  if (events.length === 0) return ''
+  const lines = events.map((event) => {
+    const head = `Event of ${new Date(event.at).toISOString()}:`
+    return event.trusted ? `${head} ${event.text}` : `${head}\n${fence({ text: event.text, source: event.source })}`
+  })
+  return `${events.length === 1 ? 'One event' : `${events.length} events`} since the last turn, oldest first.\n${lines.join('\n')}`
+}
+
+/** HEARTBEAT.md of the agent's workspace; undefined when it is missing or blank. */
+export async function heartbeatNotes(agent: Agent): Promise<string | undefined> {
+  try {
+    const notes = (await readFile(join(agent.workspace, 'HEARTBEAT.md'), 'utf8')).trim()
+    return notes.slice(0, eventBatch.characters) || undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

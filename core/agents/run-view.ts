@@ -1,0 +1,50 @@
+// A run as callers see it.
+import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
+import type { MessageStatus, RunStatus, StoredMessage, StoredRun } from '../store/store.ts'
+
+export interface RunView {
+  id: string
+  kind: StoredRun['kind']
+  agentId: string
+  sessionKey: string
+  /** The model that ran it, or that it asked for; absent while neither is known. */
+  model?: string | undefined
+  status: RunStatus
+  origin: Origin
+  name?: string | undefined
+  reply?: string | undefined
+  error?: RunResult['error']
+  usage?: Usage | undefined
+  deliveries: { id: string; channel: string; to: string; status: Exclude<MessageStatus, 'sending'>; reason?: string }[]
+  /** Times are ISO 8601, UTC. */
+  createdAt: string
+  startedAt?: string
+  endedAt?: string
+}
+
+export function viewRun(run: StoredRun, messages: readonly StoredMessage[]): RunView {
+  const { id, kind, agentId, sessionKey, status, spec, result } = run
+  return {
+    id,
+    kind,
+    agentId,
+    sessionKey,
+    model: result.model ?? spec.model,
+    status,
+    origin: spec.origin,
+    name: spec.name,
+    reply: result.reply,
+    error: result.error,
+    usage: result.usage,
+    deliveries: messages.map(viewMessage),
+    createdAt: iso(run.createdAt),
+    ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
+    ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
+  }
+}
+
+function viewMessage({ id, channel, to, status, reason }: StoredMessage): RunView['deliveries'][number] {
+  return { id, channel, to, status: status === 'sending' ? 'pending' : status, ...(reason !== null && { reason }) }
+}
+
+const iso = (at: number): string => new Date(at).toISOString()

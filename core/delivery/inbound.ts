@@ -1,0 +1,59 @@
+// A message that came in on a channel becomes a run in its session, and the last route of that session; both durable before the platform hears.
+import { createHash } from 'node:crypto'
+import type { ChannelContext, InboundMessage } from '../plugin.ts'
+import { agentSessionKey } from '../sessions/keys.ts'
+import type { RunSpec } from '../store/run-spec.ts'
+import type { AcceptCommand, AcceptResult } from '../store/store.ts'
+import type { Account } from './connections.ts'
+
+interface InboundDeps {
+  accept(command: AcceptCommand): Promise<AcceptResult>
+  agent: { id: string; mainSession: string }
+  maxAttempts: number
+  createId: () => string
+}
+
+export type Receive = (account: Account, message: InboundMessage) => ReturnType<ChannelContext['receive']>
+
+/** How long a platform may hand us the same message again. */
+const rememberMs = 7 * 24 * 60 * 60 * 1000
+
+export function createInbound({ accept, agent, maxAttempts, createId }: InboundDeps): Receive {
+  return async (account, message) => {
+    if (!mayTalk(account, message.from.id)) return 'ignored'
+    const at = Date.now()
+    const channel = account.channel.name
+    const address = { channel, accountId: account.accountId, to: message.to, threadId: message.threadId ?? null, route: message.route ?? null }
+    const sessionKey = sessionOf(account, message, agent)
+    const spec: RunSpec = {
+      message: message.text,
+      origin: { kind: 'channel', name: channel, trusted: true },
+      deliver: { channel, to: message.to, accountId: account.accountId, threadId: message.threadId },
+      wakeMode: 'next-heartbeat',
+    }
+    const result = await accept({
+      at,
+      idempotency: {
+        scope: `channel:${channel}:${account.accountId}`,
+        key: message.id,
+        bodyHash: createHash('sha256').update(message.text).digest('hex'),
+        expiresAt: at + rememberMs,
+        reply: '',
+      },
+      route: { sessionKey, agentId: agent.id, ...address },
+      runs: [{ id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }],
+    })
+    // An edited message comes under its old id: the platform's id decides, not the text.
+    return result.outcome === 'accepted' ? 'accepted' : 'duplicate'
+  }
+}
+
+/** Without a list nobody may talk to the agent; `*` stands for everybody. */
+function mayTalk({ config }: Account, sender: string): boolean {
+  return config.allowFrom?.some((allowed) => allowed === '*' || allowed.toLowerCase() === sender.toLowerCase()) ?? false
+}
+
+/** A person alone talks in the main session; a group has a session of its own. */
+function sessionOf(account: Account, message: InboundMessage, agent: InboundDeps['agent']): string {
+  return message.group ? agentSessionKey(agent.id, `${account.channel.name}:group:${message.to}`) : agent.mainSession
+}

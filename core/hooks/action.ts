@@ -1,0 +1,35 @@
+// The two actions that every hook becomes, as schemas of what a caller may send.
+import { notBlank, type Static, Type } from '../typebox.ts'
+import { thinkingLevels } from '../store/run-spec.ts'
+
+const Text = (description: string) => Type.String({ pattern: notBlank, description })
+
+const WakeMode = (description: string) => Type.Enum(['now', 'next-heartbeat'], { default: 'now', description })
+
+export const WakeBody = Type.Object({
+  text: Text('Description of the event.'),
+  mode: Type.Optional(WakeMode('`now` triggers an immediate heartbeat; `next-heartbeat` waits for the next periodic check.')),
+})
+export type WakeBody = Static<typeof WakeBody>
+
+/** Channels that callers may name wherever the gateway runs, whether or not a plugin for them is loaded. */
+const promisedChannels = ['whatsapp', 'telegram', 'discord', 'slack', 'mattermost', 'signal', 'imessage', 'msteams'] as const
+
+/** The agent payload; its channels are those of the loaded plugins and the promised ones. */
+export function createAgentBody(loadedChannels: Iterable<string>) {
+  const channels = [...new Set(['last', ...promisedChannels, ...loadedChannels])]
+  return Type.Object({
+    message: Text('Prompt or message for the agent.'),
+    name: Type.Optional(Text('Human-readable name of the hook, used as a prefix in session summaries.')),
+    agentId: Type.Optional(Text('Agent that runs it; an unknown id means the default agent.')),
+    sessionKey: Type.Optional(Text("Key of the agent's session; refused unless hooks.allowRequestSessionKey is true.")),
+    wakeMode: Type.Optional(WakeMode('`now` triggers a heartbeat right after the run; `next-heartbeat` waits for the next periodic check.')),
+    deliver: Type.Optional(Type.Boolean({ default: true, description: 'Whether the reply is sent to the channel.' })),
+    channel: Type.Optional(Type.Enum(channels, { default: 'last', description: 'Channel for the reply; `last` is where the main session last heard from.' })),
+    to: Type.Optional(Text('Recipient on the channel; absent: the last recipient in the main session.')),
+    model: Type.Optional(Text('Model for this run: `<provider>/<model>` or an alias.')),
+    thinking: Type.Optional(Type.Enum([...thinkingLevels], { description: 'Thinking level for this run.' })),
+    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of the run, in seconds.' })),
+  })
+}
+export type AgentBody = Static<ReturnType<typeof createAgentBody>>

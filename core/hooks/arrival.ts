@@ -1,0 +1,37 @@
+// What the door keeps of a request: who sent it, its harmless headers, its body, its idempotency key.
+import { hash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { Arrival } from './dispatch.ts'
+
+const longestKey = 256
+
+export function arrivalOf(request: FastifyRequest, hook: string): Arrival {
+  return {
+    hook,
+    client: request.ip,
+    headers: harmless(request.headers),
+    rawBody: request.rawBody.toString('utf8'),
+    idempotency: idempotencyOf(request),
+  }
+}
+
+function idempotencyOf({ headers, rawBody }: FastifyRequest): Arrival['idempotency'] {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !key.trim()) throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
+  if (key.length > longestKey) throw new GatewayError('invalid_request', `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`)
+  return { key, bodyHash: hash('sha256', rawBody, 'base64') }
+}
+
+/** Credentials and signatures are never kept. */
+const secretHeader = /^(authorization|proxy-authorization|cookie|x-svc-token)$|token|secret|signature|password|api-?key/
+
+function harmless(headers: FastifyRequest['headers']): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) kept[name] = secretHeader.test(name) ? '[redacted]' : String(value)
+  }
+  return kept
+}

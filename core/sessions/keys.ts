@@ -1,0 +1,45 @@
+// What a session key means, and who may choose one.
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+
+/** The main session of an agent: `global` in global scope, else `agent:<id>:<session.mainKey>`. */
+export function mainSessionKey(config: Config, agentId: string): string {
+  return config.session.scope === 'global' ? 'global' : agentSessionKey(agentId, config.session.mainKey)
+}
+
+export const agentSessionKey = (agentId: string, key: string): string => `agent:${agentId}:${key}`.toLowerCase()
+
+/** `main` or nothing means the main session, as everywhere in the interface. */
+export const isMainAlias = (key: string | undefined): boolean => key === undefined || key === 'main'
+
+export interface HookSessionRequest {
+  agentId: string
+  /** The key that the payload or the mapping names. */
+  requested?: string | undefined
+}
+
+/** The session of a hook's run: the requested key where that is allowed, else the configured default, else one of its own. */
+export function resolveHookSessionKey(config: Config, { agentId, requested }: HookSessionRequest): string {
+  const { hooks } = config
+  if (requested === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${randomUUID()}`)
+  if (!hooks.allowRequestSessionKey) {
+    throw new GatewayError('invalid_request', 'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.')
+  }
+  const key = ownKey(requested.trim().toLowerCase(), agentId)
+  const prefixes = hooks.allowedSessionKeyPrefixes
+  if (prefixes && !prefixes.some((prefix) => key.startsWith(prefix.toLowerCase()))) {
+    throw new GatewayError('invalid_request', 'sessionKey must begin with one of the prefixes in hooks.allowedSessionKeyPrefixes.')
+  }
+  return agentSessionKey(agentId, key)
+}
+
+/** Takes the agent's own prefix off; a key of another agent is refused, so that a payload can't speak in a foreign conversation. */
+function ownKey(key: string, agentId: string): string {
+  if (!key.startsWith('agent:')) return key
+  const own = `agent:${agentId}:`
+  if (!key.startsWith(own) || key.length === own.length) {
+    throw new GatewayError('invalid_request', 'sessionKey belongs to another agent; name that agent in agentId, or use a key without "agent:".')
+  }
+  return key.slice(own.length)
+}

@@ -1,0 +1,20 @@
+// Time-ordered ids (UUID version 7): rows that are written together lie together.
+import { randomFillSync } from 'node:crypto'
+
+const pool = Buffer.alloc(4096)
+
+/** A generator of ids; ids of one millisecond have no order among themselves. */
+export function createIds(): () => string {
+  let used = pool.length
+  return () => {
+    if (used + 10 > pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const random = pool.toString('hex', used, used + 10)
+    used += 10
+    const time = Date.now().toString(16).padStart(12, '0')
+    const variant = '89ab'[Number.parseInt(random[3] as string, 16) & 3] as string
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
+  }
+}
