@@ -172,8 +172,8 @@ export interface Tool<Args = never> {
   description: string
   /** Schema of the arguments: an object. Checked before `execute`. */
   args: JsonSchema
-  /** Returns any JSON value. Must end when `context.signal` aborts; its answer is ignored afterwards. */
-  execute(args: Args, context: ToolContext): Promise<unknown> | unknown
+  /** Returns any JSON value, or a promise of one. Must end when `context.signal` aborts; its answer is ignored afterwards. */
+  execute(args: Args, context: ToolContext): unknown
 }
 
 /** A set of tools that share settings and an end. Give `tools`, or `open` when they need a connection. */
@@ -231,7 +231,7 @@ export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): C
 export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({ kind: 'toolset', ...toolset })
 
 /** Declares one tool of a toolset, with `args` of `execute` typed by hand or with `Static<typeof Args>`. */
-export const defineTool = <Args>(tool: Tool<Args>): Tool => tool as unknown as Tool
+export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
 
 /** Declares a provider of models. */
 export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({ kind: 'provider', ...provider })
