@@ -1,0 +1,97 @@
+// Who may pass a door: the credential of a request, compared in constant time, and what repeated failures cost.
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { type Client, isLoopback } from './client.ts'
+import type { Throttle } from './throttle.ts'
+
+interface HookAuthOptions {
+  token: string
+  throttle: Throttle
+}
+
+/**
+ * Guards the webhook doors. The right token passes even while its address is locked out, and clears the count:
+ * a sender that shares its address with an attacker must not lose webhooks.
+ */
+export function createHookAuth({ token, throttle }: HookAuthOptions): onRequestHookHandler {
+  const matches = createMatcher(token)
+  return (request, _reply, done) => {
+    refuseTokenInQuery(request)
+    const given = hookToken(request)
+    const { key } = request.client
+    if (given !== undefined && matches(given)) {
+      throttle.clear(key)
+      return done()
+    }
+    const seconds = throttle.lockedFor(key)
+    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+    throttle.fail(key)
+    throw new GatewayError('unauthorized')
+  }
+}
+
+interface GatewayAuthOptions {
+  /** The token or the password. */
+  credential: string
+  /** Absent: failures are not limited. */
+  throttle?: Throttle
+  /** Whether failures from this machine itself are not counted. */
+  exemptLoopback: boolean
+}
+
+/** Guards everything else. While an address is locked out even the right credential is refused. */
+export function createGatewayAuth({ credential, throttle, exemptLoopback }: GatewayAuthOptions): onRequestHookHandler {
+  const matches = createMatcher(credential)
+  return (request, _reply, done) => {
+    refuseTokenInQuery(request)
+    const given = bearerToken(request)
+    const counted = throttle && !(exemptLoopback && isLocal(request.client)) ? throttle : undefined
+    const seconds = counted?.lockedFor(request.client.key) ?? 0
+    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+    if (given !== undefined && matches(given)) {
+      counted?.clear(request.client.key)
+      return done()
+    }
+    counted?.fail(request.client.key)
+    throw new GatewayError('unauthorized')
+  }
+}
+
+/** Loopback, and nobody else behind it: a proxy on this machine that is not trusted brings in the whole world. */
+const isLocal = ({ address, forwarded }: Client): boolean => isLoopback(address) && !forwarded
+
+/** Compares in the same time whatever the given value is and however long: equal-sized digests, never the texts. */
+export function createMatcher(expected: string): (given: string) => boolean {
+  const digest = hash('sha256', expected, 'buffer')
+  return (given) => timingSafeEqual(hash('sha256', given, 'buffer'), digest)
+}
+
+/** A token in the URL ends up in logs and histories, so it is refused even beside a good header. */
+function refuseTokenInQuery({ raw }: FastifyRequest): void {
+  const url = raw.url ?? ''
+  const query = url.indexOf('?')
+  if (query !== -1 && new URLSearchParams(url.slice(query + 1)).has('token')) throw new GatewayError('token_in_query')
+}
+
+function hookToken(request: FastifyRequest): string | undefined {
+  const fallback = single(request, 'x-svc-token')?.trim()
+  return bearerToken(request) ?? (fallback === '' ? undefined : fallback)
+}
+
+function bearerToken(request: FastifyRequest): string | undefined {
+  const value = single(request, 'authorization')
+  return value === undefined ? undefined : /^bearer[ \t]+(.*\S)\s*$/is.exec(value)?.[1]
+}
+
+/** The value of a header that may come once. Node keeps the first or joins them; both would hide the second. */
+function single({ raw }: FastifyRequest, name: string): string | undefined {
+  let value: string | undefined
+  for (let index = 0; index < raw.rawHeaders.length; index += 2) {
+    const key = raw.rawHeaders[index] as string
+    if (key.length !== name.length || key.toLowerCase() !== name) continue
+    if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
+    value = raw.rawHeaders[index + 1]
+  }
+  return value
+}

@@ -1,0 +1,80 @@
+// Who is calling: the client's address behind trusted proxies, and the key under which its failures are counted.
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
+export interface Client {
+  /** The address, for the log. */
+  address: string
+  /** IPv4 whole, IPv6 by /64: the smallest block that one party holds. */
+  key: string
+  /** True when a header says that someone else is behind this address, and no trusted proxy vouches for it. */
+  forwarded: boolean
+}
+
+export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Client
+
+/** @param trustedProxies addresses or CIDRs; throws on anything else. */
+export function createClientOf(trustedProxies: readonly string[]): ClientOf {
+  const trusted = trustedList(trustedProxies)
+  return ({ headers, socket }) => {
+    const remote = normalAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    const hops = [headers['x-forwarded-for'] ?? []].flat().flatMap((value) => value.split(','))
+    const claimed = forwardingHeaders.some((name) => headers[name] !== undefined)
+    if (!trusted(remote)) return client(remote, claimed)
+    let address = remote
+    // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last one known.
+    for (const hop of hops.reverse()) {
+      const next = normalAddress(hop)
+      if (next === undefined) return client(address, true)
+      address = next
+      if (!trusted(address)) break
+    }
+    return client(address, false)
+  }
+}
+
+const client = (address: string, forwarded: boolean): Client => ({ address, key: keyOf(address), forwarded })
+
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
+export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
+
+function trustedList(entries: readonly string[]): (address: string) => boolean {
+  if (entries.length === 0) return () => false
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    const family = familyOf(address)
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address))
+}
+
+const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
+
+/** An address in its plain form, without port, brackets or zone; an IPv4 address mapped into IPv6 is that IPv4 address. */
+function normalAddress(text: string): string | undefined {
+  const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1').replace(/%.*$/, '')
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
+  const groups = groupsOf(bare)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return dotted(groups[6] ?? 0, groups[7] ?? 0)
+  return bare.toLowerCase()
+}
+
+function keyOf(address: string): string {
+  if (isIP(address) !== 6) return address
+  return `${groupsOf(address).slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
+}
+
+/** The eight 16-bit groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) => `${((+a << 8) | +b).toString(16)}:${((+c << 8) | +d).toString(16)}`)
+  const [head = '', tail] = hex.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const middle = tail === undefined ? [] : Array<string>(8 - left.length - right.length).fill('0')
+  return [...left, ...middle, ...right].map((group) => parseInt(group, 16))
+}
+
+const dotted = (high: number, low: number): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')

@@ -1,0 +1,41 @@
+// GET /healthz: the process lives. GET /readyz: it can take work.
+import type { FastifyInstance } from 'fastify'
+import { GatewayError } from '../errors.ts'
+
+export interface HealthOptions {
+  /** False while starting and draining. */
+  isReady(): boolean
+  /** Resolves when the store can commit, rejects when it can't. */
+  probe(): Promise<void>
+}
+
+/** Longest wait for a probe; a store that stalls is not ready. */
+const probeMs = 2_000
+
+export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthOptions): void {
+  const canStore = createSharedProbe(probe)
+  app.get('/healthz', { config: { always: true } }, () => ({ ok: true }))
+  app.get('/readyz', { config: { always: true } }, async () => {
+    if (!isReady()) throw new GatewayError('shutting_down')
+    await canStore()
+    return { ok: true }
+  })
+}
+
+/** Nobody needs a credential to ask, so many askers share one probe. */
+function createSharedProbe(probe: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => (running ??= bounded(probe()).finally(() => (running = undefined)))
+}
+
+async function bounded(probe: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('The store did not answer in time.')), probeMs)
+  try {
+    await Promise.race([probe, late])
+  } catch (cause) {
+    throw new GatewayError('store_unavailable', undefined, { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}

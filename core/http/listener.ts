@@ -1,0 +1,127 @@
+// The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without losing its last answer.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ErrorCode, GatewayError } from '../errors.ts'
+
+/** What one connection may take; times in milliseconds. */
+export interface ConnectionLimits {
+  /** From the first byte (or from connecting) to the end of the headers. */
+  headersMs: number
+  /** From the first byte to the end of the body. */
+  requestMs: number
+  /** An idle connection is kept longer than the usual proxy keeps it (60 s), so that the proxy is the one that closes. */
+  keepAliveMs: number
+  /** How often overdue requests are looked for. */
+  checkEveryMs: number
+}
+
+export const connectionLimits: ConnectionLimits = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 72_000, checkEveryMs: 1_000 }
+
+/** More header lines than this are refused. Node would drop the rest silently, so it is told to keep one more. */
+export const maxHeaders = 100
+const maxHeaderBytes = 16_384
+
+/** How much and how long a client may go on writing after its answer was sent. */
+const lingerBytes = 64 * 1_048_576
+const lingerMs = 5_000
+
+export interface Listener {
+  /** Makes the Node server; Fastify's `serverFactory`. */
+  open(handler: RequestListener): Server
+  /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
+  closeAfterAnswer(request: IncomingMessage): void
+}
+
+interface ListenerDeps {
+  limits: ConnectionLimits
+  /** Answers below Fastify: the whole response as text, already logged. */
+  refusal(code: ErrorCode, socket: Socket): string
+}
+
+export function createListener({ limits, refusal }: ListenerDeps): Listener {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  const closing = new WeakSet<Socket>()
+
+  function open(handler: RequestListener): Server {
+    const server = createServer(nodeOptions(limits), (request, response) => {
+      // What was pipelined behind a request that ended the connection is not executed.
+      if (closing.has(request.socket)) return
+      latest.set(request.socket, response)
+      handler(request, response)
+    })
+    server.maxHeadersCount = maxHeaders + 1
+    // An expectation that we do not know is ignored; Node would answer a bare 417.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+    server.on('connect', (_request, socket) => refuse(socket as Socket, 'malformed_http'))
+    server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
+    return server
+  }
+
+  function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (closing.has(socket)) return
+    // Reset by the client, or connected and never said a word: nobody waits for an answer.
+    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) return void socket.destroy()
+    const code = codeOf(error)
+    const response = latest.get(socket)
+    if (response === undefined || response.writableFinished) {
+      // A finished answer whose request still writes its body has had its answer.
+      if (response?.req.complete === false) return void socket.destroy()
+      return refuse(socket, code)
+    }
+    // Malformed bytes behind a good request wait for that one's answer; they must not be answered in its place.
+    if (response.req.complete) return void response.once('close', () => refuse(socket, code))
+    if (response.headersSent) return void socket.destroy()
+    if (response.req.listenerCount('error') > 0) response.req.emit('error', new GatewayError(code))
+    else refuse(socket, code)
+  }
+
+  function refuse(socket: Socket, code: ErrorCode): void {
+    if (closing.has(socket) || !socket.writable) return void socket.destroy()
+    closing.add(socket)
+    socket.write(refusal(code, socket))
+    linger(socket)
+  }
+
+  function closeAfterAnswer({ socket }: IncomingMessage): void {
+    closing.add(socket)
+    // Node would destroy the socket once the answer is written: with unread bytes that is a reset, which may swallow the answer.
+    socket.destroySoon = () => linger(socket)
+  }
+
+  return { open, closeAfterAnswer }
+}
+
+function nodeOptions(limits: ConnectionLimits) {
+  return {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    maxHeaderSize: maxHeaderBytes,
+    insecureHTTPParser: false,
+    // Checked by the server, which answers with the envelope.
+    requireHostHeader: false,
+    noDelay: true,
+  }
+}
+
+function codeOf(error: NodeJS.ErrnoException): ErrorCode {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  if (error.code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  return 'malformed_http'
+}
+
+/** Says that no more will be written, throws away what still comes in, and ends for good when the client does or a bound is reached. */
+function linger(socket: Socket): void {
+  let left = lingerBytes
+  // Without this the HTTP parser would go on reading.
+  socket.removeAllListeners('data')
+  socket.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) socket.destroy()
+  })
+  const bound = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(bound))
+  socket.resume()
+  socket.end()
+}

@@ -1,0 +1,67 @@
+// Bytes → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was given.
+import { isUtf8 } from 'node:buffer'
+import { GatewayError } from '../errors.ts'
+
+/** What a door takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included. */
+export type Accept = 'object' | 'object-or-array-or-form'
+
+const maxDepth = 64
+
+export function parsePayload(bytes: Buffer, accept: Accept, contentType: string | undefined): object {
+  const text = decode(bytes)
+  if (text === '') return {}
+  if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text)
+  const value = parseJson(text)
+  if (typeof value !== 'object' || value === null) throw new GatewayError('invalid_request', `The body must be ${accept === 'object' ? 'a JSON object' : 'a JSON object or array'}.`)
+  if (accept === 'object' && Array.isArray(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  clean(value, 1)
+  return value
+}
+
+/** Without a byte order mark. */
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_json')
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return bytes.toString('utf8', marked ? 3 : 0)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new GatewayError('invalid_json')
+  }
+}
+
+/** Refuses what nests too deep, and drops `__proto__` keys: copied carelessly, they would change a prototype. */
+function clean(value: object, depth: number): void {
+  if (depth > maxDepth) throw new GatewayError('invalid_request', `The body nests deeper than ${maxDepth} levels.`)
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object' && item !== null) clean(item, depth + 1)
+    return
+  }
+  for (const key in value) {
+    if (key === '__proto__') delete (value as Record<string, unknown>)[key]
+    else {
+      const item = (value as Record<string, unknown>)[key]
+      if (typeof item === 'object' && item !== null) clean(item, depth + 1)
+    }
+  }
+}
+
+const isForm = (contentType: string | undefined): boolean => /^\s*application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
+
+/** `curl -d '{…}'` calls its JSON a form; a real form would have encoded the bracket. */
+const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)
+
+/** A name that comes several times becomes a list. */
+function parseForm(text: string): object {
+  const form: Record<string, string | string[]> = {}
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (name === '__proto__') continue
+    const before = Object.hasOwn(form, name) ? form[name] : undefined
+    if (Array.isArray(before)) before.push(value)
+    else form[name] = before === undefined ? value : [before, value]
+  }
+  return form
+}
