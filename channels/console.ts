@@ -19,11 +19,17 @@ export default defineChannel<Static<typeof Config>>({
   async connect(config, context) {
     const journal = config.file ? await openJournal(config.file) : undefined
     const reading = config.input ? readLines(context) : undefined
+    // When whoever read our output is gone, that fails a message (see below), not the process.
+    process.stdout.on('error', ignore)
     return {
       async send({ key, to, text }) {
         if (journal?.has(key)) return { outcome: 'sent', id: key }
-        await journal?.append({ key, to, text, at: new Date().toISOString() })
-        await print(`[console] ${printable(to)}: ${printable(text)}\n`)
+        try {
+          await journal?.append({ key, to, text, at: new Date().toISOString() })
+          await print(`[console] ${printable(to)}: ${printable(text)}\n`)
+        } catch (error) {
+          if (!journal?.has(key)) return { outcome: 'failed', reason: 'transient', detail: (error as NodeJS.ErrnoException).code ?? 'it could not be written' }
+        }
         return { outcome: 'sent', id: key }
       },
       async reconcile(key) {
@@ -31,6 +37,7 @@ export default defineChannel<Static<typeof Config>>({
         return journal.has(key) ? 'sent' : 'absent'
       },
       async close() {
+        process.stdout.off('error', ignore)
         await reading?.close()
         await journal?.close()
       },
@@ -86,6 +93,8 @@ function readLines(context: ChannelContext) {
 
 /** Resolves when the line has left the process; rejects when nobody reads any more. */
 const print = (line: string) => new Promise<void>((resolve, reject) => process.stdout.write(line, (error) => (error ? reject(error) : resolve())))
+
+const ignore = () => undefined
 
 /** A message must not move the cursor, colour the terminal, or pretend to be another line. */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)

@@ -1,0 +1,124 @@
+// The console channel: the law of channels over its file, and what it prints and reads as a real process.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import consoleChannel from '../../channels/console.ts'
+import { channelContract } from '../contracts/channel.ts'
+import { createTestContext } from '../contracts/context.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'console-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const journal = async (file: string) =>
+  (await readFile(file, 'utf8'))
+    .split('\n')
+    .filter((line) => line.startsWith('{"key"') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as { key: string; to: string; text: string; at: string })
+
+const connect = (config: { file?: string; input?: boolean }) =>
+  consoleChannel.connect(config, { ...createTestContext(), accountId: 'default', receive: async () => 'accepted' })
+
+channelContract(consoleChannel, async () => {
+  const file = join(dir, 'messages.jsonl')
+  return { config: { file }, to: 'someone', messages: () => journal(file), close: async () => undefined }
+})
+
+describe('the file of the console', () => {
+  it('never holds a key twice, also not after a restart', async () => {
+    const file = join(dir, 'messages.jsonl')
+    for (const _ of [1, 2]) {
+      const connection = await connect({ file })
+      for (const __ of [1, 2]) expect(await connection.send({ key: 'k', to: 'a', text: 'once' })).toEqual({ outcome: 'sent', id: 'k' })
+      expect(await connection.reconcile?.('k', 'a')).toBe('sent')
+      await connection.close()
+    }
+    expect((await journal(file)).map(({ key }) => key)).toEqual(['k'])
+  })
+
+  it('is readable by its owner alone', async () => {
+    const file = join(dir, 'messages.jsonl')
+    await (await connect({ file })).close()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  it('goes on after a record that a crash cut anywhere', async () => {
+    const whole = '{"key":"k1","to":"a","text":"x","at":"2026-01-01T00:00:00.000Z"}\n'
+    const cut = '{"key":"k2","to":"a","text":"y","at":"2026-01-01T00:00:00.000Z"}'
+    for (let length = 0; length < cut.length; length++) {
+      const file = join(dir, `${length}.jsonl`)
+      await writeFile(file, whole)
+      await appendFile(file, cut.slice(0, length))
+      const connection = await connect({ file })
+      expect(await connection.reconcile?.('k1', 'a')).toBe('sent')
+      expect(await connection.reconcile?.('k2', 'a')).toBe('absent')
+      await connection.send({ key: 'k2', to: 'a', text: 'y' })
+      await connection.close()
+      expect((await journal(file)).map(({ key }) => key)).toEqual(['k1', 'k2'])
+    }
+  })
+
+  it('is not needed: without it nothing is known about a key', async () => {
+    const connection = await connect({})
+    expect(await connection.reconcile?.('k', 'a')).toBe('unknown')
+    await connection.close()
+  })
+})
+
+describe('the terminal of the console', () => {
+  it('shows one line for each message, whatever is in it', async () => {
+    const output = await run(`await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`)
+    expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\\n[console] boss: hi\\u202e\n')
+  })
+
+  it('fails the message, not the process, when nobody reads any more', async () => {
+    const child = start(`
+      await once(process.stdin, 'end')
+      const outcome = await connection.send({ key: 'k', to: 'a', text: 'hello' })
+      await connection.close()
+      process.exitCode = outcome.outcome === 'failed' && outcome.detail === 'EPIPE' ? 42 : 1`)
+    child.stdout.destroy()
+    await once(child.stdout, 'close')
+    child.stdin.end('x')
+    expect(await once(child, 'exit')).toEqual([42, null])
+  })
+
+  it('takes each line as a message of its own id', async () => {
+    const output = await run('', { input: 'hello\n\n  \nworld\n' })
+    const messages = output
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; from: object; to: string; text: string })
+    expect(messages.map(({ from, to, text }) => ({ from, to, text }))).toEqual([
+      { from: { id: 'console' }, to: 'console', text: 'hello' },
+      { from: { id: 'console' }, to: 'console', text: 'world' },
+    ])
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(2)
+  })
+})
+
+/** Runs the channel in a process of its own; what is received is printed as JSON. */
+function start(code: string, config: { input?: boolean } = {}) {
+  const script = `
+    const { once } = await import('node:events')
+    const { default: channel } = await import('./channels/console.ts')
+    const receive = async (message) => { console.log(JSON.stringify(message)); return 'accepted' }
+    const log = { debug() {}, info() {}, warn() {}, error: console.error }
+    const context = { log, signal: new AbortController().signal, accountId: 'default', receive }
+    const connection = await channel.connect(${JSON.stringify(config)}, context)
+    process.stdin.resume()
+    ${code}`
+  return spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '--eval', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+}
+
+async function run(code: string, { input }: { input?: string } = {}): Promise<string> {
+  const child = start(code, { input: input !== undefined })
+  child.stdin.end(input ?? '')
+  return textOf(child.stdout)
+}

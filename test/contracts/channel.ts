@@ -1,0 +1,129 @@
+// The law of channels: what is sent arrives whole and once, whatever is lost on the way.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findFault } from '../../core/loader/verify.ts'
+import type { Channel, ChannelContext, Connection, InboundMessage } from '../../core/plugin.ts'
+import { compileCheck } from '../../core/typebox.ts'
+import { createTestContext } from './context.ts'
+
+/** A double of the platform on the other side of the wire, fresh for each test. */
+export interface Platform<Config> {
+  /** Settings with which the channel reaches this double. */
+  config: Config
+  /** A recipient that exists. */
+  to: string
+  /** Every message that the platform holds, oldest first. */
+  messages(): Promise<readonly { to: string; text: string }[]>
+  /** Somebody writes to us. Leave it out for a channel that only sends. */
+  say?(text: string): Promise<void>
+  /** The platform takes the next message, but its answer never arrives. */
+  loseNextAnswer?(): void
+  /** The platform turns the next message away and asks to wait. */
+  limitNext?(retryAfterMs: number): void
+  close(): Promise<void>
+}
+
+/** @param openPlatform called before each test; its `close` afterwards */
+export function channelContract<Config>(channel: Channel<Config>, openPlatform: () => Promise<Platform<Config>>): void {
+  describe(`channel ${channel.name}`, () => {
+    let platform: Platform<Config>
+    let connection: Connection
+    let received: ReturnType<typeof createInbox>
+
+    beforeEach(async () => {
+      platform = await openPlatform()
+      received = createInbox()
+      const context: ChannelContext = { ...createTestContext(), accountId: 'default', receive: received.receive }
+      connection = await channel.connect(platform.config, context)
+    })
+    afterEach(async () => {
+      await connection.close()
+      await platform.close()
+    })
+
+    const send = (key: string, text: string) => connection.send({ key, to: platform.to, text })
+    const texts = async () => (await platform.messages()).map(({ text }) => text)
+
+    it('is declared without fault', () => {
+      expect(findFault(channel, { compile: true })).toBeUndefined()
+    })
+
+    it('knows its recipients', () => {
+      const target = compileCheck(channel.target)
+      expect(target.fits(platform.to)).toBe(true)
+      expect(target.fits('')).toBe(false)
+      expect(target.fits(' ')).toBe(false)
+    })
+
+    it('delivers messages whole and in order', async () => {
+      const sent = ['one', 'Zwei: äöü 漢字 👩‍🚀 "quoted" <b>&amp;</b> \\ $&', 'a\nsecond line']
+      for (const [index, text] of sent.entries()) expect(await send(`k:${index}`, text)).toMatchObject({ outcome: 'sent' })
+      expect(await texts()).toEqual(sent)
+      expect((await platform.messages()).every(({ to }) => to === platform.to)).toBe(true)
+    })
+
+    it('delivers the longest message that it promises', async () => {
+      const text = 'x'.repeat(channel.limits.maxText)
+      expect(await send('long', text)).toMatchObject({ outcome: 'sent' })
+      expect(await texts()).toEqual([text])
+    })
+
+    it('can say what became of a message, when it promises so', async () => {
+      if (channel.limits.idempotency !== 'reconcile') return
+      await send('k:1', 'hello')
+      expect(await connection.reconcile?.('k:1', platform.to)).toBe('sent')
+      expect(await connection.reconcile?.('k:2', platform.to)).toBe('absent')
+    })
+
+    it('sends one message for one key, when it promises so', async () => {
+      if (channel.limits.idempotency !== 'native') return
+      await send('k:1', 'hello')
+      await send('k:1', 'hello')
+      expect(await texts()).toEqual(['hello'])
+    })
+
+    it('says so when the answer was lost', async () => {
+      if (!platform.loseNextAnswer) return
+      platform.loseNextAnswer()
+      expect(await send('k:1', 'hello')).toMatchObject({ outcome: 'unknown' })
+      expect(await texts()).toEqual(['hello'])
+    })
+
+    it('passes on how long the platform wants to wait, and does not repeat by itself', async () => {
+      if (!platform.limitNext) return
+      platform.limitNext(1500)
+      expect(await send('k:1', 'hello')).toMatchObject({ outcome: 'failed', reason: 'rate', retryAfterMs: 1500 })
+      expect(await texts()).toEqual([])
+    })
+
+    it('receives messages and can answer them', async () => {
+      if (!platform.say) return
+      await platform.say('first')
+      await platform.say('second')
+      const [first, second] = [await received.next(), await received.next()]
+      expect([first.text, second.text]).toEqual(['first', 'second'])
+      expect(first.id).not.toBe(second.id)
+      expect(first.from.id).not.toBe('')
+      expect(await connection.send({ key: 'answer', to: first.to, text: 'hello' })).toMatchObject({ outcome: 'sent' })
+    })
+  })
+}
+
+/** What the channel has handed over, to be awaited one by one. */
+function createInbox() {
+  const messages: InboundMessage[] = []
+  const waiting: ((message: InboundMessage) => void)[] = []
+  return {
+    async receive(message: InboundMessage) {
+      const reader = waiting.shift()
+      if (reader) reader(message)
+      else messages.push(message)
+      return 'accepted' as const
+    },
+    next: () =>
+      new Promise<InboundMessage>((resolve) => {
+        const message = messages.shift()
+        if (message) resolve(message)
+        else waiting.push(resolve)
+      }),
+  }
+}

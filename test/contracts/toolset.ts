@@ -1,0 +1,69 @@
+// The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an end.
+import { describe, expect, it } from 'vitest'
+import { findFault, toolFault } from '../../core/loader/verify.ts'
+import type { Tool, ToolContext, Toolset } from '../../core/plugin.ts'
+import { compileCheck } from '../../core/typebox.ts'
+import { createTestContext } from './context.ts'
+
+/** One call that must work. */
+export interface ToolCall {
+  tool: string
+  args: Record<string, unknown>
+  /** What it answers; absent: anything that survives JSON. */
+  answer?: unknown
+}
+
+export interface ToolsetCase<Config> {
+  /** Settings of the toolset, where it has any. */
+  config?: Config
+  /** At least one call of each tool. */
+  calls: readonly ToolCall[]
+  /** Arguments that the schema of a tool must refuse. */
+  refused?: readonly Pick<ToolCall, 'tool' | 'args'>[]
+  /** What the calls find in `context.sessions`; absent: nothing. */
+  sessions?: ToolContext['sessions']
+}
+
+export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], sessions = noSessions }: ToolsetCase<Config>): void {
+  const withTools = async (use: (tools: readonly Tool[]) => Promise<void> | void) => {
+    const opened = await toolset.open?.(config as Config, createTestContext())
+    try {
+      await use([...(toolset.tools ?? []), ...(opened?.tools ?? [])])
+    } finally {
+      await opened?.close()
+    }
+  }
+
+  describe(`toolset ${toolset.name}`, () => {
+    it('is declared without fault', async () => {
+      expect(findFault(toolset, { compile: true })).toBeUndefined()
+      await withTools((tools) => expect(tools.map((tool) => toolFault(tool, true)).filter(Boolean)).toEqual([]))
+    })
+
+    it('has a call of each tool here', async () => {
+      await withTools((tools) => expect(tools.map(({ name }) => name).filter((name) => !calls.some(({ tool }) => tool === name))).toEqual([]))
+    })
+
+    it.each(calls)('answers $tool $args', async ({ tool: name, args, answer }) => {
+      await withTools(async (tools) => {
+        const tool = toolOf(tools, name)
+        expect(compileCheck(tool.args).problems(args)).toEqual([])
+        const result = await tool.execute(args as never, { ...createTestContext(), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http', sessions })
+        if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+        if (answer !== undefined) expect(result).toEqual(answer)
+      })
+    })
+
+    it.each(refused)('refuses $tool $args', async ({ tool: name, args }) => {
+      await withTools((tools) => expect(compileCheck(toolOf(tools, name).args).fits(args)).toBe(false))
+    })
+  })
+}
+
+function toolOf(tools: readonly Tool[], name: string): Tool {
+  const tool = tools.find((candidate) => candidate.name === name)
+  if (!tool) throw new Error(`There is no tool "${name}" in this toolset.`)
+  return tool
+}
+
+const noSessions: ToolContext['sessions'] = { list: async () => [], status: async () => undefined }
