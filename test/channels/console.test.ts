@@ -5,7 +5,7 @@ import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import consoleChannel from '../../channels/console.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -13,8 +13,19 @@ import { createTestContext } from '../contracts/context.ts'
 let dir: string
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'console-'))
+  vi.spyOn(process.stdout, 'write').mockImplementation(swallow)
 })
-afterEach(() => rm(dir, { recursive: true }))
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await rm(dir, { recursive: true })
+})
+
+/** Keeps the terminal of the test runner clean; what is really printed is read from processes of their own, below. */
+const swallow = (_text: unknown, ...rest: unknown[]) => {
+  const done = rest.at(-1)
+  if (typeof done === 'function') done()
+  return true
+}
 
 const journal = async (file: string) =>
   (await readFile(file, 'utf8'))
