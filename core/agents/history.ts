@@ -38,8 +38,10 @@ function splitTurns(messages: readonly Json[]): StoredMessage[][] {
   return turns
 }
 
+const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
+
 const isMessage = (value: Json): value is StoredMessage =>
-  typeof value === 'object' && value !== null && 'role' in value && 'content' in value && ['user', 'assistant', 'tool'].includes(String(value['role']))
+  typeof value === 'object' && value !== null && 'role' in value && 'content' in value && roles.has(value['role'])
 
 function withoutTools(message: StoredMessage): StoredMessage[] {
   if (message.role === 'tool') return []

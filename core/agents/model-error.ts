@@ -4,13 +4,20 @@ import { GatewayError } from '../errors.ts'
 /** Longest detail, in characters. */
 const maxDetail = 500
 
+interface ModelErrorOptions {
+  /** What must not appear in the detail. */
+  secrets: readonly string[]
+  /** Instead of the sentence that the cause suggests. */
+  sentence?: string | undefined
+}
+
 export class ModelError extends GatewayError {
   /** What the provider said, shortened and without secrets. It may hold parts of the prompt: for the run's record only. */
   readonly detail: string
 
-  constructor(cause: unknown, secrets: readonly string[] = []) {
+  constructor(cause: unknown, { secrets, sentence }: ModelErrorOptions) {
     const last = lastError(cause)
-    super('model_failed', sentenceOf(last), { cause })
+    super('model_failed', sentence ?? sentenceOf(last), { cause })
     this.detail = scrub(textOf(last), secrets).slice(0, maxDetail)
   }
 }
@@ -20,14 +27,14 @@ interface WireError {
   name?: string
   message?: string
   statusCode?: number
-  lastError?: unknown
+  lastError?: WireError
   cause?: unknown
 }
 
 /** After several attempts, the last one tells. */
 function lastError(error: unknown): WireError {
-  const { lastError: last } = (error ?? {}) as WireError
-  return (last ?? error ?? {}) as WireError
+  const wire = (error ?? {}) as WireError
+  return wire.lastError ?? wire
 }
 
 function sentenceOf({ statusCode, name, cause }: WireError): string {
@@ -39,7 +46,8 @@ function sentenceOf({ statusCode, name, cause }: WireError): string {
   return cause instanceof GatewayError ? cause.message : "The model's answer broke off or was not valid."
 }
 
-const textOf = ({ name, message }: WireError): string => [name, message].filter(Boolean).join(': ') || 'unknown error'
+/** Some providers put the service's own error object into the stream, as it came. */
+const textOf = (error: WireError): string => (error.message ? [error.name, error.message].filter(Boolean).join(': ') : JSON.stringify(error))
 
 /** Keys by their usual looks, masked ones too: services like to quote the key that they refuse. */
 const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_A-Za-z0-9*.]{8,}|\bBearer\s+\S+/g

@@ -5,6 +5,7 @@ import type { LanguageModel, Log, Provider } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import type { Agent } from './agents.ts'
 import { missingPackage } from './missing-package.ts'
+import { ModelError } from './model-error.ts'
 import { secretsIn } from './provider-secrets.ts'
 
 /** A model that exists as far as the configuration can tell; nothing of it is loaded yet. */
@@ -40,22 +41,22 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
   const sections: Config['providers'] = { builtin: { kind: 'builtin' }, ...config.providers }
   const loading = new Map<string, Promise<(modelId: string) => LanguageModel>>()
 
-  function open(name: string, provider: Provider): Promise<(modelId: string) => LanguageModel> {
+  function open(name: string, provider: Provider<never>): Promise<(modelId: string) => LanguageModel> {
     const known = loading.get(name)
     if (known) return known
     const { kind: _kind, ...settings } = sections[name] ?? {}
-    const opened = provider.models(settings, { name, log })
+    const opened = (provider as Provider).models(settings, { name, log })
     loading.set(name, opened)
     // What failed once (a package that was missing, say) is tried again by the next run.
     opened.catch(() => loading.delete(name))
     return opened
   }
 
-  function providerOf(name: string): Provider {
+  function providerOf(name: string): Provider<never> {
     const section = Object.hasOwn(sections, name) ? sections[name] : undefined
     const provider = section && providers.get(section.kind)
     if (!provider) throw new GatewayError('invalid_request', 'model names a provider that is not configured; add it under providers, or name another one.')
-    return provider as Provider
+    return provider
   }
 
   function resolve(reference: string, agent: ListOwner): Model {
@@ -64,7 +65,15 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const { name, modelId } = splitReference(ref)
     const provider = providerOf(name)
     const secrets = secretsIn(sections[name], provider.config)
-    return { ref, reasoning: entry?.reasoning ?? true, secrets, model: () => load(() => open(name, provider), { name, modelId }) }
+    const load = async () => {
+      try {
+        return modelObject((await open(name, provider))(modelId))
+      } catch (cause) {
+        const sentence = missingPackage(cause) ?? `The provider "${name}" could not open the model.`
+        throw new ModelError(cause, { secrets, sentence })
+      }
+    }
+    return { ref, reasoning: entry?.reasoning ?? true, secrets, model: load }
   }
 
   return {
@@ -91,15 +100,10 @@ function splitReference(ref: string): { name: string; modelId: string } {
   return { name, modelId }
 }
 
-async function load(open: () => Promise<(modelId: string) => LanguageModel>, { name, modelId }: { name: string; modelId: string }): Promise<LanguageModel> {
-  try {
-    const model = (await open())(modelId)
-    // A plain string would leave for a service that nobody here configured.
-    if (typeof model !== 'object') throw new TypeError('The provider did not return a model object.')
-    return model
-  } catch (cause) {
-    throw new GatewayError('model_failed', missingPackage(cause) ?? `The provider "${name}" could not open the model. See the gateway's log.`, { cause })
-  }
+/** A plain string would leave for a service that nobody here configured. */
+function modelObject(model: LanguageModel): LanguageModel {
+  if (typeof model !== 'object') throw new TypeError('The provider did not return a model object.')
+  return model
 }
 
 export type Reasoning = 'none' | Exclude<Thinking, 'off'>

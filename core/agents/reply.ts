@@ -44,38 +44,24 @@ export async function readReply(stream: AsyncIterable<Part>, onDelta?: (text: st
   return finished(reading, reading.finishReason)
 }
 
+/** Parts that only frame these, or that a transcript has no use for, pass unread. */
 function read(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
+  if (part.type === 'start-step') reading.steps.push({ text: '', calls: [], results: [] })
+  else if (part.type === 'reasoning-delta') reading.written += part.text.length
+  else if (part.type === 'tool-input-delta') reading.written += part.delta.length
+  else if (part.type === 'finish-step') addUsage(reading.usage, part.usage)
+  else if (part.type === 'finish') reading.finishReason = complete(part)
+  else if (part.type === 'error') throw part.error
+  else readSaid(reading, part, onDelta)
+}
+
+function readSaid(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
   const step = reading.steps.at(-1)
-  switch (part.type) {
-    case 'start-step':
-      reading.steps.push({ text: '', calls: [], results: [] })
-      break
-    case 'text-delta':
-      if (step) readText(reading, { step, text: part.text, onDelta })
-      break
-    case 'reasoning-delta':
-      reading.written += part.text.length
-      break
-    case 'tool-input-delta':
-      reading.written += part.delta.length
-      break
-    case 'tool-call':
-      step?.calls.push(part)
-      break
-    case 'tool-result':
-      step?.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
-      break
-    case 'tool-error':
-      step?.results.push({ ...toolOf(part), output: { type: 'error-text', value: messageOf(part.error) } })
-      break
-    case 'finish-step':
-      addUsage(reading.usage, part.usage)
-      break
-    case 'error':
-      throw part.error
-    case 'finish':
-      reading.finishReason = complete(part)
-  }
+  if (!step) return
+  if (part.type === 'text-delta') readText(reading, { step, text: part.text, onDelta })
+  else if (part.type === 'tool-call') step.calls.push(part)
+  else if (part.type === 'tool-result') step.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
+  else if (part.type === 'tool-error') step.results.push({ ...toolOf(part), output: { type: 'error-text', value: messageOf(part.error) } })
 }
 
 function readText(reading: Reading, { step, text, onDelta }: { step: Step; text: string; onDelta: ((text: string) => void) | undefined }): void {
@@ -98,7 +84,8 @@ function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'fini
 
 function finished(reading: Reading, finishReason: string): Reply {
   const texts = reading.steps.map(({ text }) => text.trim()).filter(Boolean)
-  return { reply: texts.at(-1) ?? '', messages: reading.steps.flatMap(messagesOf), usage: reading.usage, finishReason }
+  const none = finishReason === 'tool-calls' ? `[no answer after ${reading.steps.length} steps]` : ''
+  return { reply: texts.at(-1) ?? none, messages: reading.steps.flatMap(messagesOf), usage: reading.usage, finishReason }
 }
 
 function cut(reading: Reading): Reply {
@@ -113,7 +100,10 @@ function cut(reading: Reading): Reply {
  */
 function messagesOf({ text, calls, results }: Step): Json[] {
   const answered = calls.filter(({ toolCallId }) => results.some((result) => result.toolCallId === toolCallId))
-  const content = [...(text ? [{ type: 'text', text }] : []), ...answered.map((call) => ({ type: 'tool-call', ...toolOf(call), input: objectOr(call.input) }))]
+  const content = [
+    ...(text ? [{ type: 'text', text }] : []),
+    ...answered.map(({ toolCallId, toolName, input }) => ({ type: 'tool-call', toolCallId, toolName, input: objectOr(input) })),
+  ]
   const assistant = content.length ? [{ role: 'assistant', content }] : []
   return results.length ? [...assistant, { role: 'tool', content: results.map((result) => ({ type: 'tool-result', ...result })) }] : assistant
 }

@@ -1,5 +1,5 @@
 // An agent's tools as the model library wants them; every call goes the same way as one over HTTP.
-import type { ToolSet } from 'ai'
+import type * as Ai from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Tool } from '../plugin.ts'
 
@@ -8,7 +8,7 @@ export const maxToolText = 100_000
 
 type Call = (tool: string, args: unknown) => Promise<Json>
 
-export function toolSet(ai: Pick<typeof import('ai'), 'jsonSchema' | 'tool'>, tools: readonly Tool[], call: Call): ToolSet {
+export function toolSet(ai: Pick<typeof Ai, 'jsonSchema' | 'tool'>, tools: readonly Tool[], call: Call): Ai.ToolSet {
   // No validation here: the call checks its arguments, and its sentence goes back to the model.
   const entries = tools.map(({ name, description, args }) => {
     return [name, ai.tool({ description, inputSchema: ai.jsonSchema(args), execute: (given: unknown) => readable(call(name, given)) })] as const

@@ -1,7 +1,7 @@
 // One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the signal.
 import type { ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
-import type { Json, Tool } from '../plugin.ts'
+import type { Json, Log, Tool } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke, ToolSession } from '../tools/invoke.ts'
@@ -40,6 +40,7 @@ export interface TurnDeps {
   invoke: Invoke
   /** What a session may call. */
   tools(session: ToolSession): readonly Tool[]
+  log: Log
   /** Most model calls of one turn. */
   maxSteps?: number
   /** Repetitions of a model call that failed before it answered; they wait as long as Retry-After says, else 2 s, 4 s … */
@@ -56,16 +57,18 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
       return { ...reply, messages: [userMessage(input.prompt), ...reply.messages] }
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
-      throw error instanceof GatewayError ? error : new ModelError(error, input.model.secrets)
+      throw error instanceof GatewayError ? error : new ModelError(error, { secrets: input.model.secrets })
     } finally {
       over.abort()
     }
   }
 }
 
-async function ask({ invoke, tools, maxSteps, maxRetries }: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<Reply> {
+async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<Reply> {
   // Loaded by the first turn, so that starting and accepting never wait for it.
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
+  // The library would print its warnings; ours go to the log, below.
+  globalThis.AI_SDK_LOG_WARNINGS = false
   const session = { agentId: input.agent.id, key: input.sessionKey }
   const call = (tool: string, args: unknown) => invoke({ tool, args, session, caller: 'agent', runId: input.runId, signal })
   const reasoning = resolveReasoning(input.thinking, input.model)
@@ -82,6 +85,7 @@ async function ask({ invoke, tools, maxSteps, maxRetries }: Required<TurnDeps>, 
     abortSignal: signal,
     // Errors are parts of the stream, read there; the default would print them as well.
     onError: () => {},
+    onStepEnd: ({ warnings }) => warnings?.forEach((warning) => log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider warns')),
   })
   return await readReply(stream, input.onDelta)
 }

@@ -1,7 +1,7 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
 import { GatewayError } from '../errors.ts'
 import { InputError, type Json, type Log, type SessionsView, type Tool, type ToolContext } from '../plugin.ts'
-import { firstProblem } from '../typebox.ts'
+import { dotted, firstProblem } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { withDeadline } from './deadline.ts'
 import { jsonResult } from './result.ts'
@@ -52,8 +52,8 @@ export function createInvoke(deps: InvokeDeps): Invoke {
 function checkArguments(entry: CatalogueEntry, args: unknown): void {
   const check = entry.check()
   if (check.fits(args)) return
-  const problems = check.problems(args).map((problem) => ({ ...problem, path: problem.path && `args.${problem.path}` }))
-  throw new GatewayError('invalid_arguments', `${firstProblem(problems, 'args')}.`)
+  const problems = check.problems(args).map(({ keys, problem }) => ({ path: dotted(['args', ...keys]), keys, problem }))
+  throw new GatewayError('invalid_arguments', `${firstProblem(problems)}.`)
 }
 
 function execute({ sessions, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {

@@ -100,9 +100,9 @@ const overlap = (some: Set<string>, others: Set<string>): number => [...some].fi
 
 /** A value for every required argument, or undefined when one cannot be found. */
 function fillSlots({ inputSchema }: FunctionTool, content: string): Record<string, unknown> | undefined {
-  const { required = [], properties = {} } = inputSchema
-  const slots = required.map((name: string) => [name, findValue(name, (properties[name] ?? {}) as Slot, content)] as const)
-  return slots.every(([, value]: readonly [string, unknown]) => value !== undefined) ? Object.fromEntries(slots) : undefined
+  const { required = [], properties = {} } = inputSchema as { required?: string[]; properties?: Record<string, Slot> }
+  const slots = required.map((name) => [name, findValue(name, properties[name] ?? {}, content)] as const)
+  return slots.every(([, value]) => value !== undefined) ? Object.fromEntries(slots) : undefined
 }
 
 interface Slot {
