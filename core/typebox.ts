@@ -54,10 +54,18 @@ export function listProblems(schema: JsonSchema, value: unknown): Problem[] {
 
 function explainAll([, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
   const problems = (errors as SchemaError[]).flatMap(explain)
-  // An unknown key is reported twice: as unknown, and as a value that nothing allows.
-  return problems.filter((one) => one.problem !== notAllowed || !problems.some((other) => other !== one && other.path === one.path))
+  return problems.filter((one) => !problems.some((other) => follows(one, other)))
 }
 
+/** An unknown key is also reported as a value that nothing allows, and a known one whose value does not fit also as unknown. */
+function follows(one: Problem, other: Problem): boolean {
+  if (one === other || other.problem === notAllowed) return false
+  if (one.problem === notAllowed) return one.path === other.path
+  return one.problem === unknownKey && one.keys.every((key, index) => key === other.keys[index])
+}
+
+/** The problem of a key that a schema does not name. */
+export const unknownKey = 'is not a known key'
 const notAllowed = 'is not allowed'
 
 const nouns: Record<string, string> = {
@@ -81,7 +89,7 @@ function explain(error: SchemaError): Problem[] {
       return (params['requiredProperties'] as string[]).map((key) => at([...here, key], 'is required'))
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) => at([...here, key], 'is not a known key'))
+      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) => at([...here, key], unknownKey))
     case 'boolean':
       return [at(here, notAllowed)]
     case 'enum':
@@ -114,6 +122,6 @@ export const dotted = (keys: readonly string[]): string => keys.reduce((path, ke
 
 /** The first problem as the end of a sentence: `channel must be one of "last", "console"`. */
 export function firstProblem(problems: readonly Problem[], root = 'the body'): string {
-  const first = problems.find(({ problem }) => problem !== 'is not a known key') ?? problems[0]
+  const first = problems.find(({ problem }) => problem !== unknownKey) ?? problems[0]
   return first ? `${first.path || root} ${first.problem}` : `${root} is not valid`
 }

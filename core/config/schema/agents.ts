@@ -1,5 +1,5 @@
 // The config section `agents`: the defaults of all agents, and each agent by its id.
-import { type Static, Type } from '../../typebox.ts'
+import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 
 /** One entry of a list of allowed models. */
@@ -8,12 +8,12 @@ export type ModelEntry = string | { id: string; alias?: string; reasoning?: bool
 const ModelList = Type.Array(
   Type.Unsafe<ModelEntry>({
     type: ['string', 'object'],
-    pattern: String.raw`\S`,
+    pattern: notBlank,
     required: ['id'],
     additionalProperties: false,
     properties: {
-      id: Type.String({ pattern: String.raw`\S`, description: 'The model, as <provider>/<model>.' }),
-      alias: Type.String({ pattern: String.raw`\S`, description: 'A short name for it.' }),
+      id: Type.String({ pattern: notBlank, description: 'The model, as <provider>/<model>.' }),
+      alias: Type.String({ pattern: notBlank, description: 'A short name for it.' }),
       reasoning: Type.Boolean({ description: 'Whether the model can think; false sends it no thinking level.' }),
     },
   }),
@@ -40,9 +40,9 @@ const Heartbeat = Type.Object(
     }),
     activeHours: Type.Optional(ActiveHours),
     target: Type.String({ default: 'none', description: 'Where what it says goes: "none", "last" (where the last message came from) or a channel.' }),
-    to: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'The recipient on that channel.' })),
-    prompt: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'What the agent is asked at each beat.' })),
-    model: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'The model of the beats. Not set: the one of the agent.' })),
+    to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
+    prompt: Type.Optional(Type.String({ pattern: notBlank, description: 'What the agent is asked at each beat.' })),
+    model: Type.Optional(Type.String({ pattern: notBlank, description: 'The model of the beats. Not set: the one of the agent.' })),
     ackMaxChars: Type.Integer({
       minimum: 0,
       default: 300,
@@ -54,11 +54,11 @@ const Heartbeat = Type.Object(
 
 const AgentDefaults = Type.Object(
   {
-    model: Type.String({ pattern: String.raw`\S`, default: 'builtin/rules', description: 'The model, as <provider>/<model> or an alias.' }),
+    model: Type.String({ pattern: notBlank, default: 'builtin/rules', description: 'The model, as <provider>/<model> or an alias.' }),
     models: Type.Optional(ModelList),
     thinking: Type.Optional(Thinking),
-    workspace: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'Folder of the files of the agent, relative to the configuration directory.' })),
-    systemPrompt: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'What the agent is told about itself before anything else.' })),
+    workspace: Type.Optional(Type.String({ pattern: notBlank, description: 'Folder of the files of the agent, relative to the configuration directory.' })),
+    systemPrompt: Type.Optional(Type.String({ pattern: notBlank, description: 'What the agent is told about itself before anything else.' })),
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: 'Longest time of one run, in seconds.' }),
     maxConcurrent: Type.Integer({ minimum: 1, default: 4, description: 'How many runs go on at once, over all agents.' }),
     maxAttempts: Type.Integer({ minimum: 1, default: 2, description: 'How often a run is begun when the gateway dies under it, the first time included.' }),
@@ -73,7 +73,7 @@ const Agent = overridesOf(
   Type.Object(
     {
       default: Type.Boolean({ description: 'Makes this the default agent. None so marked: the first.' }),
-      name: Type.String({ pattern: String.raw`\S`, description: 'The name of the agent, for people.' }),
+      name: Type.String({ pattern: notBlank, description: 'The name of the agent, for people.' }),
       ...overridable,
       heartbeat: overridesOf(Heartbeat),
     },

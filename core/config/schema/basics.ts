@@ -1,9 +1,9 @@
 // The small config sections: `session`, `storage`, `log`, `plugins`.
-import { type Static, Type } from '../../typebox.ts'
+import { notBlank, type Static, Type } from '../../typebox.ts'
 
 export const SessionSection = Type.Object(
   {
-    mainKey: Type.String({ pattern: String.raw`\S`, default: 'main', description: 'Name of the main session of an agent.' }),
+    mainKey: Type.String({ pattern: notBlank, default: 'main', description: 'Name of the main session of an agent.' }),
     scope: Type.Enum(['per-agent', 'global'], { default: 'per-agent', description: 'Whether every agent has a main session or all share one.' }),
     historyTurns: Type.Integer({ minimum: 0, default: 20, description: 'How many earlier turns a model is shown.' }),
     historyTokens: Type.Integer({ minimum: 0, default: 32_000, description: 'How many tokens, estimated, earlier turns may take.' }),
@@ -14,7 +14,7 @@ export const SessionSection = Type.Object(
 export const StorageSection = Type.Object(
   {
     url: Type.String({
-      pattern: String.raw`\S`,
+      pattern: notBlank,
       default: 'sqlite:state/gateway.db',
       description: 'Where everything is kept; a path after "sqlite:" is relative to the configuration directory.',
     }),
@@ -30,7 +30,7 @@ export const LogSection = Type.Object(
   { additionalProperties: false, default: {}, description: 'The log, on the standard error.' },
 )
 
-export const PluginsSection = Type.Array(Type.String({ pattern: String.raw`\S` }), {
+export const PluginsSection = Type.Array(Type.String({ pattern: notBlank }), {
   default: [],
   description: 'Plugins to load: package names, or paths relative to the configuration directory.',
 })

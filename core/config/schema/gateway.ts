@@ -1,5 +1,5 @@
 // The config section `gateway`: where it listens, who may use it, how it stops.
-import { type Static, Type } from '../../typebox.ts'
+import { notBlank, type Static, Type } from '../../typebox.ts'
 
 const AuthRateLimit = Type.Object(
   {
@@ -16,8 +16,8 @@ const GatewayAuth = Type.Object(
     mode: Type.Optional(
       Type.Enum(['token', 'password'], { description: 'Which credential counts. Not set: the password when only a password is configured, else the token.' }),
     ),
-    token: Type.Optional(Type.String({ secret: true, description: 'The token that callers send as "Authorization: Bearer <token>".' })),
-    password: Type.Optional(Type.String({ secret: true, description: 'The password that callers send in the same header, when the mode is "password".' })),
+    token: Type.Optional(Type.String({ secret: true, pattern: notBlank, description: 'The token that callers send as "Authorization: Bearer <token>".' })),
+    password: Type.Optional(Type.String({ secret: true, pattern: notBlank, description: 'The password that callers send in the same header, when the mode is "password".' })),
     rateLimit: Type.Optional(AuthRateLimit),
   },
   { additionalProperties: false, default: {}, description: 'The credential of the gateway: for tools, runs and the control API.' },
@@ -26,7 +26,7 @@ const GatewayAuth = Type.Object(
 export const GatewaySection = Type.Object(
   {
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 18_789, description: 'The TCP port; 0 takes a free one.' }),
-    bind: Type.String({ pattern: String.raw`\S`, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
+    bind: Type.String({ pattern: notBlank, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
     auth: GatewayAuth,
     trustedProxies: Type.Array(Type.String(), {
       default: [],

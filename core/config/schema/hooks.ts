@@ -1,5 +1,5 @@
 // The config section `hooks`: the webhook endpoints, their token, their limits.
-import { type Static, Type } from '../../typebox.ts'
+import { notBlank, type Static, Type } from '../../typebox.ts'
 
 const HookRateLimit = Type.Object(
   {
@@ -19,16 +19,16 @@ export const HooksSection = Type.Object(
     maxQueuedRuns: Type.Integer({ minimum: 1, default: 10_000, description: 'How many accepted runs may wait; beyond it webhooks are answered 503.' }),
     rateLimit: HookRateLimit,
     allowedAgentIds: Type.Optional(
-      Type.Array(Type.String({ pattern: String.raw`\S` }), {
+      Type.Array(Type.String({ pattern: notBlank }), {
         description: 'The agents that a webhook may ask for by id. Not set or containing "*": any. An empty list: none.',
       }),
     ),
     defaultSessionKey: Type.Optional(
-      Type.String({ pattern: String.raw`\S`, description: 'Session of agent webhooks that name none. Not set: each gets a session of its own.' }),
+      Type.String({ pattern: notBlank, description: 'Session of agent webhooks that name none. Not set: each gets a session of its own.' }),
     ),
     allowRequestSessionKey: Type.Boolean({ default: false, description: 'Whether the body of an agent webhook may choose its session key.' }),
     allowedSessionKeyPrefixes: Type.Optional(
-      Type.Array(Type.String({ pattern: String.raw`\S` }), { description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.' }),
+      Type.Array(Type.String({ pattern: notBlank }), { description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.' }),
     ),
   },
   { additionalProperties: false, default: {}, description: 'The webhook endpoints, their token, their limits.' },

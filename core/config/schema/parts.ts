@@ -1,6 +1,6 @@
 // The config sections whose keys come from the loaded parts: `channels`, `tools`, `providers`.
 import type { Channel, Provider, Toolset } from '../../plugin.ts'
-import { type JsonSchema, Type } from '../../typebox.ts'
+import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 
 /** The loaded parts that have settings, by name. */
@@ -31,12 +31,12 @@ export interface ToolsConfig {
   [toolset: string]: unknown
 }
 
-const DefaultTo = Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'The recipient when neither the request nor an earlier message names one.' }))
+const DefaultTo = Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient when neither the request nor an earlier message names one.' }))
 
 const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
   allowFrom: Type.Optional(
-    Type.Array(Type.String({ pattern: String.raw`\S` }), { description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.' }),
+    Type.Array(Type.String({ pattern: notBlank }), { description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.' }),
   ),
   defaultTo: DefaultTo,
 }
@@ -65,7 +65,7 @@ function channelSection({ config, description }: Channel<never>) {
 
 /** The section `tools`. */
 export function toolsSection(toolsets: ConfigurableParts['toolsets']) {
-  const sections = [...toolsets].flatMap(([name, { config }]) => (config ? [[name, config]] : []))
+  const sections = [...toolsets].flatMap(([name, { config }]) => (config ? [[name, toolsetSection(config)]] : []))
   const timeoutSeconds = Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 60, description: 'Longest time of one tool call, in seconds.' })
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
@@ -75,6 +75,12 @@ export function toolsSection(toolsets: ConfigurableParts['toolsets']) {
     default: {},
     description: 'The tools: limits, and the settings of toolsets by their names.',
   })
+}
+
+/** A toolset that can do without settings has its defaults without being named; one that can't waits for them. */
+function toolsetSection(config: JsonSchema) {
+  const section = objectSchema(config)
+  return section.required.every((key) => 'default' in (section.properties[key] ?? {})) ? { default: {}, ...config, ...section } : { ...config, ...section }
 }
 
 /** The section `providers`: each named section takes the keys of its `kind`. */

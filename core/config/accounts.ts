@@ -1,0 +1,23 @@
+// The accounts of a channel: each one's settings laid over those of the channel's section.
+import type { JsonSchema } from '../typebox.ts'
+import { fillDefaults } from './defaults.ts'
+import { type ChannelConfig, gatewayKeysOfChannel } from './schema/parts.ts'
+
+export interface Account {
+  /** `default` when the section lists no accounts. */
+  id: string
+  /** What the channel's own schema describes, defaults filled in. */
+  settings: Record<string, unknown>
+  defaultTo?: string
+}
+
+/** The accounts that a section `channels.<name>` has; `schema` is the channel's own. */
+export function resolveAccounts(section: ChannelConfig, schema: JsonSchema): Account[] {
+  const accounts = section.accounts ?? { default: {} }
+  return Object.entries(accounts).map(([id, account]) => {
+    const own = Object.entries({ ...section, ...account }).filter(([key]) => !gatewayKeysOfChannel.has(key))
+    const defaultTo = account.defaultTo ?? section.defaultTo
+    const settings = fillDefaults(schema, Object.fromEntries(own)) as Record<string, unknown>
+    return defaultTo === undefined ? { id, settings } : { id, settings, defaultTo }
+  })
+}

@@ -1,0 +1,29 @@
+// The error of a configuration that can't be used: every problem it has, each with its place in the file.
+
+export interface ConfigProblem {
+  /** Dotted path of the key; empty for the file as a whole. */
+  path: string
+  /** Line of the file, from 1; absent when there is no file yet. */
+  line?: number
+  /** What is wrong and how to mend it; never a value that may be a secret. */
+  problem: string
+}
+
+/** Its message is one headline and one line for each problem, in the order of the file. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly file: string
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(file: string, problems: readonly ConfigProblem[]) {
+    const inOrder = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+    super([`The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`, ...inOrder.map(describeProblem)].join('\n  '))
+    this.file = file
+    this.problems = inOrder
+  }
+}
+
+/** `line 4: hooks.token is required` */
+export function describeProblem({ path, line, problem }: ConfigProblem): string {
+  return [line === undefined ? '' : `line ${line}: `, path ? `${path} ` : '', problem].join('')
+}

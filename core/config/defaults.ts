@@ -1,0 +1,17 @@
+// Fills in the defaults of a schema.
+import type { JsonSchema } from '../typebox.ts'
+import { childSchema, isRecord } from './walk.ts'
+
+/** A copy of `value` in which every absent key that has a default has it. Values that are there stay as they are, fitting or not. */
+export function fillDefaults(schema: JsonSchema, value: unknown): unknown {
+  const { default: otherwise, properties } = schema as { default?: unknown; properties?: object }
+  if (value === undefined) return otherwise === undefined ? undefined : fillDefaults({ ...schema, default: undefined }, structuredClone(otherwise))
+  const fill = (key: string, child: unknown) => {
+    const known = childSchema(schema, key)
+    return known ? fillDefaults(known, child) : child
+  }
+  if (Array.isArray(value)) return value.map((item, index) => fill(String(index), item))
+  if (!isRecord(value)) return value
+  const keys = new Set([...Object.keys(properties ?? {}), ...Object.keys(value)])
+  return Object.fromEntries([...keys].map((key) => [key, fill(key, Object.hasOwn(value, key) ? value[key] : undefined)]).filter(([, child]) => child !== undefined))
+}

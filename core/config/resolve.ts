@@ -1,0 +1,82 @@
+// Turns a document into a checked configuration, or into the list of everything that is wrong with it.
+import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
+import { ConfigError, type ConfigProblem } from './config-error.ts'
+import { fillDefaults } from './defaults.ts'
+import type { ConfigDocument } from './file.ts'
+import { normalizeHooksPath } from './hooks-path.ts'
+import { nearest } from './nearest.ts'
+import { secretValues } from './redaction.ts'
+import { checkRules, type RuleFinding } from './rules.ts'
+import { type Config, type ConfigurableParts, createConfigSchema } from './schema.ts'
+import { type Finding, resolveSecretFiles } from './secrets.ts'
+import { knownKeys } from './walk.ts'
+
+export interface ResolvedConfig {
+  config: Config
+  /** The schema that it fits: what redaction needs. */
+  schema: JsonSchema
+  file: string
+  /** The configuration directory. */
+  dir: string
+  warnings: ConfigProblem[]
+}
+
+/** Checks a document for which these parts are loaded. @throws {ConfigError} with every problem. */
+export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts): ResolvedConfig {
+  const { file, dir, env } = document
+  const schema = createConfigSchema(parts, document.value)
+  const files = resolveSecretFiles(document.value, schema, dir)
+  const filled = fillDefaults(schema, files.value)
+  const misfits = listProblems(schema, filled).map((misfit) => withSuggestion(misfit, schema))
+  const config = fillDefaults(schema, without(filled, misfits)) as Config
+  const findings = checkRules({ config, parts, env })
+  const problems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits, ...findings.filter(({ warning }) => !warning)]
+  if (problems.length > 0) throw new ConfigError(file, inFile(problems, document))
+  const warnings = inFile([...findings, ...openSecrets(document, config, schema)], document)
+  return { config: normalized(config), schema, file, dir, warnings }
+}
+
+function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
+  if (problem !== unknownKey) return { keys, problem }
+  const names = knownKeys(schema, keys.slice(0, -1))
+  const meant = nearest(keys.at(-1) ?? '', names)
+  return { keys, problem: `${problem}; ${meant ? `did you mean "${meant}"?` : names.length > 0 ? `known here: ${names.join(', ')}` : 'nothing is known here'}` }
+}
+
+/** What does not fit is left out, so that the rules can look at all the rest in the same go. Lists keep a hole in its place. */
+function without(value: unknown, misfits: readonly Finding[]): unknown {
+  const rest = structuredClone(value)
+  for (const { keys } of misfits) remove(rest, keys)
+  return rest
+}
+
+/** Removes what is at `keys`; where nothing is, something required is missing, and what lacks it goes. */
+function remove(root: unknown, keys: readonly string[]): void {
+  const key = keys.at(-1)
+  if (key === undefined) return
+  const holder = keys.slice(0, -1).reduce<unknown>((at, inside) => (at as Record<string, unknown> | undefined)?.[inside], root)
+  if (holder instanceof Object && Object.hasOwn(holder, key)) Reflect.deleteProperty(holder, key)
+  else remove(root, keys.slice(0, -1))
+}
+
+const repeatedKeys = ({ layout }: ConfigDocument): (Finding & { line: number })[] =>
+  layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'is given twice; keep one of them' }))
+
+/** Where each finding is in the file. Of several about one key the first is kept: the others follow from it. */
+function inFile(findings: readonly (Finding & { line?: number })[], { layout }: ConfigDocument): ConfigProblem[] {
+  const problems = findings.map(({ keys, line, problem }) => ({ path: dotted(keys), line: line ?? layout.lineOf(keys), problem }))
+  return problems.filter((one, index) => problems.findIndex(({ path }) => path === one.path) === index)
+}
+
+/** A secret that stands in a file which every user of the machine can read. */
+function openSecrets({ file, text, mode }: ConfigDocument, config: Config, schema: JsonSchema): RuleFinding[] {
+  const readable = (mode & 0o004) !== 0 && secretValues(config, schema).some((secret) => text.includes(secret))
+  return readable ? [{ keys: [], problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`, warning: true }] : []
+}
+
+/** The one spelling of values that may be written in several. */
+function normalized(config: Config): Config {
+  const { token, ...hooks } = config.hooks
+  const path = normalizeHooksPath(hooks.path)
+  return { ...config, hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() } }
+}

@@ -1,0 +1,13 @@
+// The rules between keys: what no single key's schema can tell.
+import { agentRules } from './rules/agents.ts'
+import { channelRules } from './rules/channels.ts'
+import { gatewayRules } from './rules/gateway.ts'
+import { hookRules } from './rules/hooks.ts'
+import type { Rule, RuleContext, RuleFinding } from './rules/rule.ts'
+
+export type { RuleContext, RuleFinding } from './rules/rule.ts'
+
+const rules: readonly Rule[] = [gatewayRules, hookRules, agentRules, channelRules]
+
+/** Everything that the rules find, mistakes and warnings. */
+export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => [...rule(context)])

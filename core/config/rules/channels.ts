@@ -1,0 +1,18 @@
+// The rules of channels and providers: every account has what its channel needs, and names can be told apart.
+import { listProblems } from '../../typebox.ts'
+import { resolveAccounts } from '../accounts.ts'
+import type { RuleContext, RuleFinding } from './rule.ts'
+
+export function* channelRules({ config, parts }: RuleContext): Iterable<RuleFinding> {
+  for (const [name, section] of Object.entries(config.channels)) {
+    const channel = parts.channels.get(name)
+    if (!channel || !section.enabled) continue
+    for (const { id, settings } of resolveAccounts(section, channel.config)) {
+      const place = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
+      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({ keys: [...place, ...keys], problem }))
+    }
+  }
+  yield* Object.keys(config.providers)
+    .filter((name) => name.includes('/') || name !== name.trim() || name === '')
+    .map((name) => ({ keys: ['providers', name], problem: 'is not a valid name of a provider; it must not be blank, have spaces around it or contain "/"' }))
+}

@@ -1,0 +1,39 @@
+// The rules of a heartbeat: how often, in which hours, and where what it says goes.
+import { parseDuration } from '../duration.ts'
+import { nearest } from '../nearest.ts'
+import type { HeartbeatConfig } from '../schema.ts'
+import { type ModelPlace, modelRules } from './models.ts'
+import type { RuleContext, RuleFinding } from './rule.ts'
+
+export function* heartbeatRules(heartbeat: Partial<HeartbeatConfig>, { keys, allowed }: ModelPlace, context: RuleContext): Iterable<RuleFinding> {
+  const { every, activeHours, model, target } = heartbeat
+  if (every !== undefined && parseDuration(every) === undefined) {
+    yield { keys: [...keys, 'every'], problem: 'must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none' }
+  }
+  if (activeHours) yield* activeHoursRules(activeHours, [...keys, 'activeHours'])
+  if (model !== undefined) yield* modelRules(model, { keys: [...keys, 'model'], allowed }, context)
+  if (target !== undefined) yield* targetRules(target, [...keys, 'target'], context)
+}
+
+function* activeHoursRules({ start, end, timezone }: NonNullable<HeartbeatConfig['activeHours']>, keys: readonly string[]): Iterable<RuleFinding> {
+  const clock = /^(?:[01]\d|2[0-3]):[0-5]\d$/
+  if (!clock.test(start)) yield { keys: [...keys, 'start'], problem: 'must be a time of day from "00:00" to "23:59"' }
+  if (!clock.test(end) && end !== '24:00') yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
+  else if (start === end) yield { keys: [...keys, 'end'], problem: 'must differ from the start; leave activeHours out for the whole day' }
+  if (timezone !== undefined && !isTimezone(timezone)) yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    return /^[a-z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function* targetRules(target: string, keys: readonly string[], { parts }: RuleContext): Iterable<RuleFinding> {
+  const targets = ['none', 'last', ...parts.channels.keys()]
+  if (targets.includes(target)) return
+  const meant = nearest(target, targets)
+  yield { keys, problem: `must be "none", "last" or the name of a loaded channel${meant ? `; did you mean "${meant}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}` }
+}

@@ -1,0 +1,17 @@
+// What a rule is: it looks at a configuration whose values fit the schema, and yields what it finds.
+import type { Config, ConfigurableParts } from '../schema.ts'
+import type { Finding } from '../secrets.ts'
+
+export interface RuleContext {
+  /** Values that do not fit the schema are left out; a list that had one has a hole there, so that the others keep their index. */
+  config: Config
+  parts: ConfigurableParts
+  env: NodeJS.ProcessEnv
+}
+
+export interface RuleFinding extends Finding {
+  /** A warning is told; anything else stops the start. */
+  warning?: boolean
+}
+
+export type Rule = (context: RuleContext) => Iterable<RuleFinding>
