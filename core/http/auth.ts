@@ -1,4 +1,5 @@
 // Who may pass a door: the credential of a request, compared in constant time, and what repeated failures cost.
+import { isUtf8 } from 'node:buffer'
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -19,11 +20,11 @@ export function createHookAuth({ token, throttle }: HookAuthOptions): onRequestH
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
     const given = hookToken(request)
-    const { key } = request.client
     if (given !== undefined && matches(given)) {
-      throttle.clear(key)
+      if (!throttle.isEmpty()) throttle.clear(request.client.key)
       return done()
     }
+    const { key } = request.client
     const seconds = throttle.lockedFor(key)
     if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
     throttle.fail(key)
@@ -46,13 +47,12 @@ export function createGatewayAuth({ credential, throttle, exemptLoopback }: Gate
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
     const given = bearerToken(request)
+    const passes = given !== undefined && matches(given)
+    if (passes && (!throttle || throttle.isEmpty())) return done()
     const counted = throttle && !(exemptLoopback && isLocal(request.client)) ? throttle : undefined
     const seconds = counted?.lockedFor(request.client.key) ?? 0
     if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-    if (given !== undefined && matches(given)) {
-      counted?.clear(request.client.key)
-      return done()
-    }
+    if (passes) return done()
     counted?.fail(request.client.key)
     throw new GatewayError('unauthorized')
   }
@@ -75,13 +75,21 @@ function refuseTokenInQuery({ raw }: FastifyRequest): void {
 }
 
 function hookToken(request: FastifyRequest): string | undefined {
-  const fallback = single(request, 'x-svc-token')?.trim()
-  return bearerToken(request) ?? (fallback === '' ? undefined : fallback)
+  const fallback = single(request, 'x-svc-token')
+  return bearerToken(request) ?? (fallback === undefined ? undefined : valueOf(fallback))
 }
 
 function bearerToken(request: FastifyRequest): string | undefined {
-  const value = single(request, 'authorization')
-  return value === undefined ? undefined : /^bearer[ \t]+(.*\S)\s*$/is.exec(value)?.[1]
+  const header = single(request, 'authorization')
+  return header !== undefined && /^bearer[ \t]/i.test(header) ? valueOf(header.slice('bearer '.length)) : undefined
+}
+
+/** Node reads headers as Latin-1; a password with other letters usually came as UTF-8. Blank is none. */
+function valueOf(header: string): string | undefined {
+  const value = header.trim()
+  if (!/[\x80-\xff]/.test(value)) return value || undefined
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : value
 }
 
 /** The value of a header that may come once. Node keeps the first or joins them; both would hide the second. */

@@ -20,6 +20,11 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
     const { raw } = request
     const refusal = refusalBeforeReading(raw.headers, maxBytes)
     if (refusal) return done(refusal)
+    if (hasNoBody(raw.headers)) {
+      request.rawBody = empty
+      request.body = {}
+      return done()
+    }
     collect(raw, maxBytes, (error, bytes) => {
       if (error) return done(error)
       try {
@@ -36,11 +41,14 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
 const tooLarge = (maxBytes: number) => new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`)
 
 function refusalBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): GatewayError | undefined {
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && !/^\s*(identity)?\s*$/i.test(encoding)) return new GatewayError('unsupported_encoding')
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') return new GatewayError('unsupported_encoding')
   const announced = headers['content-length']
   return announced !== undefined && Number(announced) > maxBytes ? tooLarge(maxBytes) : undefined
 }
+
+const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
 
 type Collected = (error: Error | undefined, bytes: Buffer) => void
 

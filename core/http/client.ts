@@ -18,7 +18,7 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
   return ({ headers, socket }) => {
     const remote = normalAddress(socket.remoteAddress ?? '') ?? 'unknown'
-    const hops = [headers['x-forwarded-for'] ?? []].flat().flatMap((value) => value.split(','))
+    const hops = [headers['x-forwarded-for'] ?? []].flat().join().split(',').slice(-maxHops).filter((hop) => hop.trim() !== '')
     const claimed = forwardingHeaders.some((name) => headers[name] !== undefined)
     if (!trusted(remote)) return client(remote, claimed)
     let address = remote
@@ -32,6 +32,9 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
     return client(address, false)
   }
 }
+
+/** Longer chains are not followed: the header is the client's to fill. */
+const maxHops = 20
 
 const client = (address: string, forwarded: boolean): Client => ({ address, key: keyOf(address), forwarded })
 
@@ -55,6 +58,7 @@ const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
 
 /** An address in its plain form, without port, brackets or zone; an IPv4 address mapped into IPv6 is that IPv4 address. */
 function normalAddress(text: string): string | undefined {
+  if (isIP(text) === 4) return text
   const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1').replace(/%.*$/, '')
   if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
   const groups = groupsOf(bare)

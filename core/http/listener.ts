@@ -52,7 +52,11 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
     server.maxHeadersCount = maxHeaders + 1
     // An expectation that we do not know is ignored; Node would answer a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-    server.on('connect', (_request, socket) => refuse(socket as Socket, 'malformed_http'))
+    server.on('connect', (_request, socket) => {
+      // Node has let go of this socket: without a listener a reset would end the process.
+      socket.on('error', () => socket.destroy())
+      refuse(socket as Socket, 'malformed_http')
+    })
     server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
     return server
   }
@@ -108,6 +112,7 @@ function nodeOptions(limits: ConnectionLimits) {
 function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
   if (error.code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 'payload_too_large'
   return 'malformed_http'
 }
 

@@ -12,8 +12,9 @@ export function parsePayload(bytes: Buffer, accept: Accept, contentType: string 
   if (text === '') return {}
   if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text)
   const value = parseJson(text)
-  if (typeof value !== 'object' || value === null) throw new GatewayError('invalid_request', `The body must be ${accept === 'object' ? 'a JSON object' : 'a JSON object or array'}.`)
-  if (accept === 'object' && Array.isArray(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  if (typeof value !== 'object' || value === null || (accept === 'object' && Array.isArray(value))) {
+    throw new GatewayError('invalid_request', `The body must be a JSON object${accept === 'object' ? '' : ' or array'}.`)
+  }
   clean(value, 1)
   return value
 }
@@ -33,19 +34,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Refuses what nests too deep, and drops `__proto__` keys: copied carelessly, they would change a prototype. */
-function clean(value: object, depth: number): void {
+/**
+ * Refuses what nests too deep and numbers that JSON can't say again (1e400 would become null),
+ * and drops `__proto__` keys: copied carelessly, they would change a prototype.
+ */
+function clean(value: unknown, depth: number): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new GatewayError('invalid_request', 'The body holds a number that is out of range.')
+  if (typeof value !== 'object' || value === null) return
   if (depth > maxDepth) throw new GatewayError('invalid_request', `The body nests deeper than ${maxDepth} levels.`)
   if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object' && item !== null) clean(item, depth + 1)
+    for (const item of value) clean(item, depth + 1)
     return
   }
-  for (const key in value) {
-    if (key === '__proto__') delete (value as Record<string, unknown>)[key]
-    else {
-      const item = (value as Record<string, unknown>)[key]
-      if (typeof item === 'object' && item !== null) clean(item, depth + 1)
-    }
+  const record = value as Record<string, unknown>
+  for (const key in record) {
+    if (key === '__proto__') delete record[key]
+    else clean(record[key], depth + 1)
   }
 }
 

@@ -16,6 +16,8 @@ export interface Throttle {
   fail(key: string): void
   /** Forgets the client's failures and its lock. */
   clear(key: string): void
+  /** True when no client has failed lately: nothing to look up, then. */
+  isEmpty(): boolean
 }
 
 export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => performance.now(), maxClients = 10_000 }: ThrottleOptions): Throttle {
@@ -52,5 +54,5 @@ export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => p
     lockedUntil.delete(key)
   }
 
-  return { lockedFor, fail, clear }
+  return { lockedFor, fail, clear, isEmpty: () => failures.size === 0 && lockedUntil.size === 0 }
 }
