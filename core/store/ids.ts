@@ -1,10 +1,9 @@
 // Time-ordered ids (UUID version 7): rows that are written together lie together.
 import { randomFillSync } from 'node:crypto'
 
-const pool = Buffer.alloc(4096)
-
 /** A generator of ids; ids of one millisecond have no order among themselves. */
 export function createIds(): () => string {
+  const pool = Buffer.alloc(4096)
   let used = pool.length
   return () => {
     if (used + 10 > pool.length) {

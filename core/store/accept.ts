@@ -1,0 +1,61 @@
+// Accepting: the log line, the idempotency key, events, runs and the route of one request, all or nothing.
+import { insertEvents } from './events.ts'
+import { insertRun } from './runs.ts'
+import { keepRoute, touchSession } from './sessions.ts'
+import type { AcceptCommand, AcceptResult, NewDelivery, Timestamp } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+type Idempotency = NonNullable<AcceptCommand['idempotency']>
+
+/** One object for all: cloned once per batch when results go to another thread. */
+const accepted: AcceptResult = { outcome: 'accepted' }
+
+export async function accept(tx: Transaction, command: AcceptCommand): Promise<AcceptResult> {
+  const { at, delivery, idempotency, events, runs, route } = command
+  if (idempotency && !(await takeKey(tx, idempotency, at))) return replay(tx, idempotency)
+  if (delivery) await insertDelivery(tx, delivery, at)
+  if (events) await insertEvents(tx, events, at)
+  for (const run of runs ?? []) {
+    await insertRun(tx, run, at)
+    await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
+  }
+  if (route) {
+    await keepRoute(tx, route, at)
+    await touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at })
+  }
+  return accepted
+}
+
+/** A key whose time is over counts as never used, whether or not it has been forgotten yet. */
+const takeKeySql = `
+  INSERT INTO idempotency (scope, key, body_hash, expires_at, reply) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (scope, key) DO UPDATE SET body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
+  WHERE idempotency.expires_at <= ?`
+
+async function takeKey(tx: Transaction, { scope, key, bodyHash, expiresAt, reply }: Idempotency, at: Timestamp): Promise<boolean> {
+  return (await tx.run(takeKeySql, scope, key, bodyHash, expiresAt, reply, at)) === 1
+}
+
+async function replay(tx: Transaction, { scope, key, bodyHash }: Idempotency): Promise<AcceptResult> {
+  const [first] = await tx.all<{ bodyHash: string; reply: string }>(
+    'SELECT body_hash AS "bodyHash", reply FROM idempotency WHERE scope = ? AND key = ?',
+    scope,
+    key,
+  )
+  return first?.bodyHash === bodyHash ? { outcome: 'replayed', reply: first.reply } : { outcome: 'conflict' }
+}
+
+const insertDeliverySql = 'INSERT INTO delivery (id, at, hook, client, headers, body) VALUES (?, ?, ?, ?, ?, ?)'
+
+async function insertDelivery(tx: Transaction, { id, hook, client, headers, body }: NewDelivery, at: Timestamp): Promise<void> {
+  await tx.run(insertDeliverySql, id, at, hook, client, JSON.stringify(headers), body)
+}
+
+/** Rows that one `forgetExpired` deletes: a day's keys must not hold up the requests of the moment. */
+export const forgottenAtOnce = 1000
+
+const forgetSql = 'DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)'
+
+export async function forgetExpired(tx: Transaction, at: Timestamp): Promise<number> {
+  return tx.run(forgetSql, at, forgottenAtOnce)
+}

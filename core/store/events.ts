@@ -1,0 +1,74 @@
+// Events: they wait in a session until a run takes them, and leave it when that run has rendered them.
+import type { NewEvent, Store, StoredEvent, Timestamp } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+const insertSql = 'INSERT INTO event (id, session_key, text, mode, source, trusted, at) VALUES (?, ?, ?, ?, ?, ?, ?)'
+
+export async function insertEvents(tx: Transaction, events: readonly NewEvent[], at: Timestamp): Promise<void> {
+  for (const { id, sessionKey, text, mode, source, trusted } of events) await tx.run(insertSql, id, sessionKey, text, mode, source, Number(trusted), at)
+}
+
+interface EventRow extends Omit<StoredEvent, 'trusted'> {
+  seq: number
+  trusted: number
+}
+
+const columns = 'seq, id, session_key AS "sessionKey", text, mode, source, trusted, at'
+const heldSql = `SELECT 1 FROM run WHERE id = ? AND fence = ? AND status = 'running'`
+const takenSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
+const takeSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
+
+export async function takeEvents(tx: Transaction, ...[run, sessionKey, limit]: Parameters<Store['takeEvents']>): Promise<StoredEvent[]> {
+  if ((await tx.all(heldSql, run.id, run.fence)).length === 0) return []
+  const before = await tx.all<EventRow>(takenSql, run.id)
+  if (before.length > 0) return before.map(toEvent)
+  const rows = fitting(await oldest(tx, sessionKey, limit.count), limit.characters)
+  const last = rows.at(-1)
+  if (last) await tx.run(takeSql, run.id, sessionKey, last.seq)
+  return rows.map(toEvent)
+}
+
+const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
+
+const oldest = (tx: Transaction, sessionKey: string, limit: number) => tx.all<EventRow>(waitingSql, sessionKey, limit)
+
+/** As many as fit into so many characters, but at least one: a long event must not block its session. */
+function fitting(rows: EventRow[], characters: number): EventRow[] {
+  let room = characters
+  const end = rows.findIndex(({ text }, index) => (room -= text.length) < 0 && index > 0)
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+function toEvent({ id, sessionKey, text, mode, source, trusted, at }: EventRow): StoredEvent {
+  return { id, sessionKey, text, mode, source, trusted: trusted === 1, at }
+}
+
+export async function waitingEvents(tx: Transaction, sessionKey: string, limit: number): Promise<StoredEvent[]> {
+  return (await oldest(tx, sessionKey, limit)).map(toEvent)
+}
+
+const renderedSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
+const giveBackSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
+
+/** What the run took has been said to a model and is over. */
+export async function finishTaken(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
+  await tx.run(renderedSql, at, runId)
+}
+
+/** What the run took waits again, in its old place. */
+export async function giveBackTaken(tx: Transaction, runId: string): Promise<void> {
+  await tx.run(giveBackSql, runId)
+}
+
+const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL'
+
+export async function countWaitingEvents(tx: Transaction, sessionKey: string): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countSql, sessionKey)
+  return row?.n ?? 0
+}
+
+const bellsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
+
+export async function sessionsWithBells(tx: Transaction): Promise<string[]> {
+  return (await tx.all<{ sessionKey: string }>(bellsSql)).map(({ sessionKey }) => sessionKey)
+}

@@ -1,0 +1,64 @@
+// The first tables. Times are milliseconds since 1970, JSON is text; the partial indexes hold only what is still to be done.
+import type { Dialect } from '../schema.ts'
+
+export const firstTables = ({ sequence, integer, table, keyed }: Dialect): string[] => [
+  `CREATE TABLE delivery (
+    seq ${sequence}, id TEXT NOT NULL UNIQUE, at ${integer} NOT NULL, hook TEXT NOT NULL, client TEXT NOT NULL,
+    headers TEXT NOT NULL, body TEXT NOT NULL
+  )${table}`,
+
+  `CREATE TABLE idempotency (
+    scope TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, expires_at ${integer} NOT NULL, reply TEXT NOT NULL,
+    PRIMARY KEY (scope, key)
+  )${keyed}`,
+  `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
+
+  `CREATE TABLE run (
+    seq ${sequence}, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, spec TEXT NOT NULL,
+    status TEXT NOT NULL, attempt ${integer} NOT NULL, max_attempts ${integer} NOT NULL,
+    fence ${integer} NOT NULL, owner TEXT, lease_until ${integer}, result TEXT NOT NULL,
+    created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}
+  )${table}`,
+  `CREATE INDEX run_lane ON run (session_key, seq) WHERE status IN ('queued', 'running')`,
+  `CREATE UNIQUE INDEX run_one_at_a_time ON run (session_key) WHERE status = 'running'`,
+  `CREATE INDEX run_queue ON run (seq) WHERE status = 'queued'`,
+  `CREATE INDEX run_lease ON run (lease_until) WHERE status = 'running'`,
+
+  `CREATE TABLE event (
+    seq ${sequence}, id TEXT NOT NULL, session_key TEXT NOT NULL, text TEXT NOT NULL, mode TEXT NOT NULL,
+    source TEXT NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id TEXT, rendered_at ${integer}
+  )${table}`,
+  `CREATE INDEX event_waiting ON event (session_key, seq) WHERE run_id IS NULL`,
+  `CREATE INDEX event_bell ON event (session_key) WHERE run_id IS NULL AND mode = 'now'`,
+  `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
+
+  `CREATE TABLE session (key TEXT NOT NULL PRIMARY KEY, agent_id TEXT NOT NULL, updated_at ${integer} NOT NULL)${table}`,
+  `CREATE INDEX session_newest ON session (updated_at)`,
+  `CREATE INDEX session_of_agent ON session (agent_id, updated_at)`,
+
+  `CREATE TABLE transcript (
+    seq ${sequence}, session_key TEXT NOT NULL, run_id TEXT NOT NULL, message TEXT NOT NULL, at ${integer} NOT NULL
+  )${table}`,
+  `CREATE INDEX transcript_of_session ON transcript (session_key, seq)`,
+
+  `CREATE TABLE route (
+    session_key TEXT NOT NULL, channel TEXT NOT NULL, account_id TEXT NOT NULL, recipient TEXT NOT NULL, thread_id TEXT,
+    route TEXT NOT NULL, at ${integer} NOT NULL,
+    PRIMARY KEY (session_key, channel)
+  )${keyed}`,
+
+  `CREATE TABLE message (
+    seq ${sequence}, id TEXT NOT NULL UNIQUE, run_id TEXT NOT NULL,
+    channel TEXT NOT NULL, account_id TEXT NOT NULL, recipient TEXT NOT NULL, thread_id TEXT, route TEXT NOT NULL, text TEXT NOT NULL,
+    status TEXT NOT NULL, reason TEXT, attempt ${integer} NOT NULL, fence ${integer} NOT NULL, owner TEXT, lease_until ${integer},
+    chunks_sent ${integer} NOT NULL, uncertain ${integer} NOT NULL, platform_id TEXT, next_at ${integer} NOT NULL, created_at ${integer} NOT NULL, ended_at ${integer}
+  )${table}`,
+  `CREATE INDEX message_lane ON message (channel, account_id, recipient, seq) WHERE status IN ('pending', 'sending')`,
+  `CREATE UNIQUE INDEX message_one_at_a_time ON message (channel, account_id, recipient) WHERE status = 'sending'`,
+  `CREATE INDEX message_due ON message (next_at) WHERE status = 'pending'`,
+  `CREATE INDEX message_lease ON message (lease_until) WHERE status = 'sending'`,
+  `CREATE INDEX message_of_run ON message (run_id, seq)`,
+
+  `CREATE TABLE state (part TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (part, key))${keyed}`,
+  `CREATE TABLE lease (name TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, fence ${integer} NOT NULL, until ${integer} NOT NULL)${keyed}`,
+]

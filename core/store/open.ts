@@ -1,0 +1,27 @@
+// Opens the store that `storage.url` names.
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { GatewayError } from '../errors.ts'
+import type { Log } from '../plugin.ts'
+import { createSqliteStore } from './sqlite.ts'
+import type { Store } from './store.ts'
+
+/** `dir`: the configuration directory, which a relative path in the URL starts from. */
+export async function openStore({ url, dir, log }: { url: string; dir: string; log: Log }): Promise<Store> {
+  const { scheme, rest } = split(url)
+  if (scheme !== 'sqlite' || rest === '') {
+    throw new GatewayError(
+      'store_unavailable',
+      `storage.url must be "sqlite:" and a path, like "sqlite:state/gateway.db"${scheme && scheme !== 'sqlite' ? `; "${scheme}:" is not a store that this program has` : ''}.`,
+    )
+  }
+  const path = resolve(dir, rest)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  return createSqliteStore({ path, log })
+}
+
+/** Only the scheme is ever repeated to anyone: what follows may hold a password. */
+function split(url: string): { scheme: string; rest: string } {
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/s.exec(url) ?? []
+  return { scheme, rest }
+}

@@ -1,0 +1,23 @@
+// The end of a run: its result, transcript, events and messages in one transaction, guarded by its fence.
+import { finishTaken, giveBackTaken, insertEvents } from './events.ts'
+import { insertMessage } from './outbox.ts'
+import { appendTranscript, touchSession } from './sessions.ts'
+import type { RunEnd, RunRef } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+const endSql = `
+  UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fence = ? AND status = 'running'
+  RETURNING session_key AS "sessionKey", agent_id AS "agentId"`
+
+export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd): Promise<boolean> {
+  const { at, status, result, transcript, events, messages, eventsRendered } = end
+  const [run] = await tx.all<{ sessionKey: string; agentId: string }>(endSql, status, JSON.stringify(result), at, id, fence)
+  if (!run) return false
+  await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
+  await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
+  await insertEvents(tx, events, at)
+  for (const message of messages) await insertMessage(tx, message, at)
+  await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
+  return true
+}

@@ -1,0 +1,60 @@
+// Who works on a run: handed out in order, held by a lease, taken back when the lease runs out.
+import { type RunRow, runColumns, toRun } from './runs.ts'
+import type { RunRef, StoredRun, Timestamp } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+/** The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that ended lets the next one through. */
+const claimSql = `
+  UPDATE run SET status = 'running', attempt = attempt + 1, fence = fence + 1, owner = ?, lease_until = ?, started_at = ?
+  WHERE seq IN (
+    SELECT waiting.seq FROM run AS waiting
+    WHERE waiting.status = 'queued' AND waiting.seq = (
+      SELECT live.seq FROM run AS live
+      WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running')
+      ORDER BY live.session_key, live.seq LIMIT 1)
+    ORDER BY waiting.seq LIMIT ?)
+  RETURNING ${runColumns}`
+
+export interface ClaimOptions {
+  owner: string
+  max: number
+  at: Timestamp
+  leaseMs: number
+}
+
+export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
+  return inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+}
+
+/** RETURNING promises no order. */
+const inOrder = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
+
+const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fence = ? AND status = 'running'`
+
+export async function renewRun(tx: Transaction, { id, fence }: RunRef, until: Timestamp): Promise<boolean> {
+  return (await tx.run(renewSql, until, id, fence)) === 1
+}
+
+const releaseSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fence = ? AND status = 'running'`
+
+export async function releaseRun(tx: Transaction, { id, fence }: RunRef): Promise<boolean> {
+  return (await tx.run(releaseSql, id, fence)) === 1
+}
+
+/** How long whoever reaps has to end what it was handed; then it is reaped again. */
+export const reaperLeaseMs = 30_000
+
+const requeueSql = `
+  UPDATE run SET status = 'queued', owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND lease_until <= ? AND attempt < max_attempts`
+const exhaustedSql = `
+  UPDATE run SET fence = fence + 1, lease_until = ?
+  WHERE status = 'running' AND lease_until <= ?
+  RETURNING ${runColumns}`
+
+export async function reapRuns(tx: Transaction, at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }> {
+  const queued = await tx.run(requeueSql, at)
+  return { queued, exhausted: inOrder(await tx.all<RunRow>(exhaustedSql, at + reaperLeaseMs, at)) }
+}

@@ -1,0 +1,81 @@
+// A batch of calls on the SQLite file: one transaction for all of them, and what happens when it fails.
+import { GatewayError } from '../errors.ts'
+import type { BatchOutcome } from './group-commit.ts'
+import { type Call, isWrite, perform } from './operations.ts'
+import { type Connection, connect } from './sqlite-connection.ts'
+
+export interface Batches {
+  commit(batch: readonly Call[]): Promise<BatchOutcome>
+  close(): void
+}
+
+/** Opens the file with the first batch, and again after a failure of the disk: it comes back by itself when the disk does. */
+export function createBatches(path: string): Batches {
+  let connection: Connection | undefined
+
+  function close(): void {
+    const closing = connection
+    connection = undefined
+    closing?.close()
+  }
+
+  async function commit(batch: readonly Call[]): Promise<BatchOutcome> {
+    try {
+      connection ??= await connect(path)
+      return await commitTogether(connection, batch)
+    } catch (error) {
+      closeQuietly(close)
+      return { unavailable: sentenceOf(error) }
+    }
+  }
+
+  return { commit, close }
+}
+
+async function commitTogether(connection: Connection, batch: readonly Call[]): Promise<BatchOutcome> {
+  if (!batch.some(([name]) => isWrite(name))) return settleEach(batch, (call) => perform(connection.tx, call))
+  try {
+    return { results: await connection.transact(() => performAll(connection, batch)), failures: [] }
+  } catch (error) {
+    if (isOfTheDisk(error)) throw error
+    // One of them is at fault, and it was undone with the rest: each for itself now.
+    return settleEach(batch, (call) => connection.transact(() => perform(connection.tx, call)))
+  }
+}
+
+async function performAll({ tx }: Connection, batch: readonly Call[]): Promise<unknown[]> {
+  const results: unknown[] = []
+  for (const call of batch) results.push(await perform(tx, call))
+  return results
+}
+
+async function settleEach(batch: readonly Call[], settle: (call: Call) => Promise<unknown>): Promise<BatchOutcome> {
+  const results: unknown[] = []
+  const failures: [index: number, sentence: string][] = []
+  for (const [index, call] of batch.entries()) {
+    try {
+      results[index] = await settle(call)
+    } catch (error) {
+      if (isOfTheDisk(error)) throw error
+      failures.push([index, sentenceOf(error)])
+    }
+  }
+  return { results, failures }
+}
+
+/** BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB: not the call's fault, and not over with it. */
+const diskErrors = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26])
+
+const isOfTheDisk = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && diskErrors.has(error.errcode & 0xff)
+
+const sentenceOf = (error: unknown): string => (error instanceof GatewayError || error instanceof Error ? error.message : String(error))
+
+/** Closing tries to tidy the log up, which a broken disk may refuse too. */
+function closeQuietly(close: () => void): void {
+  try {
+    close()
+  } catch {
+    // The connection is gone either way; the next one recovers from what is on disk.
+  }
+}

@@ -1,0 +1,53 @@
+// The embedded store: a SQLite file that one process owns, written by a thread of its own, many calls per commit.
+import { GatewayError } from '../errors.ts'
+import type { Log } from '../plugin.ts'
+import { forgottenAtOnce } from './accept.ts'
+import { createGroupCommit, type GroupCommit } from './group-commit.ts'
+import { acquireLock } from './lock.ts'
+import { type OperationName, operations } from './operations.ts'
+import { createStoreThread } from './sqlite-thread.ts'
+import type { AcceptCommand, Store } from './store.ts'
+
+/** Opens (or makes) the file; throws one sentence when another process has it, or when it can't be used. */
+export async function createSqliteStore({ path, log }: { path: string; log: Log }): Promise<Store> {
+  const lock = acquireLock(path)
+  const thread = createStoreThread({ path, log })
+  // An empty batch opens the file and brings its tables up to date.
+  const opened = await thread.commit([])
+  if ('unavailable' in opened) {
+    await thread.close()
+    lock.release()
+    throw new GatewayError('store_unavailable', opened.unavailable)
+  }
+  const commits = createGroupCommit((batch) => thread.commit(batch))
+  async function close(): Promise<void> {
+    await commits.close()
+    await thread.close()
+    lock.release()
+  }
+  return { ...callsThrough(commits), close }
+}
+
+function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
+  const names = Object.keys(operations) as OperationName[]
+  const plain = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => commits.call([name, args])]))
+  return {
+    ...(plain as unknown as Omit<Store, 'close'>),
+    accept: (command) => commits.callInHaste(['accept', [command]], charactersOf(command)) as ReturnType<Store['accept']>,
+    probe: () => commits.callInHaste(['probe', []], 0) as Promise<void>,
+    async forgetExpired(at) {
+      for (let total = 0; ;) {
+        const forgotten = (await commits.call(['forgetExpired', [at]])) as number
+        total += forgotten
+        if (forgotten < forgottenAtOnce) return total
+      }
+    },
+  }
+}
+
+/** What a command holds in memory, roughly: its texts. */
+function charactersOf({ delivery, events }: AcceptCommand): number {
+  let characters = delivery?.body.length ?? 0
+  for (const { text } of events ?? []) characters += text.length
+  return characters
+}
