@@ -1,23 +1,22 @@
 // Keeps secrets out of what is shown: everything that the schema marks as one.
 import type { JsonSchema } from '../typebox.ts'
-import type { Config } from './schema.ts'
 import { replaceValues, rootPlace } from './walk.ts'
 
 const redacted = '[redacted]'
 
 /** A copy that can be shown: every secret is replaced by `[redacted]`. */
-export const redactConfig = (config: Config, schema: JsonSchema): unknown =>
+export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
   replaceValues(config, (value, { secret }) => (secret && typeof value === 'string' ? redacted : value), rootPlace(schema))
 
 /** The exact path of every secret, as pino's `redact` takes it: `channels["my-chat"].botToken`. `prefix` is the field under which a configuration is logged. */
-export const secretPaths = (config: Config, schema: JsonSchema, prefix?: string): string[] =>
+export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string): string[] =>
   secretsOf(config, schema).map(({ keys }) => pinoPath(prefix === undefined ? keys : [prefix, ...keys]))
 
 /** The secrets themselves, longest first, to take them out of texts. */
-export const secretValues = (config: Config, schema: JsonSchema): string[] =>
+export const secretValues = (config: unknown, schema: JsonSchema): string[] =>
   [...new Set(secretsOf(config, schema).map(({ value }) => value))].filter((value) => value.trim() !== '').toSorted((a, b) => b.length - a.length)
 
-function secretsOf(config: Config, schema: JsonSchema) {
+function secretsOf(config: unknown, schema: JsonSchema) {
   const secrets: { keys: readonly string[]; value: string }[] = []
   const note = (value: unknown, { keys, secret }: { keys: readonly string[]; secret: boolean }) => {
     if (secret && typeof value === 'string') secrets.push({ keys, value })

@@ -1,0 +1,29 @@
+// The command `setup`: writes a first configuration, and says which model servers run on this machine.
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { writeFirstConfig } from '../config/first-run.ts'
+import { findLocalServers, type LocalServer } from '../config/local-servers.ts'
+import { firstConfigFile } from '../config/locate.ts'
+
+export function register(program: Command): void {
+  program
+    .command('setup')
+    .description('Writes a first configuration with fresh tokens; it starts as it is.')
+    .option('-c, --config <file>', 'where to write it')
+    .option('--force', 'replace a file that exists')
+    .action(setup)
+}
+
+async function setup({ config, force }: { config?: string; force?: boolean }): Promise<void> {
+  const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
+  const localServers = await findLocalServers()
+  writeFirstConfig(file, { force, localServers })
+  process.stdout.write([`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: svc-gateway start --config ${file}`, ''].join('\n'))
+}
+
+function offer(servers: readonly LocalServer[]): string[] {
+  if (servers.length === 0) return ['The built-in rules model answers. For a language model, add a section "providers"; docs/configure.md shows how.']
+  const found = servers.map(({ title, url, models }) => `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`)
+  return ['The built-in rules model answers. These model servers run here too; the file holds their sections, commented out:', ...found]
+}
