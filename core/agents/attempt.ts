@@ -57,13 +57,13 @@ interface Turn {
   signal: AbortSignal
 }
 
-async function haveTurn({ config, store, agents, models, runTurn, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
+async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
   const { spec } = run
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
   const events = await store.takeEvents(run, run.sessionKey, eventBatch)
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   if (run.kind === 'hook') logSuspicious(run, spec.message, log)
-  const model = models.resolve(spec.model ?? (run.kind === 'heartbeat' ? agent.heartbeat?.model : undefined) ?? agent.model, agents.get(agent.id))
+  const model = run.kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
   const stored = await store.transcript(run.sessionKey, config.session.historyTurns * 20)
   const turn = await runTurn({
     agent,

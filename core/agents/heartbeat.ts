@@ -56,7 +56,7 @@ interface Heart {
 }
 
 function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Heart {
-  const everyMs = parseDuration(config.every)
+  const everyMs = parseDuration(config.every) ?? 0
   let bell: NodeJS.Timeout | undefined
   let periodic: NodeJS.Timeout | undefined
   let beating = false

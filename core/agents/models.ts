@@ -1,4 +1,5 @@
 // Model references: which one a run uses, whether it may, and the model object behind it, loaded when first needed.
+import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { LanguageModel, Log, Provider } from '../plugin.ts'
@@ -6,7 +7,6 @@ import type { Thinking } from '../store/run-spec.ts'
 import type { Agent } from './agents.ts'
 import { missingPackage } from './missing-package.ts'
 import { ModelError } from './model-error.ts'
-import { secretsIn } from './provider-secrets.ts'
 
 /** A model that exists as far as the configuration can tell; nothing of it is loaded yet. */
 export interface Model {
@@ -14,10 +14,10 @@ export interface Model {
   ref: string
   /** False: it cannot think, so no thinking level is sent. */
   reasoning: boolean
-  /** The secrets of its provider's settings: they must not appear in anything that is kept. */
-  secrets: readonly string[]
   /** Loads the provider, once for all its models. Rejects with `model_failed` when that does not work. */
   model(): Promise<LanguageModel>
+  /** The error that a failure of it is recorded as, without the secrets of its provider. */
+  failure(cause: unknown, sentence?: string): ModelError
 }
 
 /** Whose list of models counts. */
@@ -64,16 +64,15 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const ref = entry?.id.trim() ?? reference.trim()
     const { name, modelId } = splitReference(ref)
     const provider = providerOf(name)
-    const secrets = secretsIn(sections[name], provider.config)
-    const load = async () => {
+    const failure = (cause: unknown, sentence?: string) => new ModelError(cause, { secrets: secretValues(sections[name], provider.config), sentence })
+    const model = async () => {
       try {
         return modelObject((await open(name, provider))(modelId))
       } catch (cause) {
-        const sentence = missingPackage(cause) ?? `The provider "${name}" could not open the model.`
-        throw new ModelError(cause, { secrets, sentence })
+        throw failure(cause, missingPackage(cause) ?? `The provider "${name}" could not open the model.`)
       }
     }
-    return { ref, reasoning: entry?.reasoning ?? true, secrets, model: load }
+    return { ref, reasoning: entry?.reasoning ?? true, model, failure }
   }
 
   return {

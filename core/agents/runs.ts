@@ -38,7 +38,7 @@ const retryMs = 1_000
 export function createRuns(deps: RunsDeps): Runs {
   const { store, events, limits, log } = deps
   const active = new Map<string, { run: StoredRun; stop: AbortController; done: Promise<void> }>()
-  const waiters = new Map<string, Set<(run: StoredRun) => void>>()
+  const waiters = new Map<string, Set<(run?: StoredRun) => void>>()
   let queued = 0
   let closing = false
   let claiming = false
@@ -160,8 +160,8 @@ export function createRuns(deps: RunsDeps): Runs {
     },
 
     ended: async (id, ms) => {
-      let seen: ((run: StoredRun) => void) | undefined
-      const ended = new Promise<StoredRun>((resolve) => {
+      let seen: ((run?: StoredRun) => void) | undefined
+      const ended = new Promise<StoredRun | undefined>((resolve) => {
         seen = resolve
         waiters.set(id, (waiters.get(id) ?? new Set()).add(resolve))
       })
@@ -202,6 +202,8 @@ export function createRuns(deps: RunsDeps): Runs {
       const reason: StopReason = 'stopping'
       for (const { stop } of active.values()) stop.abort(new Stopped(reason))
       await all()
+      // Whoever still waits is told how far the run came.
+      for (const waiting of waiters.values()) for (const resolve of waiting) resolve()
     },
   }
 }

@@ -5,7 +5,6 @@ import type { Json, Log, Tool } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke, ToolSession } from '../tools/invoke.ts'
-import { ModelError } from './model-error.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply } from './reply.ts'
 import { toolSet } from './turn-tools.ts'
@@ -57,7 +56,7 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
       return { ...reply, messages: [userMessage(input.prompt), ...reply.messages] }
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
-      throw error instanceof GatewayError ? error : new ModelError(error, { secrets: input.model.secrets })
+      throw error instanceof GatewayError ? error : input.model.failure(error)
     } finally {
       over.abort()
     }

@@ -9,8 +9,8 @@ import { firstConfigFile } from '../config/locate.ts'
 export function register(program: Command): void {
   program
     .command('setup')
-    .description('Writes a first configuration with fresh tokens; it starts as it is.')
-    .option('-c, --config <file>', 'where to write it')
+    .description('Write a first configuration with fresh tokens, ready to start.')
+    .option('--config <file>', 'where to write it (default: where start looks for it)')
     .option('--force', 'replace a file that exists')
     .action(setup)
 }
@@ -19,7 +19,9 @@ async function setup({ config, force }: { config?: string; force?: boolean }): P
   const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
   const localServers = await findLocalServers()
   writeFirstConfig(file, { force, localServers })
-  process.stdout.write([`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: svc-gateway start --config ${file}`, ''].join('\n'))
+  process.stdout.write(
+    [`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: svc-gateway start --config ${file}`, ''].join('\n'),
+  )
 }
 
 function offer(servers: readonly LocalServer[]): string[] {

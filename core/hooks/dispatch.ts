@@ -91,7 +91,7 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
-  if (model !== undefined) models.resolve({ agent, requested: model })
+  if (model !== undefined) models.requested(model, agent)
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),

@@ -1,0 +1,31 @@
+// The commands, and what a failed one says: one clear text, never a stack.
+import { createRequire, enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { ConfigError } from '../config/config-error.ts'
+import { GatewayError } from '../errors.ts'
+
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  // Compiled code is kept in the user's own cache, where nobody else can write: it is executed.
+  enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-gateway', 'compiled'))
+  const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
+  const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
+  const commands = await Promise.all([import('./start.ts'), import('./check.ts'), import('./setup.ts')])
+  for (const { register } of commands) register(program)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof GatewayError) return error.message
+  const { code, syscall, port } = error as NodeJS.ErrnoException & { port?: number }
+  if (code === 'EADDRINUSE') return `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.`
+  if (code === 'EACCES' && syscall === 'listen') return `Port ${port} may not be opened by this user; choose one above 1023 with --port or gateway.port.`
+  if (code === 'EADDRNOTAVAIL') return 'gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.'
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,130 @@
+// Starts gateways for tests: in this process through the real composition, or as a process of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { onTestFinished } from 'vitest'
+import { readConfigFile } from '../core/config/file.ts'
+import { resolveConfig } from '../core/config/resolve.ts'
+import { createGateway, type Gateway } from '../core/gateway.ts'
+import { loadParts } from '../core/loader/registry.ts'
+import type { Log } from '../core/plugin.ts'
+
+export const hookToken = 'hook-token-of-the-tests-0123456789'
+export const gatewayToken = 'gateway-token-of-the-tests-0123456789'
+
+/** A configuration as it stands in the file. */
+export type Document = Record<string, unknown>
+
+export const baseDocument: Document = {
+  gateway: { port: 0, auth: { token: gatewayToken } },
+  hooks: { enabled: true, token: hookToken },
+  channels: { console: { defaultTo: 'console', file: 'console.jsonl' } },
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Sections are merged one level deep over the base document. */
+export function writeConfig(dir: string, changes: Document = {}): string {
+  const document: Document = { ...baseDocument }
+  for (const [section, value] of Object.entries(changes)) {
+    const base = document[section]
+    document[section] = isSection(base) && isSection(value) ? { ...base, ...value } : value
+  }
+  const file = join(dir, 'gateway.json5')
+  writeFileSync(file, JSON.stringify(document, null, 2), { mode: 0o600 })
+  return file
+}
+
+const isSection = (value: unknown): value is Document => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export interface RunningGateway {
+  gateway: Gateway
+  url: string
+  dir: string
+  /** Every line the log got, as JSON text. */
+  logged: string[]
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the gateway answers; the test says what it must be
+  body: any
+}
+
+/** A gateway in this process, listening on a free port, with real parts; closed when the test ends. */
+export async function startGateway(changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> {
+  const logged: string[] = []
+  const document = readConfigFile(writeConfig(dir, changes))
+  const parts = await loadParts({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
+  const { config } = resolveConfig(document, parts)
+  const gateway = await createGateway({ config, dir, parts, env: {}, logFor: (room) => collectingLog(logged, room) })
+  const url = await gateway.listen()
+  let closed: Promise<void> | undefined
+  const close = gateway.close
+  gateway.close = () => (closed ??= close())
+  onTestFinished(() => gateway.close())
+  return {
+    gateway,
+    url,
+    dir,
+    logged,
+    post: (path, body, headers = {}) =>
+      ask(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}`, ...headers } }),
+    get: (path, headers = {}) => ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}`, ...headers } }),
+  }
+}
+
+export async function ask(url: string, options: RequestInit): Promise<Answer> {
+  const response = await fetch(url, options)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : undefined }
+}
+
+function collectingLog(lines: string[], room: string): Log {
+  const at = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, room, ...fields, message }))
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+export interface GatewayProcess {
+  process: ChildProcess
+  url: string
+  /** Lines of standard output and of the log, as they come. */
+  output: string[]
+  log: string[]
+  /** Ends it and waits until it is gone; resolves with its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+const main = new URL('../core/main.ts', import.meta.url).pathname
+
+/** A gateway as a process of its own, as `npm start` runs it. */
+export async function spawnGateway(configFile: string, options: { args?: string[]; env?: NodeJS.ProcessEnv } = {}): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, 'start', '--config', configFile, ...(options.args ?? [])], {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [output, log]: [string[], string[]] = [[], []]
+  const listening = Promise.withResolvers<string>()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    output.push(line)
+    const url = /^listening on (\S+)$/.exec(line)?.[1]
+    if (url) listening.resolve(url)
+  })
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
+  void exited.then((code) => listening.reject(new Error(`the gateway ended with ${code}:\n${log.join('\n')}`)))
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal)
+    return await exited
+  }
+  return { process: child, url: await listening.promise, output, log, end }
+}
