@@ -9,6 +9,8 @@ export default defineConfig({
     exclude: ['test/long/**', 'test/fixtures/**'],
     pool: 'forks',
     execArgv: ['--conditions=svc-gateway-source'],
+    // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
+    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(import.meta.dirname)}/)`)] } },
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

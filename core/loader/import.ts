@@ -51,7 +51,7 @@ function resolveEntry(jiti: Jiti, entry: string, dir: string): string {
   const url =
     jiti.esmResolve(entry, { parentURL: pathToFileURL(join(dir, 'gateway.json5')).href, try: true }) ??
     jiti.esmResolve(entry, { parentURL: import.meta.url, try: true })
-  if (url === undefined) throw new Error('it was not found')
+  if (url === undefined) throw new Error(`nothing was found; install it, or write the path as it is seen from ${dir}`)
   return fileURLToPath(url)
 }
 

@@ -10,6 +10,8 @@ export interface LoadOptions {
   /** The configuration directory. */
   dir: string
   log: Log
+  /** How long a plugin may take to be imported, in milliseconds; default 10 000. */
+  importLimitMs?: number
 }
 
 /** All parts by name. */
@@ -27,10 +29,10 @@ export interface Parts {
 }
 
 /** Never rejects because of a plugin. */
-export async function loadParts({ plugins, dir, log }: LoadOptions): Promise<Parts> {
+export async function loadParts({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Parts> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const own = (await discoverParts()).map((file) => load(ownSource, () => importOwn(file)))
-  const theirs = [...new Set(plugins)].map((entry) => load(entry, async () => importer?.importPlugin(entry)))
+  const own = (await discoverParts()).map((file) => load(ownSource, importOwn(file), importLimitMs))
+  const theirs = importer ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs)) : []
   const registry = createRegistry()
   for (const module of await Promise.all([...own, ...theirs])) registry.addModule(module)
   log.debug({ plugins: plugins.length, parts: registry.parts.sources.size }, 'parts loaded')
@@ -38,7 +40,6 @@ export async function loadParts({ plugins, dir, log }: LoadOptions): Promise<Par
 }
 
 const ownSource = 'svc-gateway'
-const importLimitMs = 10_000
 
 interface LoadedModule {
   source: string
@@ -47,11 +48,11 @@ interface LoadedModule {
 }
 
 /** A plugin that throws, or that never ends its import, does not hold up the start. */
-async function load(source: string, importModule: () => Promise<unknown>): Promise<LoadedModule> {
+async function load(source: string, importing: Promise<unknown>, limitMs: number): Promise<LoadedModule> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`it did not end within ${importLimitMs / 1000} seconds`)), importLimitMs)
+  const timer = setTimeout(() => late.reject(new Error(`it did not end within ${limitMs} ms`)), limitMs)
   try {
-    return { source, exported: await Promise.race([importModule(), late.promise]) }
+    return { source, exported: await Promise.race([importing, late.promise]) }
   } catch (error) {
     return { source, fault: `importing it failed (${reasonOf(error)}); mend it, or take it out of \`plugins\`` }
   } finally {

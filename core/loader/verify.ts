@@ -26,10 +26,25 @@ const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
 
 /** @returns the fault as the end of a sentence; nothing when the part can be used. */
 export function findFault(part: unknown, options: { compile: boolean }): string | undefined {
-  if (!isObject(part)) return `its default export is not a part; export what ${defines} returns, or a list of them`
-  if (!isKind(part['kind'])) return `its kind is not known; declare it with ${defines}`
-  const faults = [nameFault(part['kind'], part['name']), ...fieldFaults(part['kind'], part, options.compile), ...ownFaults(part, options.compile)]
-  return faults.find((fault) => fault !== undefined)
+  return faultsOf(part, options.compile).find((fault) => fault !== undefined)
+}
+
+/** Each check relies on those before it: the first fault ends the search. */
+function* faultsOf(part: unknown, compile: boolean): Generator<string | undefined> {
+  if (!isObject(part)) {
+    yield `its default export is not a part; export what ${defines} returns, or a list of them`
+    return
+  }
+  const { kind, name } = part
+  if (!isKind(kind)) {
+    yield `its kind is not known; declare it with ${defines}`
+    return
+  }
+  yield nameFault(kind, name)
+  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: part[field], compile })
+  yield settingsFault(kind, part['config'])
+  if (kind === 'channel') yield limitsFault(part['limits'] as Fields)
+  if (kind === 'toolset') yield* toolsetFaults(part, compile)
 }
 
 function nameFault(kind: Kind, name: unknown): string | undefined {
@@ -37,11 +52,6 @@ function nameFault(kind: Kind, name: unknown): string | undefined {
     return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
   }
   return taken[kind].names.includes(name) ? `the name "${name}" has another meaning; take another one` : undefined
-}
-
-function* fieldFaults(kind: Kind, fields: Fields, compile: boolean) {
-  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: fields[field], compile })
-  yield settingsFault(kind, fields['config'])
 }
 
 function fieldFault(field: string, need: Need, { value, compile }: { value: unknown; compile: boolean }): string | undefined {
@@ -83,15 +93,12 @@ function settingsFault(kind: Kind, schema: unknown): string | undefined {
   return clash && `\`config\` declares "${clash}", which every ${kind} has already; rename it`
 }
 
-function* ownFaults(fields: Fields, compile: boolean) {
-  const part = fields as unknown as Part
-  if (part.kind === 'channel') yield limitsFault(part.limits as unknown as Fields)
-  if (part.kind !== 'toolset') return
-  if (part.config !== undefined) yield schemaFault('config', part.config, compile) ?? objectSchemaFault('config', part.config)
-  if (part.open === undefined)
-    yield Array.isArray(part.tools) && part.tools.length > 0 ? undefined : 'it has no tools; give `tools`, or `open` when they need a connection'
-  else yield typeof part.open === 'function' ? undefined : '`open` must be a function'
-  for (const tool of part.tools ?? []) yield toolFault(tool, compile)
+function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | undefined> {
+  const { config, tools, open } = toolset
+  if (config !== undefined) yield fieldFault('config', 'settings', { value: config, compile })
+  if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
+  else if (!Array.isArray(tools) || tools.length === 0) yield 'it has no tools; give `tools`, or `open` when they need a connection'
+  for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
 }
 
 function limitsFault(limits: Fields): string | undefined {

@@ -67,19 +67,21 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
       expect(await texts()).toEqual([text])
     })
 
-    it('can say what became of a message, when it promises so', async () => {
-      if (channel.limits.idempotency !== 'reconcile') return
-      await send('k:1', 'hello')
-      expect(await connection.reconcile?.('k:1', platform.to)).toBe('sent')
-      expect(await connection.reconcile?.('k:2', platform.to)).toBe('absent')
-    })
+    if (channel.limits.idempotency === 'reconcile') {
+      it('can say what became of a message', async () => {
+        await send('k:1', 'hello')
+        expect(await connection.reconcile?.('k:1', platform.to)).toBe('sent')
+        expect(await connection.reconcile?.('k:2', platform.to)).toBe('absent')
+      })
+    }
 
-    it('sends one message for one key, when it promises so', async () => {
-      if (channel.limits.idempotency !== 'native') return
-      await send('k:1', 'hello')
-      await send('k:1', 'hello')
-      expect(await texts()).toEqual(['hello'])
-    })
+    if (channel.limits.idempotency === 'native') {
+      it('sends one message for one key', async () => {
+        await send('k:1', 'hello')
+        await send('k:1', 'hello')
+        expect(await texts()).toEqual(['hello'])
+      })
+    }
 
     it('says so when the answer was lost', async () => {
       if (!platform.loseNextAnswer) return

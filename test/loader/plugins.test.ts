@@ -1,0 +1,105 @@
+// Plugins as their users get them: packed by npm, installed into an empty folder, loaded, used.
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadParts } from '../../core/loader/registry.ts'
+import type { Tool } from '../../core/plugin.ts'
+import { compileCheck } from '../../core/typebox.ts'
+import { channelContract, createTestContext, type Platform, toolsetContract } from '../contracts.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const plugins = ['svc-gateway-plugin-dice', 'svc-gateway-plugin-pager']
+
+const dir = await mkdtemp(join(tmpdir(), 'plugins-'))
+await installFixtures(dir)
+const parts = await loadParts({ plugins, dir, log: createTestContext().log })
+afterAll(async () => {
+  parts.close()
+  await rm(dir, { recursive: true })
+})
+
+describe('installed plugins', () => {
+  it('are loaded beside our own parts', () => {
+    expect(parts.problems).toEqual([])
+    expect(parts.sources.get(parts.toolsets.get('dice')!)).toBe('svc-gateway-plugin-dice')
+    expect(parts.sources.get(parts.channels.get('pager')!)).toBe('svc-gateway-plugin-pager')
+    expect(parts.sources.get(parts.channels.get('console')!)).toBe('svc-gateway')
+  })
+
+  it('leave compiled TypeScript only where nobody else can write', async () => {
+    const cache = join(dir, 'state', 'jiti')
+    expect((await stat(cache)).mode & 0o777).toBe(0o700)
+    expect(await readdir(cache)).not.toEqual([])
+  })
+
+  it('throw the InputError of the gateway that runs them', async () => {
+    const tool = parts.toolsets.get('dice')!.tools![0] as Tool<{ sides: number }>
+    expect(() => tool.execute({ sides: 1001 }, {} as never)).toThrow(expect.objectContaining({ name: 'InputError', message: 'a die has at most 1000 sides' }))
+  })
+})
+
+toolsetContract(parts.toolsets.get('dice')!, {
+  calls: [
+    { tool: 'roll', args: { sides: 6 }, answer: { pips: 6 } },
+    { tool: 'roll', args: { sides: 6, luck: 'worst' }, answer: { pips: 1 } },
+  ],
+  refused: [
+    { tool: 'roll', args: {} },
+    { tool: 'roll', args: { sides: 'six' } },
+    { tool: 'roll', args: { sides: 6, luck: 'some' } },
+  ],
+})
+
+channelContract(parts.channels.get('pager')!, openPagerService)
+
+describe('the schemas of @sinclair/typebox', () => {
+  it('are checked like any other', () => {
+    expect(compileCheck(parts.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([{ path: 'url', problem: 'must be a string' }])
+    expect(compileCheck(parts.channels.get('pager')!.target).fits('OPS')).toBe(false)
+  })
+})
+
+/** Packs the fixtures and the two TypeBoxes that they need, and installs the lot without a network. */
+async function installFixtures(folder: string): Promise<void> {
+  const packages = ['test/fixtures/plugin-typebox', 'test/fixtures/plugin-sinclair', 'node_modules/typebox', 'node_modules/@sinclair/typebox']
+  const tarballs = join(folder, 'tarballs')
+  await mkdir(tarballs)
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', tarballs, ...packages.map((path) => join(root, path))])
+  const files = (await readdir(tarballs)).map((name) => join(tarballs, name))
+  await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', ...files], { cwd: folder })
+}
+
+/** A pager service on loopback that drops a second message with the same key. */
+async function openPagerService(): Promise<Platform<unknown>> {
+  const messages = new Map<unknown, { to: string; text: string }>()
+  let next: { answer: 'lost' } | { answer: 'wait'; ms: number } | undefined
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const message = (await json(request)) as { to: string; text: string }
+    const fault = next
+    next = undefined
+    if (fault?.answer === 'wait') return response.writeHead(429, { 'retry-after-ms': String(fault.ms) }).end()
+    messages.set(request.headers['idempotency-key'], message)
+    return fault ? request.socket.destroy() : response.end()
+  }
+  const server = createServer((request, response) => void answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return {
+    config: { url: `http://127.0.0.1:${port}/` },
+    to: 'ops',
+    messages: async () => [...messages.values()],
+    loseNextAnswer: () => void (next = { answer: 'lost' }),
+    limitNext: (ms) => void (next = { answer: 'wait', ms }),
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,194 @@
+// Broken plugins are refused with one sentence each, and everything else starts.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { discoverParts } from '../../core/loader/discover.ts'
+import { loadParts } from '../../core/loader/registry.ts'
+import { findFault } from '../../core/loader/verify.ts'
+import { createTestContext } from '../contracts.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'registry-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const { log } = createTestContext()
+
+/** Writes the files, loads them as plugins, and gives what came of it. */
+async function loadFiles(files: Record<string, string>, plugins = Object.keys(files).map((file) => `./${file}`)) {
+  for (const [file, code] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, file)), { recursive: true })
+    await writeFile(join(dir, file), code)
+  }
+  const parts = await loadParts({ plugins, dir, log })
+  parts.close()
+  return parts
+}
+
+const channel = (fields: string) => `
+  import { defineChannel, Type } from 'svc-gateway/plugin'
+  const base = {
+    name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
+    limits: { maxText: 100, format: 'plain', idempotency: 'none' }, connect: async () => ({}),
+  }
+  export default defineChannel({ ...base, ${fields} })`
+
+const toolset = (fields: string) => `
+  import { defineToolset, Type } from 'svc-gateway/plugin'
+  const tool = { name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: () => 1 }
+  export default defineToolset({ name: 'dice', description: 'Dice.', tools: [tool], ${fields} })`
+
+describe('our own parts', () => {
+  it('are all found and without fault', async () => {
+    const { problems, sources } = await loadFiles({})
+    expect(problems).toEqual([])
+    expect(sources.size).toBeGreaterThanOrEqual((await discoverParts()).length)
+    for (const part of sources.keys()) expect(findFault(part, { compile: true })).toBeUndefined()
+  })
+})
+
+describe('a plugin given by its path', () => {
+  it.each(['pager.ts', 'pager.mts', 'pager.js', 'pager.mjs', 'pager/index.ts'])('is loaded from %s', async (file) => {
+    const { channels, problems, sources } = await loadFiles({ 'package.json': '{ "type": "module" }', [file]: channel('') }, [`./${file}`])
+    expect(problems).toEqual([])
+    expect(sources.get(channels.get('pager')!)).toBe(`./${file}`)
+  })
+
+  it('may be named absolutely, as a folder, or without its extension', async () => {
+    await loadFiles({ 'pager/index.ts': channel(''), 'dice.ts': toolset('') })
+    const { problems, channels, toolsets } = await loadParts({ plugins: ['./pager', join(dir, 'dice.ts'), './dice'], dir, log })
+    expect([...channels.keys(), ...toolsets.keys()]).toEqual(expect.arrayContaining(['pager', 'dice']))
+    expect(problems).toEqual([
+      `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" brings one of that name already; rename it, or take one of the two out of \`plugins\`.`,
+    ])
+  })
+
+  it('may be CommonJS that was compiled from a default export', async () => {
+    const code = `Object.defineProperty(exports, '__esModule', { value: true })
+      exports.default = { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {} }`
+    const { presets, problems } = await loadFiles({ 'preset.cjs': code })
+    expect(problems).toEqual([])
+    expect(presets.has('p')).toBe(true)
+  })
+
+  it('gets the contract of the running gateway even where another copy is installed', async () => {
+    await loadFiles({
+      'node_modules/svc-gateway/package.json': '{ "name": "svc-gateway", "type": "module", "exports": { "./plugin": "./plugin.js" } }',
+      'node_modules/svc-gateway/plugin.js': 'throw new Error("the wrong contract")',
+    })
+    const { problems } = await loadFiles({ 'one.ts': channel(''), 'two.mjs': toolset('') }, ['./one.ts', './two.mjs'])
+    expect(problems).toEqual([])
+  })
+})
+
+describe('a broken plugin', () => {
+  const cases: [what: string, file: string, code: string, sentence: RegExp][] = [
+    [
+      'that throws',
+      'a.js',
+      'throw new Error("boom")',
+      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); mend it, or take it out of `plugins`\.$/,
+    ],
+    ['that throws nothing', 'a.js', 'throw undefined', /importing it failed \(undefined\)/],
+    ['that does not parse', 'a.ts', 'export default {', /The plugin "\.\/a\.ts" was refused: importing it failed \(.*\)/],
+    ['that imports what is not there', 'a.mjs', 'import "./nothing.js"', /importing it failed \(Error: Cannot find module/],
+    [
+      'without a default export',
+      'a.mjs',
+      'export const x = 1',
+      /^A part from "\.\/a\.mjs" was refused: its default export is not a part; export what defineChannel,/,
+    ],
+    ['that exports a number', 'a.mjs', 'export default [5]', /its default export is not a part/],
+    [
+      'of an unknown kind',
+      'a.mjs',
+      'export default { kind: "toaster", name: "x" }',
+      /^The toaster "x" from ".*" was refused: its kind is not known; declare it with/,
+    ],
+    ['of the kind of an object', 'a.mjs', 'export default { kind: "constructor", name: "x" }', /its kind is not known/],
+    [
+      'that throws while it is read',
+      'a.mjs',
+      'export default { kind: "channel", get name() { throw new Error("ha") } }',
+      /^A part from .* reading it failed \(Error: ha\)\.$/,
+    ],
+    ['without a name', 'a.ts', channel('name: undefined'), /^A channel from "\.\/a\.ts" was refused: its name must be lower-case/],
+    [
+      'with a bad name',
+      'a.ts',
+      channel('name: "Big Pager"'),
+      /^The channel "Big Pager" from .* its name must be lower-case letters, digits and dashes, 64 at most/,
+    ],
+    ['with a name that is taken', 'a.ts', channel('name: "last"'), /the name "last" has another meaning/],
+    ['with the name of one of ours', 'a.ts', channel('name: "console"'), /^The channel "console" from .*: "svc-gateway" brings one of that name already/],
+    ['without a description', 'a.ts', channel('description: " "'), /`description` is missing; say in one sentence what it is for/],
+    ['without a way to connect', 'a.ts', channel('connect: 5'), /`connect` must be a function/],
+    ['without a schema', 'a.ts', channel('target: "a chat id"'), /`target` must be a JSON Schema/],
+    [
+      'whose schema does not compile',
+      'a.ts',
+      channel('target: { type: "string", pattern: "(" }'),
+      /`target` is not a JSON Schema that can be compiled \(SyntaxError: Invalid regular expression/,
+    ],
+    ['whose settings are no object', 'a.ts', channel('config: Type.String()'), /`config` must be the schema of an object/],
+    [
+      'whose settings clash',
+      'a.ts',
+      channel('config: Type.Object({ accounts: Type.String() })'),
+      /`config` declares "accounts", which every channel has already; rename it/,
+    ],
+    ['without limits', 'a.ts', channel('limits: undefined'), /`limits` must be an object/],
+    ['with an impossible limit', 'a.ts', channel('limits: { maxText: 0.5, format: "plain", idempotency: "none" }'), /`limits\.maxText` must be a whole number/],
+    [
+      'with an unknown format',
+      'a.ts',
+      channel('limits: { maxText: 5, format: "html", idempotency: "none" }'),
+      /`limits\.format` must be "plain" or "markdown"/,
+    ],
+    ['with an unknown promise', 'a.ts', channel('limits: { maxText: 5, format: "plain", idempotency: "yes" }'), /`limits\.idempotency` must be/],
+    ['without tools', 'a.ts', toolset('tools: []'), /^The toolset "dice" from .* it has no tools; give `tools`, or `open`/],
+    ['whose tool has no proper name', 'a.ts', toolset('tools: [{ ...tool, name: "rollDice" }]'), /a tool has no proper name; it must be snake_case/],
+    ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no proper name/],
+    ['whose tool has no description', 'a.ts', toolset('tools: [{ ...tool, description: "" }]'), /of its tool "roll" `description` is missing/],
+    ['whose tool takes no object', 'a.ts', toolset('tools: [{ ...tool, args: Type.String() }]'), /of its tool "roll" `args` must be the schema of an object/],
+    ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" brings a tool "roll" already; rename it/],
+  ]
+
+  it.each(cases)('%s is refused with a sentence, and the rest starts', async (...[, file, code, sentence]) => {
+    const { channels, problems, toolsets } = await loadFiles(
+      {
+        'package.json': '{ "type": "module" }',
+        [file]: code,
+        'good.ts': toolset('name: "good", tools: [{ ...tool, name: "flip" }]'),
+      },
+      [`./${file}`, './good.ts'],
+    )
+    expect(problems).toEqual([expect.stringMatching(sentence)])
+    expect(channels.has('console')).toBe(true)
+    expect(toolsets.has('good')).toBe(true)
+  })
+
+  it('that is not there is refused with the place where it was sought', async () => {
+    const { problems } = await loadFiles({}, ['not-installed', './not-there.ts'])
+    expect(problems).toEqual([
+      `The plugin "not-installed" was refused: importing it failed (Error: nothing was found; install it, or write the path as it is seen from ${dir}); mend it, or take it out of \`plugins\`.`,
+      expect.stringContaining('The plugin "./not-there.ts" was refused'),
+    ])
+  })
+
+  it('that never ends its import is given up', async () => {
+    await writeFile(join(dir, 'a.mjs'), 'await new Promise(() => {})')
+    const { problems } = await loadParts({ plugins: ['./a.mjs'], dir, log, importLimitMs: 1000 })
+    expect(problems).toEqual([expect.stringContaining('importing it failed (Error: it did not end within 1000 ms)')])
+  })
+
+  it('spoils nothing else of its list', async () => {
+    const list = `const preset = { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {} }
+      export default [{ ...preset, payload: 5 }, preset, { ...preset }]`
+    const { presets, problems } = await loadFiles({ 'list.mjs': list })
+    expect(presets.has('p')).toBe(true)
+    expect(problems).toHaveLength(2)
+  })
+})
