@@ -5,7 +5,9 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
 import { describeProblem } from '../config/config-error.ts'
 import { readConfigFile } from '../config/file.ts'
+import { type FirstConfig, writeFirstConfig } from '../config/first-run.ts'
 import { firstConfigFile, locateConfig } from '../config/locate.ts'
+import { addMissingCredential } from '../config/missing-credential.ts'
 import { secretValues } from '../config/redaction.ts'
 import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
@@ -27,14 +29,45 @@ interface StartOptions {
 }
 
 async function start(options: StartOptions): Promise<void> {
-  const file = locateConfig({ option: options.config, env: process.env, cwd: process.cwd(), home: homedir() })
-  if (file === undefined) throw new Error('first run comes')
+  const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
+  const found = locateConfig(surroundings)
+  const file = found ?? firstConfigFile(surroundings)
+  const tokens = found === undefined ? writeFirstConfig(file) : undefined
   const { resolved, parts, log } = await prepare(file)
-  if (options.port !== undefined) resolved.config.gateway.port = options.port
-  const gateway = await createGateway({ config: resolved.config, dir: resolved.dir, parts, env: process.env, logFor: (room) => log.child({ room }) })
-  endInGoodOrder(gateway, { log, parts, drainSeconds: resolved.config.gateway.drainSeconds })
+  const { config, dir } = resolved
+  if (options.port !== undefined) config.gateway.port = options.port
+  const gateway = await createGateway({ config, dir, parts, env: process.env, logFor: (room) => log.child({ room }) })
+  endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
   const address = await gateway.listen()
   process.stdout.write(`listening on ${address}\n`)
+  if (tokens) process.stdout.write(firstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
+}
+
+interface FirstSteps extends FirstConfig {
+  file: string
+  address: string
+  hooksPath: string
+}
+
+/** What the first run prints: commands that work as they stand. */
+function firstSteps({ file, address, hooksPath, hookToken, gatewayToken }: FirstSteps): string {
+  const post = (path: string, body: object): string =>
+    `  curl -sS ${address}${hooksPath}/${path} -H 'Authorization: Bearer ${hookToken}' -d '${JSON.stringify(body)}'`
+  return [
+    '',
+    `This is the first run: ${file} now holds a configuration with fresh tokens.`,
+    '',
+    'Tell the agent some news:',
+    post('wake', { text: 'The first event has arrived.' }),
+    '',
+    'Give it work; the reply appears here, on the console channel:',
+    post('agent', { message: 'Say hello to whoever reads the console.', name: 'First run', channel: 'console' }),
+    '',
+    'See what became of a run (its id is in the answer):',
+    `  curl -sS ${address}/runs/RUN_ID -H 'Authorization: Bearer ${gatewayToken}'`,
+    '',
+    '',
+  ].join('\n')
 }
 
 interface Prepared {
@@ -50,6 +83,11 @@ async function prepare(file: string): Promise<Prepared> {
   const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: early })
   const resolved = resolveConfig(document, parts)
   const { config, schema, warnings } = resolved
+  const generated = addMissingCredential(document, config.gateway.auth)
+  if (generated) {
+    config.gateway.auth[generated.mode] = generated.value
+    process.stdout.write(`The gateway had no credential; a new ${generated.mode} was written into ${file}: ${generated.value}\n`)
+  }
   const log = await createLog({ config: config.log, secrets: secretValues(config, schema) })
   for (const problem of parts.problems) log.warn({ room: 'loader' }, problem)
   for (const warning of warnings) log.warn({ room: 'config' }, describeProblem(warning))
