@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object({
-  file: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'A file to which every message is also appended, as a line of JSON.' })),
+  file: Type.Optional(Type.String({ path: true, pattern: String.raw`\S`, description: 'A file to which every message is also appended, as a line of JSON.' })),
   input: Type.Optional(Type.Boolean({ default: false, description: 'Whether lines typed into the terminal are messages to the agent.' })),
 })
 

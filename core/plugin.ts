@@ -112,7 +112,10 @@ export interface Channel<Config = unknown> {
   /** Lower-case letters, digits and dashes. */
   name: string
   description: string
-  /** Schema of one account's settings; mark secrets with `Type.String({ secret: true })`. */
+  /**
+   * Schema of one account's settings. Mark secrets with `Type.String({ secret: true })`, and paths with `path: true`: they arrive absolute,
+   * resolved from the configuration directory.
+   */
   config: JsonSchema
   /** Schema of `to`, with a `description` that says what a recipient looks like. */
   target: JsonSchema

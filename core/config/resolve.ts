@@ -6,6 +6,7 @@ import type { ConfigDocument } from './file.ts'
 import { normalizeHooksPath } from './hooks-path.ts'
 import { nearest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
+import { resolvePaths } from './relative-paths.ts'
 import { checkRules, type RuleFinding } from './rules.ts'
 import { type Config, type ConfigurableParts, createConfigSchema } from './schema.ts'
 import { type Finding, resolveSecretFiles } from './secrets.ts'
@@ -33,7 +34,7 @@ export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts
   const problems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits, ...findings.filter(({ warning }) => !warning)]
   if (problems.length > 0) throw new ConfigError(file, inFile(problems, document))
   const warnings = inFile([...findings, ...openSecrets(document, config, schema)], document)
-  return { config: normalized(config), schema, file, dir, warnings }
+  return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
