@@ -17,7 +17,9 @@ export class ConfigError extends Error {
 
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const inOrder = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-    super([`The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`, ...inOrder.map(describeProblem)].join('\n  '))
+    super(
+      [`The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`, ...inOrder.map(describeProblem)].join('\n  '),
+    )
     this.file = file
     this.problems = inOrder
   }

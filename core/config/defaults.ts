@@ -13,5 +13,7 @@ export function fillDefaults(schema: JsonSchema, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item, index) => fill(String(index), item))
   if (!isRecord(value)) return value
   const keys = new Set([...Object.keys(properties ?? {}), ...Object.keys(value)])
-  return Object.fromEntries([...keys].map((key) => [key, fill(key, Object.hasOwn(value, key) ? value[key] : undefined)]).filter(([, child]) => child !== undefined))
+  return Object.fromEntries(
+    [...keys].map((key) => [key, fill(key, Object.hasOwn(value, key) ? value[key] : undefined)]).filter(([, child]) => child !== undefined),
+  )
 }

@@ -35,7 +35,10 @@ export function writeFirstConfig(file: string, { force = false, localServers = [
 /** 256 random bits, in letters, digits, "-" and "_". */
 export const createToken = (): string => randomBytes(32).toString('base64url')
 
-const firstConfigText = ({ gatewayToken, hookToken }: FirstConfig, localServers: readonly LocalServer[]) => `// The configuration of svc-gateway, in JSON5. Every key is described in docs/configure.md.
+const firstConfigText = (
+  { gatewayToken, hookToken }: FirstConfig,
+  localServers: readonly LocalServer[],
+) => `// The configuration of svc-gateway, in JSON5. Every key is described in docs/configure.md.
 // Check it after a change: svc-gateway check --config <this file>
 {
   // Where the gateway listens, and the token that opens it: "Authorization: Bearer <token>".

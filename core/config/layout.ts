@@ -45,7 +45,8 @@ function scan(text: string, report: (keys: readonly string[], entry: Entry) => v
     const open = next()
     if (open !== '{' && open !== '[') {
       report(keys, { offset: start })
-      return void (take(quoted) || take(bare))
+      if (!take(quoted)) take(bare)
+      return
     }
     skip(open)
     report(keys, { offset: start, inside: offset() })

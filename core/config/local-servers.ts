@@ -10,15 +10,21 @@ export interface LocalServer {
   models: string[]
 }
 
-const usualServers = [
+interface ServerPlace {
+  name: string
+  title: string
+  port: number
+}
+
+const usualServers: readonly ServerPlace[] = [
   { name: 'ollama', title: 'Ollama', port: 11_434 },
   { name: 'lmstudio', title: 'LM Studio', port: 1234 },
   { name: 'llamacpp', title: 'llama.cpp', port: 8080 },
   { name: 'vllm', title: 'vLLM', port: 8000 },
-] as const
+]
 
 /** Asks the usual ports all at once; whoever has not answered after `timeoutMs` is not there. */
-export async function findLocalServers({ servers = usualServers as readonly { name: string; title: string; port: number }[], timeoutMs = 400 } = {}): Promise<LocalServer[]> {
+export async function findLocalServers({ servers = usualServers, timeoutMs = 400 } = {}): Promise<LocalServer[]> {
   const found = await Promise.all(
     servers.map(async ({ name, title, port }) => {
       const url = `http://127.0.0.1:${port}/v1`

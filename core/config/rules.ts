@@ -10,4 +10,4 @@ export type { RuleContext, RuleFinding } from './rules/rule.ts'
 const rules: readonly Rule[] = [gatewayRules, hookRules, agentRules, channelRules]
 
 /** Everything that the rules find, mistakes and warnings. */
-export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => [...rule(context)])
+export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => Array.from(rule(context)))

@@ -56,7 +56,10 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
       try {
         return readFileSync(resolve(dir, candidate.file), 'utf8').replace(/\r?\n$/, '')
       } catch (error) {
-        problems.push({ keys, problem: `names a file that can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}` })
+        problems.push({
+          keys,
+          problem: `names a file that can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
+        })
         return candidate
       }
     },

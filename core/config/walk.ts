@@ -53,4 +53,5 @@ function alternatives(schema: JsonSchema | undefined): Node[] {
 
 const own = (properties: unknown, key: string) => (isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined)
 
-const byPattern = (patterns: unknown, key: string) => (isRecord(patterns) ? Object.entries(patterns).find(([pattern]) => new RegExp(pattern, 'u').test(key))?.[1] : undefined)
+const byPattern = (patterns: unknown, key: string) =>
+  isRecord(patterns) ? Object.entries(patterns).find(([pattern]) => new RegExp(pattern, 'u').test(key))?.[1] : undefined

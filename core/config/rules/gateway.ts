@@ -7,9 +7,12 @@ export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
   yield* credentialRules(context)
   const { gateway, storage } = context.config
   yield* gateway.trustedProxies.flatMap((network, index) =>
-    isNetwork(network.trim()) ? [] : [{ keys: ['gateway', 'trustedProxies', String(index)], problem: 'must be an IP address or a CIDR block such as "10.0.0.0/8"' }],
+    isNetwork(network.trim())
+      ? []
+      : [{ keys: ['gateway', 'trustedProxies', String(index)], problem: 'must be an IP address or a CIDR block such as "10.0.0.0/8"' }],
   )
-  if (!/^sqlite:./.test(storage.url)) yield { keys: ['storage', 'url'], problem: 'must begin with "sqlite:" and name a file, such as "sqlite:state/gateway.db"' }
+  if (!/^sqlite:./.test(storage.url))
+    yield { keys: ['storage', 'url'], problem: 'must begin with "sqlite:" and name a file, such as "sqlite:state/gateway.db"' }
 }
 
 function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {

@@ -20,12 +20,13 @@ function* activeHoursRules({ start, end, timezone }: NonNullable<HeartbeatConfig
   if (!clock.test(start)) yield { keys: [...keys, 'start'], problem: 'must be a time of day from "00:00" to "23:59"' }
   if (!clock.test(end) && end !== '24:00') yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
   else if (start === end) yield { keys: [...keys, 'end'], problem: 'must differ from the start; leave activeHours out for the whole day' }
-  if (timezone !== undefined && !isTimezone(timezone)) yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
+  if (timezone !== undefined && !isTimezone(timezone))
+    yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
 }
 
 function isTimezone(name: string): boolean {
   try {
-    return /^[a-z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+    return /^[a-z]/i.test(name) && Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
   } catch {
     return false
   }
@@ -35,5 +36,8 @@ function* targetRules(target: string, keys: readonly string[], { parts }: RuleCo
   const targets = ['none', 'last', ...parts.channels.keys()]
   if (targets.includes(target)) return
   const meant = nearest(target, targets)
-  yield { keys, problem: `must be "none", "last" or the name of a loaded channel${meant ? `; did you mean "${meant}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}` }
+  yield {
+    keys,
+    problem: `must be "none", "last" or the name of a loaded channel${meant ? `; did you mean "${meant}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}`,
+  }
 }

@@ -25,20 +25,17 @@ export function* modelRules(model: string, { keys, allowed }: ModelPlace, contex
 
 export function* modelListRules(models: readonly ModelEntry[] | undefined, keys: readonly string[], context: RuleContext): Iterable<RuleFinding> {
   const aliases = new Set<string>()
-  yield* (models ?? []).flatMap((entry, index) => {
+  for (const [index, entry] of Object.entries(models ?? [])) {
     const { id, alias } = entryOf(entry)
-    const place = [...keys, String(index)]
-    const repeated = alias !== undefined && aliases.has(alias)
-    if (alias !== undefined) aliases.add(alias)
+    const place = [...keys, index]
     const misfit = referenceProblem(id, context)
-    const idPlace = typeof entry === 'string' ? place : [...place, 'id']
-    return [
-      // A provider may be set up later; until then a request for the model is refused.
-      ...(misfit ? [{ keys: idPlace, problem: misfit, warning: id.includes('/') }] : []),
-      ...(repeated ? [{ keys: [...place, 'alias'], problem: 'must be unique, but another model of the list has it too' }] : []),
-      ...(alias?.includes('/') ? [{ keys: [...place, 'alias'], problem: 'must not contain "/", which would make it a <provider>/<model>' }] : []),
-    ]
-  })
+    // A provider may be set up later; until then a request for the model is refused.
+    if (misfit) yield { keys: typeof entry === 'string' ? place : [...place, 'id'], problem: misfit, warning: id.includes('/') }
+    if (alias === undefined) continue
+    if (aliases.has(alias)) yield { keys: [...place, 'alias'], problem: 'must be unique, but another model of the list has it too' }
+    if (alias.includes('/')) yield { keys: [...place, 'alias'], problem: 'must not contain "/", which would make it a <provider>/<model>' }
+    aliases.add(alias)
+  }
 }
 
 function referenceProblem(model: string, { config, parts }: RuleContext): string | undefined {
@@ -47,8 +44,11 @@ function referenceProblem(model: string, { config, parts }: RuleContext): string
   const names = ['builtin', ...Object.keys(config.providers)]
   if (names.includes(provider)) return undefined
   const meant = nearest(provider, names)
-  const fix = meant ? `did you mean "${meant}/…"?` : `add a section providers.${provider} with a kind (${[...parts.providers.keys()].join(', ') || 'none is loaded'})`
+  const fix = meant
+    ? `did you mean "${meant}/…"?`
+    : `add a section providers.${provider} with a kind (${[...parts.providers.keys()].join(', ') || 'none is loaded'})`
   return `names the provider "${provider}", which is not configured; ${fix}`
 }
 
-const entryOf = (entry: ModelEntry) => (typeof entry === 'string' ? { id: entry.trim(), alias: undefined } : { id: entry.id.trim(), alias: entry.alias?.trim() })
+const entryOf = (entry: ModelEntry) =>
+  typeof entry === 'string' ? { id: entry.trim(), alias: undefined } : { id: entry.id.trim(), alias: entry.alias?.trim() }

@@ -24,7 +24,10 @@ export const StorageSection = Type.Object(
 
 export const LogSection = Type.Object(
   {
-    level: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info', description: 'The least important lines that are written.' }),
+    level: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      default: 'info',
+      description: 'The least important lines that are written.',
+    }),
     pretty: Type.Optional(Type.Boolean({ description: 'Lines for people instead of JSON. Not set: when the standard error is a terminal.' })),
   },
   { additionalProperties: false, default: {}, description: 'The log, on the standard error.' },

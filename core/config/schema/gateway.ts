@@ -17,7 +17,9 @@ const GatewayAuth = Type.Object(
       Type.Enum(['token', 'password'], { description: 'Which credential counts. Not set: the password when only a password is configured, else the token.' }),
     ),
     token: Type.Optional(Type.String({ secret: true, pattern: notBlank, description: 'The token that callers send as "Authorization: Bearer <token>".' })),
-    password: Type.Optional(Type.String({ secret: true, pattern: notBlank, description: 'The password that callers send in the same header, when the mode is "password".' })),
+    password: Type.Optional(
+      Type.String({ secret: true, pattern: notBlank, description: 'The password that callers send in the same header, when the mode is "password".' }),
+    ),
     rateLimit: Type.Optional(AuthRateLimit),
   },
   { additionalProperties: false, default: {}, description: 'The credential of the gateway: for tools, runs and the control API.' },

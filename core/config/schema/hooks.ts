@@ -28,7 +28,9 @@ export const HooksSection = Type.Object(
     ),
     allowRequestSessionKey: Type.Boolean({ default: false, description: 'Whether the body of an agent webhook may choose its session key.' }),
     allowedSessionKeyPrefixes: Type.Optional(
-      Type.Array(Type.String({ pattern: notBlank }), { description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.' }),
+      Type.Array(Type.String({ pattern: notBlank }), {
+        description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.',
+      }),
     ),
   },
   { additionalProperties: false, default: {}, description: 'The webhook endpoints, their token, their limits.' },

@@ -89,7 +89,12 @@ export function providersSection(providers: ConfigurableParts['providers'], docu
   const sectionOf = (settings: unknown) => {
     const provider = providers.get(String((settings as { kind?: unknown } | null)?.kind))
     const { properties, required, additionalProperties } = objectSchema(provider?.config ?? {})
-    return { type: 'object', properties: { ...properties, kind }, required: ['kind', ...required], additionalProperties: provider ? additionalProperties : true }
+    return {
+      type: 'object',
+      properties: { ...properties, kind },
+      required: ['kind', ...required],
+      additionalProperties: provider ? additionalProperties : true,
+    }
   }
   const sections = Object.entries((document ?? {}) as Record<string, unknown>).map(([name, settings]) => [name, sectionOf(settings)])
   return Type.Unsafe<Record<string, ProviderConfig>>({
