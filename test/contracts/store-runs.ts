@@ -1,0 +1,202 @@
+// The part of the store's contract about runs: lanes, leases, fences, and ends that are whole.
+import { describe, expect, it } from 'vitest'
+import type { OpenStore } from './store.ts'
+import { claim, newEvent, newMessage, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+
+const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
+
+export function runsContract(opened: OpenStore): void {
+  describe('the lane of a session', () => {
+    it('hands out one run at a time, in order of acceptance, to however many claimers', async () => {
+      const { store } = opened
+      const runs = Array.from({ length: 240 }, (_, n) => newRun({ sessionKey: `agent:main:${n % 7}` }))
+      await store.accept({ at: start, runs })
+      const ended: string[] = []
+      const running = new Set<string>()
+      const work = async (owner: string) => {
+        while (ended.length < runs.length) {
+          for (const run of await claim(store, { owner, max: 3 })) {
+            expect(running).not.toContain(run.sessionKey)
+            running.add(run.sessionKey)
+            await store.renewRun(run, start + 60_000)
+            running.delete(run.sessionKey)
+            ended.push(run.id)
+            expect(await store.endRun(run, runEnd())).toBe(true)
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: 32 }, (_, n) => work(`worker ${n}`)))
+      for (const lane of [0, 1, 2, 3, 4, 5, 6]) {
+        const accepted = ids(runs.filter((_, n) => n % 7 === lane))
+        expect(ended.filter((id) => accepted.includes(id))).toEqual(accepted)
+      }
+    })
+
+    it('does not hold up other sessions', async () => {
+      const [long, , other] = [newRun(), newRun(), newRun({ sessionKey: 'agent:main:two' })] as const
+      expect(ids(await startRuns(opened.store, long, newRun(), other))).toEqual([long.id, other.id])
+    })
+
+    it('goes on with the next run whatever the one before came to', async () => {
+      const { store } = opened
+      const runs = [newRun(), newRun(), newRun(), newRun()]
+      await store.accept({ at: start, runs })
+      for (const [n, status] of (['failed', 'timed_out', 'cancelled'] as const).entries()) {
+        const [run] = await claim(store)
+        expect(run?.id).toBe(runs[n]?.id)
+        await store.endRun(run!, runEnd({ status }))
+        expect(await store.getRun(run!.id)).toMatchObject({ status, endedAt: start, result: { reply: 'Done' } })
+      }
+      expect(ids(await claim(store))).toEqual([runs[3]?.id])
+    })
+
+    it('takes no more than it was asked for, the oldest first', async () => {
+      const runs = Array.from({ length: 5 }, (_, n) => newRun({ sessionKey: `agent:main:${n}` }))
+      await opened.store.accept({ at: start, runs })
+      expect(ids(await claim(opened.store, { max: 2 }))).toEqual(ids(runs.slice(0, 2)))
+      expect(ids(await claim(opened.store, { max: 9 }))).toEqual(ids(runs.slice(2)))
+    })
+
+    it('keeps the place of a run that a clean stop gave back, and does not count its attempt', async () => {
+      const { store } = opened
+      const first = await startRun(store)
+      await store.accept({ at: start, runs: [newRun()] })
+      expect(await store.releaseRun(first)).toBe(true)
+      const [again] = await claim(store)
+      expect(again).toMatchObject({ id: first.id, attempt: 1 })
+      expect(again!.fence).toBeGreaterThan(first.fence)
+      expect(await store.releaseRun(first)).toBe(false)
+    })
+  })
+
+  describe('the lease of a run', () => {
+    it('that ran out puts the run back into its place, with the attempt counted', async () => {
+      const { store } = opened
+      const [first] = await startRuns(store, newRun(), newRun())
+      expect(await store.reapRuns(start + 59_999)).toEqual({ queued: 0, exhausted: [] })
+      expect(await store.reapRuns(start + 60_000)).toEqual({ queued: 1, exhausted: [] })
+      expect(await claim(store)).toMatchObject([{ id: first?.id, attempt: 2 }])
+    })
+
+    it('that is kept is not reaped', async () => {
+      const run = await startRun(opened.store)
+      expect(await opened.store.renewRun(run, start + 120_000)).toBe(true)
+      expect(await opened.store.reapRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
+    })
+
+    it('hands a run without attempts left to whoever reaps, once', async () => {
+      const { store } = opened
+      const run = await startRun(store, { maxAttempts: 1 })
+      const { queued, exhausted } = await store.reapRuns(start + 60_000)
+      expect(queued).toBe(0)
+      expect(exhausted).toMatchObject([{ id: run.id, attempt: 1 }])
+      expect(await store.reapRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
+      expect(await store.endRun(run, runEnd())).toBe(false)
+      expect(await store.endRun(exhausted[0]!, runEnd({ status: 'failed' }))).toBe(true)
+      expect(await store.getRun(run.id)).toMatchObject({ status: 'failed' })
+    })
+
+    it('hands it out again when whoever reaped it died too', async () => {
+      const { store } = opened
+      const run = await startRun(store, { maxAttempts: 1 })
+      await store.reapRuns(start + 60_000)
+      expect((await store.reapRuns(start + 600_000)).exhausted).toMatchObject([{ id: run.id }])
+    })
+
+    it('is over at once for an owner that is gone for certain', async () => {
+      await startRun(opened.store)
+      await opened.reopen()
+      await opened.store.expireLeases()
+      expect(await opened.store.reapRuns(start)).toEqual({ queued: 1, exhausted: [] })
+    })
+  })
+
+  describe('a stale fence', () => {
+    it('changes nothing, whether the run waits, is held by another or is over', async () => {
+      const { store } = opened
+      await store.accept({ at: start, events: [newEvent()] })
+      const stale = await startRun(store)
+      const late = runEnd({ transcript: [{ message: 'late' }], events: [newEvent()], messages: [newMessage({ runId: stale.id })] })
+      const triesInVain = async () => {
+        expect(await store.renewRun(stale, start + 999_999)).toBe(false)
+        expect(await store.releaseRun(stale)).toBe(false)
+        expect(await store.takeEvents(stale, stale.sessionKey, { count: 9, characters: 999 })).toEqual([])
+        expect(await store.endRun(stale, late)).toBe(false)
+      }
+      await store.reapRuns(start + 60_000)
+      await triesInVain()
+      const [current] = await claim(store, { at: start + 60_000 })
+      await triesInVain()
+      expect(await store.endRun(current!, runEnd())).toBe(true)
+      await triesInVain()
+      expect(await store.transcript(stale.sessionKey, 10)).toEqual([])
+      expect(await store.messagesOfRun(stale.id)).toEqual([])
+      expect(await store.countWaitingEvents(stale.sessionKey)).toBe(1)
+    })
+  })
+
+  describe('endRun', () => {
+    it('keeps result, transcript, events and messages together', async () => {
+      const run = await startRun(opened.store)
+      const message = newMessage({ runId: run.id, threadId: 't', route: { url: 'x' } })
+      const end = runEnd({
+        at: start + 5,
+        transcript: [{ message: { role: 'user', content: 'a' } }, { message: 'b' }],
+        events: [newEvent({ mode: 'now' })],
+        messages: [message],
+      })
+      expect(await opened.store.endRun(run, end)).toBe(true)
+      await opened.reopen()
+      const { store } = opened
+      expect(await store.getRun(run.id)).toMatchObject({ status: 'succeeded', result: { reply: 'Done' }, startedAt: start, endedAt: start + 5 })
+      expect(await store.transcript(run.sessionKey, 10)).toMatchObject([
+        { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
+        { message: 'b' },
+      ])
+      expect(await store.sessionsWithBells()).toEqual([run.sessionKey])
+      expect(await store.messagesOfRun(run.id)).toMatchObject([{ ...message, attempt: 0, chunksSent: 0, uncertain: false, platformId: null }])
+      expect(await store.getSession(run.sessionKey)).toEqual({ key: run.sessionKey, agentId: 'main', updatedAt: start + 5 })
+    })
+
+    it('changes nothing when a part of it is refused', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      const message = newMessage({ runId: run.id })
+      const end = runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [message, message] })
+      await expect(store.endRun(run, end)).rejects.toMatchObject({ code: 'internal_error' })
+      expect(await store.getRun(run.id)).toMatchObject({ status: 'running' })
+      expect(await store.transcript(run.sessionKey, 10)).toEqual([])
+      expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
+      expect(await store.messagesOfRun(run.id)).toEqual([])
+      expect(await store.endRun(run, runEnd())).toBe(true)
+    })
+  })
+
+  describe('cancelQueuedRun', () => {
+    it('cancels what waits, and neither what runs nor what is unknown', async () => {
+      const { store } = opened
+      const [running, waiting] = [newRun(), newRun()]
+      await startRuns(store, running, waiting)
+      expect(await store.countQueuedRuns()).toBe(1)
+      expect(await store.cancelQueuedRun(running.id, start)).toBe(false)
+      expect(await store.cancelQueuedRun('nothing', start)).toBe(false)
+      expect(await store.cancelQueuedRun(waiting.id, start + 1)).toBe(true)
+      expect(await store.getRun(waiting.id)).toMatchObject({ status: 'cancelled', endedAt: start + 1 })
+      expect(await store.countQueuedRuns()).toBe(0)
+    })
+
+    it('lets the events wait again that an earlier attempt had taken', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      await store.accept({ at: start, events: [newEvent()] })
+      await store.takeEvents(run, run.sessionKey, { count: 9, characters: 999 })
+      await store.releaseRun(run)
+      await store.cancelQueuedRun(run.id, start)
+      expect(await store.countWaitingEvents(run.sessionKey)).toBe(1)
+    })
+  })
+
+  it('knows nothing of a run that it never had', async () => {
+    expect(await opened.store.getRun('nothing')).toBeUndefined()
+  })
+}

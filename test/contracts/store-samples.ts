@@ -1,0 +1,100 @@
+// Samples of what a store is given: each valid as it stands, each field open to change.
+import type { AcceptCommand, NewEvent, NewMessage, NewRun, RunEnd, Store, StoredMessage, StoredRun } from '../../core/store/store.ts'
+
+export const start = 1_700_000_000_000
+
+let made = 0
+const nextId = (prefix: string) => `${prefix}-${(made += 1)}`
+
+export const newRun = (changes: Partial<NewRun> = {}): NewRun => ({
+  id: nextId('run'),
+  kind: 'hook',
+  agentId: 'main',
+  sessionKey: 'agent:main:one',
+  spec: { message: 'Hello', origin: { kind: 'hook', name: 'agent', trusted: false }, deliver: null, wakeMode: 'now' },
+  maxAttempts: 2,
+  ...changes,
+})
+
+export const newEvent = (changes: Partial<NewEvent> = {}): NewEvent => ({
+  id: nextId('event'),
+  sessionKey: 'agent:main:one',
+  text: 'Something happened',
+  mode: 'next-heartbeat',
+  source: 'webhook wake',
+  trusted: false,
+  ...changes,
+})
+
+export const newMessage = (changes: Partial<NewMessage> = {}): NewMessage => ({
+  id: nextId('message'),
+  runId: 'run-of-nobody',
+  channel: 'pager',
+  accountId: 'default',
+  to: '42',
+  threadId: null,
+  route: null,
+  text: 'Hi',
+  status: 'pending',
+  reason: null,
+  ...changes,
+})
+
+export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
+  at: start,
+  status: 'succeeded',
+  result: { reply: 'Done' },
+  transcript: [],
+  events: [],
+  messages: [],
+  eventsRendered: true,
+  ...changes,
+})
+
+export const newDelivery = (changes: Partial<NonNullable<AcceptCommand['delivery']>> = {}): NonNullable<AcceptCommand['delivery']> => ({
+  id: nextId('delivery'),
+  hook: 'wake',
+  client: '127.0.0.1',
+  headers: { 'content-type': 'application/json' },
+  body: '{}',
+  ...changes,
+})
+
+export const newKey = (changes: Partial<NonNullable<AcceptCommand['idempotency']>> = {}): NonNullable<AcceptCommand['idempotency']> => ({
+  scope: 'agent',
+  key: 'k',
+  bodyHash: 'hash',
+  expiresAt: start + 86_400_000,
+  reply: '{"ok":true}',
+  ...changes,
+})
+
+/** Accepts runs and hands out as many as may start. */
+export async function startRuns(store: Store, ...runs: NewRun[]): Promise<StoredRun[]> {
+  await store.accept({ at: start, runs })
+  return claim(store)
+}
+
+export const claim = (store: Store, changes: Partial<Parameters<Store['claimRuns']>[0]> = {}): Promise<StoredRun[]> =>
+  store.claimRuns({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
+
+/** Accepts one run and hands it out. */
+export async function startRun(store: Store, changes: Partial<NewRun> = {}): Promise<StoredRun> {
+  const [run] = await startRuns(store, newRun(changes))
+  return run!
+}
+
+/** Puts messages into the outbox, by way of a run that ends. */
+export async function post(store: Store, ...messages: NewMessage[]): Promise<void> {
+  const run = await startRun(store, { sessionKey: nextId('agent:main:sender') })
+  await store.endRun(run, runEnd({ messages }))
+}
+
+export const claimMessages = (store: Store, changes: Partial<Parameters<Store['claimMessages']>[0]> = {}): ReturnType<Store['claimMessages']> =>
+  store.claimMessages({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
+
+/** The one message that is due. */
+export async function claimMessage(store: Store): Promise<StoredMessage> {
+  const [message] = await claimMessages(store)
+  return message!
+}

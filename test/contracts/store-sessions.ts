@@ -1,0 +1,191 @@
+// The part of the store's contract about sessions, their events and routes, and about what parts keep.
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../core/store/store.ts'
+import type { OpenStore } from './store.ts'
+import { newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+
+const session = 'agent:main:one'
+const all = { count: 100, characters: 1_000_000 }
+const texts = (events: readonly { text: string }[]) => events.map(({ text }) => text)
+
+const tell = (store: Store, ...news: string[]) => store.accept({ at: start, events: news.map((text) => newEvent({ text })) })
+
+export function sessionsContract(opened: OpenStore): void {
+  describe('events', () => {
+    it('are given to a run in order, the same ones when taken again, also by its next attempt', async () => {
+      const { store } = opened
+      await tell(store, 'one', 'two')
+      const run = await startRun(store)
+      expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
+      await tell(store, 'three')
+      expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
+      expect(texts(await store.waitingEvents(session, 9))).toEqual(['three'])
+      await store.reapRuns(start + 60_000)
+      const [again] = await startRuns(store)
+      expect(texts(await store.takeEvents(again!, session, all))).toEqual(['one', 'two'])
+    })
+
+    it('leave the queue when the run has rendered them', async () => {
+      const { store } = opened
+      await tell(store, 'one')
+      const run = await startRun(store)
+      await store.takeEvents(run, session, all)
+      await store.endRun(run, runEnd({ eventsRendered: true }))
+      expect(await store.countWaitingEvents(session)).toBe(0)
+      expect(await store.takeEvents(await startRun(store), session, all)).toEqual([])
+    })
+
+    it('wait again, in their old place, when it has not', async () => {
+      const { store } = opened
+      await tell(store, 'one')
+      const run = await startRun(store)
+      await store.takeEvents(run, session, all)
+      await tell(store, 'two')
+      await store.endRun(run, runEnd({ status: 'failed', eventsRendered: false }))
+      expect(texts(await store.waitingEvents(session, 9))).toEqual(['one', 'two'])
+    })
+
+    it('are taken in bounded batches, at least one at a time', async () => {
+      const { store } = opened
+      await tell(store, 'a'.repeat(50), 'bbb', 'cc', 'd')
+      const take = async (limit: typeof all) => {
+        const run = await startRun(store)
+        const taken = texts(await store.takeEvents(run, session, limit))
+        await store.endRun(run, runEnd())
+        return taken
+      }
+      expect(await take({ count: 9, characters: 10 })).toEqual(['a'.repeat(50)])
+      expect(await take({ count: 9, characters: 5 })).toEqual(['bbb', 'cc'])
+      expect(await take({ count: 1, characters: 5 })).toEqual(['d'])
+    })
+
+    it('are never dropped for their number', async () => {
+      const { store } = opened
+      await Promise.all(Array.from({ length: 1500 }, (_, n) => store.accept({ at: start, events: [newEvent({ text: String(n) })] })))
+      await opened.reopen()
+      expect(texts(await opened.store.waitingEvents(session, 5000))).toEqual(Array.from({ length: 1500 }, (_, n) => String(n)))
+      expect(await opened.store.countWaitingEvents(session)).toBe(1500)
+    })
+
+    it('are left to their own session', async () => {
+      const { store } = opened
+      await store.accept({ at: start, events: [newEvent({ sessionKey: 'other', mode: 'now' })] })
+      expect(await store.takeEvents(await startRun(store), session, all)).toEqual([])
+      expect(await store.sessionsWithBells()).toEqual(['other'])
+    })
+
+    it('ring until a run has taken them', async () => {
+      const { store } = opened
+      await store.accept({ at: start, events: [newEvent(), newEvent({ mode: 'now' }), newEvent({ mode: 'now' })] })
+      expect(await store.sessionsWithBells()).toEqual([session])
+      await store.takeEvents(await startRun(store), session, all)
+      expect(await store.sessionsWithBells()).toEqual([])
+    })
+  })
+
+  describe('sessions', () => {
+    it('are listed newest first, also of one agent', async () => {
+      const { store } = opened
+      for (const [n, agentId] of ['main', 'ops', 'main'].entries()) {
+        await store.accept({ at: start + n, runs: [newRun({ agentId, sessionKey: `agent:${agentId}:${n}` })] })
+      }
+      const keys = (sessions: readonly { key: string }[]) => sessions.map(({ key }) => key)
+      expect(keys(await store.listSessions({ limit: 10 }))).toEqual(['agent:main:2', 'agent:ops:1', 'agent:main:0'])
+      expect(keys(await store.listSessions({ limit: 1 }))).toEqual(['agent:main:2'])
+      expect(keys(await store.listSessions({ agentId: 'ops', limit: 10 }))).toEqual(['agent:ops:1'])
+      expect(await store.getSession('agent:ops:1')).toEqual({ key: 'agent:ops:1', agentId: 'ops', updatedAt: start + 1 })
+      expect(await store.getSession('nothing')).toBeUndefined()
+    })
+
+    it('count what waits, runs and was said', async () => {
+      const { store } = opened
+      await tell(store, 'one', 'two')
+      await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'a' }] }))
+      await startRuns(store, newRun(), newRun(), newRun())
+      expect(await store.sessionCounts(session)).toEqual({ events: 2, queued: 2, running: 1, transcript: 1 })
+      expect(await store.sessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
+    })
+
+    it('show the newest of their transcript, oldest first', async () => {
+      const { store } = opened
+      await store.endRun(await startRun(store), runEnd({ transcript: ['a', 'b', 'c'].map((message) => ({ message })) }))
+      await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'd' }] }))
+      await store.endRun(await startRun(store, { sessionKey: 'other' }), runEnd({ transcript: [{ message: 'x' }] }))
+      expect((await store.transcript(session, 3)).map(({ message }) => message)).toEqual(['b', 'c', 'd'])
+    })
+  })
+
+  describe('routes', () => {
+    const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null }
+
+    it('are remembered per channel; the newest is the last', async () => {
+      const { store } = opened
+      await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main' } })
+      await store.accept({
+        at: start + 1,
+        route: { ...route, sessionKey: session, agentId: 'main', channel: 'radio', to: '2', threadId: 't', route: { url: 'x' } },
+      })
+      expect(await store.lastRoute(session)).toEqual({ channel: 'radio', accountId: 'default', to: '2', threadId: 't', route: { url: 'x' }, at: start + 1 })
+      expect(await store.lastRoute(session, 'pager')).toMatchObject({ to: '1' })
+      await store.accept({ at: start + 2, route: { ...route, sessionKey: session, agentId: 'main', to: '3' } })
+      expect(await store.lastRoute(session)).toMatchObject({ channel: 'pager', to: '3' })
+      expect(await store.lastRoute('other')).toBeUndefined()
+    })
+
+    it('are not set back by an older message', async () => {
+      const { store } = opened
+      await store.accept({ at: start + 1, route: { ...route, sessionKey: session, agentId: 'main', to: 'new' } })
+      await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main', to: 'old' } })
+      expect(await store.lastRoute(session)).toMatchObject({ to: 'new' })
+    })
+  })
+
+  describe('state', () => {
+    it('belongs to a part and lasts', async () => {
+      await opened.store.setState('pager', 'cursor', { at: [1, 'two', null] })
+      await opened.store.setState('pager', 'cursor', { at: [2] })
+      await opened.store.setState('radio', 'cursor', 'other')
+      await opened.reopen()
+      expect(await opened.store.getState('pager', 'cursor')).toEqual({ at: [2] })
+      await opened.store.deleteState('pager', 'cursor')
+      expect(await opened.store.getState('pager', 'cursor')).toBeUndefined()
+      expect(await opened.store.getState('radio', 'cursor')).toBe('other')
+    })
+  })
+
+  describe('a lease', () => {
+    it('has one owner until it runs out, and a fence that grows when it changes hands', async () => {
+      const { store } = opened
+      expect(await store.lease('beat', 'a', start, start + 10)).toEqual({ fence: 1 })
+      expect(await store.lease('beat', 'a', start + 5, start + 15)).toEqual({ fence: 1 })
+      expect(await store.lease('beat', 'b', start + 14, start + 99)).toBeUndefined()
+      expect(await store.lease('beat', 'b', start + 15, start + 30)).toEqual({ fence: 2 })
+      expect(await store.lease('beat', 'a', start + 16, start + 99)).toBeUndefined()
+    })
+
+    it('that is given back is free at once, and only its owner can give it back', async () => {
+      const { store } = opened
+      await store.lease('beat', 'a', start, start + 10)
+      await store.releaseLease('beat', 'b')
+      expect(await store.lease('beat', 'b', start, start + 10)).toBeUndefined()
+      await store.releaseLease('beat', 'a')
+      expect(await store.lease('beat', 'b', start, start + 10)).toEqual({ fence: 2 })
+    })
+
+    it('of a process that is gone is free at once', async () => {
+      await opened.store.lease('beat', 'a', start, start + 10)
+      await opened.store.expireLeases()
+      expect(await opened.store.lease('beat', 'b', start, start + 10)).toEqual({ fence: 2 })
+    })
+  })
+
+  it('answers a probe', async () => {
+    await expect(opened.store.probe()).resolves.toBeUndefined()
+  })
+
+  it('takes nothing once it is closed', async () => {
+    const { store } = opened
+    await opened.reopen()
+    await expect(store.accept({ at: start })).rejects.toMatchObject({ code: 'store_unavailable', retryAfter: 1 })
+  })
+}

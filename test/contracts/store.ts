@@ -1,0 +1,49 @@
+// What every engine of the store must do, whatever it is made of.
+import { afterEach, beforeEach, describe } from 'vitest'
+import type { Store } from '../../core/store/store.ts'
+import { acceptContract } from './store-accept.ts'
+import { outboxContract } from './store-outbox.ts'
+import { runsContract } from './store-runs.ts'
+import { sessionsContract } from './store-sessions.ts'
+
+/** A place where one store lives: every `open` finds what the one before has written. */
+export interface StoreHome {
+  open(): Promise<Store>
+  remove(): Promise<void>
+}
+
+export interface OpenStore {
+  readonly store: Store
+  /** Closes and opens again: what is there afterwards was on disk. */
+  reopen(): Promise<void>
+}
+
+export function storeContract(makeHome: () => Promise<StoreHome>): void {
+  describe('a store', () => {
+    let home: StoreHome
+    let store: Store
+    const opened: OpenStore = {
+      get store() {
+        return store
+      },
+      async reopen() {
+        await store.close()
+        store = await home.open()
+      },
+    }
+
+    beforeEach(async () => {
+      home = await makeHome()
+      store = await home.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await home.remove()
+    })
+
+    acceptContract(opened)
+    runsContract(opened)
+    outboxContract(opened)
+    sessionsContract(opened)
+  })
+}
