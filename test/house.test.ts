@@ -1,0 +1,299 @@
+// The rules of the house: who may import whom, what a file may hold, what it may be called. Each violation is one sentence.
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+interface Source {
+  path: string
+  text: string
+  /** The text without comments. */
+  code: string
+  /** What it imports, as written. */
+  imports: readonly string[]
+  /** The same without what is only a type. */
+  runs: readonly string[]
+}
+
+type Sample = [path: string, text: string]
+
+interface Rule {
+  name: string
+  /** Files that break the rule: the test of the rule itself. */
+  broken: readonly Sample[]
+  /** What is wrong with a file; nothing when it keeps the rule. */
+  check(file: Source, files: readonly Source[]): string | undefined
+}
+
+const floors: Record<string, number> = {
+  'main.ts': 11,
+  cli: 10,
+  'gateway.ts': 9,
+  hooks: 8,
+  control: 8,
+  agents: 7,
+  tools: 6,
+  delivery: 6,
+  sandbox: 6,
+  sessions: 5,
+  store: 4,
+  loader: 4,
+  http: 3,
+  config: 3,
+  'plugin.ts': 2,
+  'errors.ts': 1,
+  'typebox.ts': 1,
+}
+
+const rules: readonly Rule[] = [
+  {
+    name: 'imports inside core go down, from floor to floor',
+    broken: [
+      ['core/http/a.ts', `// A.\nimport { x } from '../store/store.ts'`],
+      ['core/store/a.ts', `// A.\nexport * from '../loader/registry.ts'`],
+      ['core/attic/a.ts', '// A.'],
+    ],
+    check(file) {
+      if (!inCore(file)) return undefined
+      if (floorOf(file.path) === undefined) return `the floor of ${roomOf(file.path)} is not known; add it to the table here`
+      const up = relativeTargets(file).find((target) => roomOf(target) !== roomOf(file.path) && !isBelow(target, file.path))
+      return up && `imports ${up}, which is not on a lower floor`
+    },
+  },
+  {
+    name: 'nothing runs in circles',
+    broken: [['core/store/a.ts', `// A.\nimport './a.ts'`]],
+    check(file, files) {
+      const way = wayBack(file, files)
+      return way && `imports itself by way of ${way.join(' → ')}`
+    },
+  },
+  {
+    name: 'channels, plugins and transforms know the contract alone',
+    broken: [
+      ['channels/a.ts', `// A.\nimport { x } from '../core/errors.ts'`],
+      ['plugins/tools/a.ts', `// A.\nimport { x } from './b.ts'`],
+      ['channels/a.ts', `// A.\nimport { x } from 'svc-gateway/testing'`],
+    ],
+    check(file) {
+      if (!isPart(file.path)) return undefined
+      const outside = file.imports.find((name) =>
+        name.startsWith('.') ? !sharesFolder(file, name) : name.startsWith('svc-gateway/') && name !== 'svc-gateway/plugin',
+      )
+      return outside && `imports ${outside}; a part may import svc-gateway/plugin, Node, packages, and files of a folder of its own`
+    },
+  },
+  {
+    name: 'core does not know its parts by name',
+    broken: [['core/gateway.ts', `// A.\nimport { x } from '../channels/console.ts'`]],
+    check: (file) => {
+      const part = inCore(file) && relativeTargets(file).find((target) => !target.startsWith('core/'))
+      return part ? `imports ${part}; the loader finds the parts` : undefined
+    },
+  },
+  keptIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
+  keptIn('SQL engines', /^(node:sqlite|pg)$/, /^core\/store\//),
+  keptIn('Fastify', /^(fastify|fastify-plugin|@fastify\/.*)$/, /^core\/(http\/|gateway\.ts$|.*\/(routes|arrival|mcp|socket)\.ts$)/),
+  {
+    name: 'only the store knows SQL',
+    broken: [['core/agents/a.ts', "// A.\nconst sql = 'SELECT id FROM runs'"]],
+    check: (file) =>
+      inCore(file) && !file.path.startsWith('core/store/') && /['"`]\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|BEGIN|COMMIT)\b/.test(file.code)
+        ? 'holds SQL; only core/store/ knows it'
+        : undefined,
+  },
+  {
+    name: 'only one file confines paths',
+    broken: [['core/hooks/a.ts', "// A.\nimport { realpath } from 'node:fs/promises'"]],
+    check: (file) =>
+      inCore(file) && !file.path.startsWith('core/config/') && /\brealpath/.test(file.code) ? 'looks at real paths; use core/config/paths.ts' : undefined,
+  },
+  {
+    name: 'modules hold no state',
+    broken: [
+      ['core/http/a.ts', '// A.\nlet count = 0'],
+      ['core/http/a.ts', '// A.\nexport const cache = new Map<string, string>()'],
+      ['channels/a.ts', '// A.\nconst seen: string[] = []'],
+    ],
+    check: (file) => {
+      if (isTest(file.path)) return undefined
+      const state = /^(?:export )?(?:(?:let|var) \w+|const \w+[^=\n]*= (?:new (?:Map|Set|WeakMap|WeakSet|Array)(?:<[^\n]*>)?\(\)|\[\]|\{\})(?: as .*)?$)/m.exec(
+        file.code,
+      )
+      return state ? `keeps state in the module: ${state[0]}; make it in a function that is called once` : undefined
+    },
+  },
+  {
+    name: 'types are told, and can be erased',
+    broken: [
+      ['core/http/a.ts', '// A.\nconst a: any = 1'],
+      ['core/http/a.ts', '// A.\nexport enum A { B }'],
+      ['core/http/a.ts', '// A.\nexport class Service {}'],
+      ['core/http/a.ts', '// A.\nexport default 5'],
+    ],
+    check: (file) => {
+      if (isTest(file.path)) return undefined
+      if (/(?::|<|\||,|\bas)\s*any\b(?![\w-])(?=[\s,;)>\]|=[]|$)/m.test(withoutStrings(file.code))) return 'uses `any`; say what it is, or `unknown`'
+      if (/^(?:export )?(?:const )?enum \w/m.test(file.code)) return 'has an enum; use a union of strings'
+      if (/^(?:export )?(?:declare )?namespace \w/m.test(file.code)) return 'has a namespace'
+      if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
+        return 'has a class that is not an error; use a function that makes it'
+      return !isPart(file.path) && !file.path.endsWith('config.ts') && /^export default /m.test(file.code)
+        ? 'has a default export; only parts have one'
+        : undefined
+    },
+  },
+  {
+    name: 'nothing is left for later, nothing asks whether it is tested',
+    broken: [
+      ['core/http/a.ts', '// A.\n// TODO: more'],
+      ['core/http/a.ts', '// A.\nif (process.env.VITEST) {}'],
+      ['test/a.test.ts', "// A.\nit.skip('x')"],
+    ],
+    check: (file) => {
+      const left = /\b(?:TODO|FIXME|XXX)\b|VITEST|NODE_ENV|\b(?:it|test|describe)\.(?:skip|only|todo)\b/.exec(file.text)
+      return left ? `holds "${left[0]}"` : undefined
+    },
+  },
+  {
+    name: 'the first line says what lives here',
+    broken: [
+      ['core/http/a.ts', `import 'node:fs'`],
+      ['core/http/a.ts', '// helpers'],
+    ],
+    check: (file) => {
+      const first = file.text.split('\n', 2).find((line) => !line.startsWith('#!'))
+      return /^\/\/ .*\p{Lu}?.*[.!?:]$/u.test(first ?? '') ? undefined : 'does not begin with a comment that says in one sentence what lives here'
+    },
+  },
+  {
+    name: 'files are named for what they are',
+    broken: [
+      ['core/http/Utils.ts', '// A.'],
+      ['core/http/helpers.ts', '// A.'],
+      ['plugins/tools/index.ts', '// A.'],
+    ],
+    check: ({ path }) => {
+      const name = basename(path).replace(/(\.(test|config|long\.config))?\.ts$/, '')
+      if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'is not named in kebab-case'
+      const forbidden = ['utils', 'util', 'common', 'shared', 'misc', 'manager', 'service', 'impl', 'types', ...(inCore({ path }) ? ['helpers', 'helper'] : [])]
+      if (forbidden.includes(name)) return `is called "${name}", which says nothing`
+      return name === 'index' && !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+)\/index\.ts$/.test(path)
+        ? 'is called index; only the folder of a plugin has one'
+        : undefined
+    },
+  },
+  {
+    name: 'no file grows without bound',
+    broken: [['core/http/a.ts', `// A.\n${'x\n'.repeat(300)}`]],
+    check: (file) => {
+      const lines = file.text.split('\n').length - 1
+      return !isTest(file.path) && lines > 300 ? `has ${lines} lines; split it by what it does (about 200 is the aim)` : undefined
+    },
+  },
+  {
+    name: 'relative imports name the file',
+    broken: [
+      ['core/http/a.ts', `// A.\nimport { x } from './b'`],
+      ['core/http/a.ts', `// A.\nimport { x } from './b.js'`],
+    ],
+    check: (file) => {
+      const vague = file.imports.find((name) => name.startsWith('.') && !name.endsWith('.ts') && !name.endsWith('/'))
+      return vague && `imports ${vague}; write the file as it is, with .ts`
+    },
+  },
+]
+
+/** Packages that may be imported in some files of ours only. Parts bring their own. */
+function keptIn(what: string, names: RegExp, allowed: RegExp): Rule {
+  const name = ['typebox', 'pg', 'fastify'].find((candidate) => names.test(candidate))
+  return {
+    name: `${what}: imported where it belongs`,
+    broken: [['core/agents/a.ts', `// A.\nimport type { X } from '${name}'`]],
+    check(file) {
+      const found = inCore(file) && !allowed.test(file.path) && file.imports.find((candidate) => names.test(candidate))
+      return found ? `imports ${found}, which only ${allowed.source} may` : undefined
+    },
+  }
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** It quotes what it forbids. */
+const thisFile = 'test/house.test.ts'
+const sources = repositoryFiles()
+  .filter((path) => extname(path) === '.ts' && !path.startsWith('test/fixtures/') && path !== thisFile)
+  .map((path) => sourceOf(path, readFileSync(join(root, path), 'utf8')))
+
+describe('the house', () => {
+  it.each(rules)('$name', ({ check }) => {
+    expect(sources.length).toBeGreaterThan(0)
+    expect(sources.flatMap((file) => sentence(file, check(file, sources)))).toEqual([])
+  })
+
+  it.each(rules)('notices when it is not so: $name', ({ check, broken }) => {
+    for (const [path, text] of broken) {
+      const file = sourceOf(path, text)
+      expect(check(file, [file]), `${path}: ${text.slice(0, 80)}`).toEqual(expect.any(String))
+    }
+  })
+
+  it('names no machine, and no page that its readers do not have', () => {
+    const strange = /\/(?:work|root)\/|\bR\d+\.\d+\b|\.\.\/shared\b/
+    const texts = repositoryFiles().filter((path) => /\.(?:[cm]?[jt]s|json5?|md|ya?ml)$|^\.ci\//.test(path) && path !== thisFile)
+    expect(texts.filter((path) => strange.test(readFileSync(join(root, path), 'utf8')))).toEqual([])
+  })
+})
+
+/** Every file that is, or would be, in the repository. */
+function repositoryFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  return listed.split('\n').filter((path) => path !== '' && existsSync(join(root, path)))
+}
+
+function sourceOf(path: string, text: string): Source {
+  const code = text.replace(/^\s*(\/\/|\/\*\*?|\*).*$/gm, '')
+  return { path, text, code, imports: importsOf(code), runs: importsOf(code.replace(/^(import|export) type [^']*'[^']*'/gm, '')) }
+}
+
+function importsOf(code: string): string[] {
+  return [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g)].map(([, name]) => name ?? '')
+}
+
+const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
+const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
+const isTest = (path: string) => path.startsWith('test/')
+const isPart = (path: string) => /^(channels|plugins|transforms)\//.test(path)
+const withoutStrings = (code: string) => code.replace(/'[^'\n]*'|`[^`]*`|\/[^/\n]+\/[a-z]*\.(?:test|exec)/g, "''")
+
+/** A folder of core, or a file that lies in none. */
+const roomOf = (path: string) => path.split('/')[1] ?? ''
+const floorOf = (path: string) => (path.startsWith('core/') ? floors[roomOf(path)] : undefined)
+const isBelow = (target: string, path: string) => (floorOf(target) ?? Infinity) < (floorOf(path) ?? 0)
+const relativeTargets = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
+  imports.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name)))
+
+/** A part that is a folder may import its own files; one that is a file has none. */
+function sharesFolder(file: Source, name: string): boolean {
+  const depth = file.path.startsWith('plugins/') ? 3 : 2
+  const folder = file.path.split('/').slice(0, depth).join('/')
+  return !folder.endsWith('.ts') && normalize(join(dirname(file.path), name)).startsWith(`${folder}/`)
+}
+
+/** A way from a file's imports back to it. */
+function wayBack(start: Source, files: readonly Source[]): string[] | undefined {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const seen = new Set<string>()
+  const search = ({ path, runs }: Source): string[] | undefined => {
+    for (const target of relativeTargets({ path, imports: runs })) {
+      if (target === start.path) return [target]
+      const next = byPath.get(target)
+      if (!next || seen.has(target)) continue
+      seen.add(target)
+      const rest = search(next)
+      if (rest) return [target, ...rest]
+    }
+    return undefined
+  }
+  return search(start)
+}
