@@ -50,9 +50,15 @@ function read(reading: Reading, part: Part, onDelta?: (text: string) => void): v
   else if (part.type === 'reasoning-delta') reading.written += part.text.length
   else if (part.type === 'tool-input-delta') reading.written += part.delta.length
   else if (part.type === 'finish-step') addUsage(reading.usage, part.usage)
-  else if (part.type === 'finish') reading.finishReason = complete(part)
-  else if (part.type === 'error') throw part.error
+  else if (part.type === 'finish') reading.finishReason ??= complete(part)
+  else if (part.type === 'error') readError(reading, part.error)
   else readSaid(reading, part, onDelta)
+}
+
+/** A model that calls on though the last step is for the answer has used up its steps; that is no failure. */
+function readError(reading: Reading, error: unknown): void {
+  if ((error as Error | undefined)?.name !== 'AI_ToolChoiceViolationError') throw error
+  reading.finishReason = 'tool-calls'
 }
 
 function readSaid(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
@@ -78,7 +84,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 /** A stream that broke off is told from a complete one by the reason that its service gave, or did not give. */
 function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'finish' }>): string {
-  if (finishReason === 'error' || (finishReason === 'other' && rawFinishReason === undefined)) throw new Error('The stream broke off.')
+  if (['error', 'interrupted'].includes(finishReason) || (finishReason === 'other' && rawFinishReason === undefined)) throw new Error('The stream broke off.')
   return finishReason
 }
 

@@ -1,0 +1,305 @@
+// Turns through the real providers over loopback: tools, usage, thinking, and every way in which a model can fail.
+import { once } from 'node:events'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ModelError } from '../../core/agents/model-error.ts'
+import { createModels } from '../../core/agents/models.ts'
+import { maxReplyLength } from '../../core/agents/reply.ts'
+import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
+import { maxToolText } from '../../core/agents/turn-tools.ts'
+import { defineTool, type Json, type Tool, Type } from '../../core/plugin.ts'
+import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { createInvoke } from '../../core/tools/invoke.ts'
+import anthropic from '../../plugins/providers/anthropic.ts'
+import builtin from '../../plugins/providers/builtin.ts'
+import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { startAnthropic } from '../doubles/anthropic.ts'
+import { startOpenAiChat } from '../doubles/openai.ts'
+import type { Wire } from '../doubles/wire.ts'
+
+const secret = 'sk-turn-secret-0123456789'
+const wires = [
+  { wire: 'chat completions', start: startOpenAiChat, kind: 'openai-compatible' },
+  { wire: 'messages', start: startAnthropic, kind: 'anthropic' },
+]
+const weather = defineTool<{ city: string }>({
+  name: 'get_weather',
+  description: 'Tells the weather of a city.',
+  args: Type.Object({ city: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+  execute: ({ city }) => ({ city, degrees: 21 }),
+})
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0)) await end()
+})
+
+interface Setup {
+  start?: () => Promise<Wire>
+  kind?: string
+  tools?: Tool[]
+  maxSteps?: number
+  maxRetries?: number
+}
+
+/** A turn as the gateway builds it; `run` says what differs from an ordinary one. */
+async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tools = [weather], ...limits }: Setup = {}) {
+  const wire = await start()
+  ended.push(wire.close)
+  const context = createTestContext()
+  const { log, logged } = context
+  const catalogue = await openCatalogue({
+    toolsets: [{ kind: 'toolset', name: 'test', description: 'Test.', tools }],
+    settings: () => ({}),
+    context: () => context,
+  })
+  const sessions = { list: async () => [], status: async () => undefined }
+  const invoke = createInvoke({ catalogue, allowed: () => true, sessions, timeoutMs: 60_000, log })
+  const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
+  const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
+  const models = createModels({ config, providers, log })
+  const runTurn = createTurn({ invoke, tools: () => catalogue.list().map(({ tool }) => tool), log, ...limits })
+  const input: TurnInput = {
+    agent: { id: 'main' },
+    model: models.resolve('wire/model-1', { models: undefined }),
+    system: 'You are a test.',
+    prompt: 'What is the weather in Oslo?',
+    history: [],
+    sessionKey: 'agent:main:main',
+    runId: 'run-1',
+    signal: new AbortController().signal,
+  }
+  const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })
+  const resolve = (reference: string, reasoning: boolean) => models.resolve(reference, { models: [{ id: reference, reasoning }] })
+  return { wire, run, resolve, logged }
+}
+
+/** What the model was sent in its n-th request. */
+const sent = async (wire: Wire, index: number) => JSON.stringify((await wire.request(index)).body)
+
+const failure = async (turn: Promise<unknown>): Promise<ModelError> => {
+  const error = await turn.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (!(error instanceof ModelError)) throw new Error('the turn should have ended with a ModelError', { cause: error })
+  return error
+}
+
+describe.each(wires)('a turn over $wire', ({ start, kind }) => {
+  it('calls a tool, hands its result back, and answers', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ tool: 'get_weather', args: { city: 'Oslo' } }, { text: 'It is 21 degrees in Oslo.' })
+    const deltas: string[] = []
+    const { reply, messages, usage, finishReason } = await run({ onDelta: (text) => deltas.push(text) })
+    expect(reply).toBe('It is 21 degrees in Oslo.')
+    expect(deltas.join('')).toBe(reply)
+    expect(deltas.length).toBeGreaterThan(1)
+    expect(finishReason).toBe('stop')
+    expect(messages.map((message) => (message as { role: string }).role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect(messages[2]).toMatchObject({
+      content: [{ type: 'tool-result', toolName: 'get_weather', output: { type: 'json', value: { city: 'Oslo', degrees: 21 } } }],
+    })
+    expect(await sent(wire, 1)).toContain('degrees')
+    expect(usage).toMatchObject({ outputTokens: 40, cachedInputTokens: 20, steps: 2 })
+    expect(usage.totalTokens).toBe(usage.inputTokens + usage.outputTokens)
+  })
+
+  it('continues a conversation from what it left behind', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ tool: 'get_weather', args: { city: 'Oslo' } }, { text: 'It is mild.', thinking: 'Hm.' }, { text: 'As I said.' })
+    const { messages } = await run()
+    const stored = JSON.parse(JSON.stringify(messages)) as Json[]
+    expect(stored).toEqual(messages)
+    expect(JSON.stringify(stored)).not.toMatch(/provider|signature|Hm\./)
+    await run({ history: stored, prompt: 'And now?' })
+    const body = await sent(wire, 2)
+    for (const text of ['What is the weather in Oslo?', 'get_weather', 'degrees', 'It is mild.', 'And now?']) expect(body).toContain(text)
+  })
+
+  it('gives arguments that do not fit back to the model, in words', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ tool: 'get_weather', args: { city: 5 }, id: 'one' }, { tool: 'get_weather', rawArgs: '{"city": ', id: 'two' }, { text: 'I give up.' })
+    const { reply, messages } = await run()
+    expect(reply).toBe('I give up.')
+    expect(await sent(wire, 1)).toContain('args.city must be a string.')
+    expect(messages).toHaveLength(6)
+    expect(messages.flatMap((message) => (message as { content: { type: string }[] }).content).filter(({ type }) => type === 'tool-result')).toHaveLength(2)
+  })
+
+  it('sends no more calls than it may make, and asks for an answer in the last', async () => {
+    const { wire, run } = await setUp({ start, kind, maxSteps: 3 })
+    wire.script(...['a', 'b', 'c'].map((id) => ({ tool: 'get_weather', args: { city: 'Oslo' }, id })))
+    const { reply, usage, finishReason } = await run()
+    expect(usage.steps).toBe(3)
+    expect(finishReason).toBe('tool-calls')
+    expect(reply).toBe('[no answer after 3 steps]')
+    const [first, , last] = wire.requests.map(({ body }) => JSON.stringify(body['tool_choice']))
+    expect(first).not.toContain('none')
+    expect(last).toContain('none')
+  })
+
+  it('ends at its signal though the wire hangs, and drops the connection', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    const stop = new AbortController()
+    wire.script({ hang: true, text: 'Let me' })
+    const turn = run({ signal: stop.signal })
+    const { abandoned } = await wire.request(0)
+    const reason = new Error('over')
+    stop.abort(reason)
+    await expect(turn).rejects.toBe(reason)
+    await abandoned
+  })
+
+  it('fails when the stream is cut short', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ truncate: true, text: 'The weather is' })
+    expect((await failure(run())).message).toBe("The model's answer broke off or was not valid.")
+  })
+
+  it('fails when the connection is torn within the answer', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ drop: true, text: 'The weather is' })
+    expect((await failure(run())).message).toBe("The model's answer broke off or was not valid.")
+  })
+
+  it('tries again as Retry-After says, and then answers', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ status: 429, headers: { 'retry-after': '0' } }, { status: 500, headers: { 'retry-after-ms': '1' } }, { text: 'Here I am.' })
+    expect((await run()).reply).toBe('Here I am.')
+    expect(wire.requests).toHaveLength(3)
+  })
+
+  it('gives up after three attempts, with the status in its sentence and the rest in its detail', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    const error = { type: 'overloaded', message: `model-1 is on fire; your key ${secret} and sk-abcdefghijk**** are fine` }
+    wire.script(...Array.from({ length: 3 }, () => ({ status: 500, headers: { 'retry-after-ms': '1' }, body: { type: 'error', error } })))
+    const failed = await failure(run())
+    expect(wire.requests).toHaveLength(3)
+    expect(failed.code).toBe('model_failed')
+    expect(failed.message).toBe("The model's service answered 500.")
+    expect(failed.detail).toContain('model-1 is on fire; your key [secret] and [secret] are fine')
+  })
+
+  it('does not repeat what is refused', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ status: 401, body: { error: { message: 'no' } } })
+    expect((await failure(run())).message).toBe("The model's service refused the credential (401); check the apiKey of its provider.")
+    expect(wire.requests).toHaveLength(1)
+  })
+
+  it('cuts a reply of 10 MB, with a mark, and ends the request', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({ text: 'x'.repeat(10_000_000) })
+    let heard = 0
+    const { reply, messages, finishReason } = await run({ onDelta: (text) => void (heard += text.length) })
+    expect(finishReason).toBe('length')
+    expect(heard).toBe(maxReplyLength)
+    expect(reply).toMatch(/^x+\n\[cut: the reply is longer than 100000 characters\]$/)
+    expect(JSON.stringify(messages).length).toBeLessThan(maxReplyLength + 1000)
+    await (
+      await wire.request(0)
+    ).abandoned
+  })
+})
+
+describe('thinking on the wire', () => {
+  it.each([
+    { thinking: 'high', body: { reasoning_effort: 'high' } },
+    { thinking: 'off', body: { reasoning_effort: 'none' } },
+  ] as const)('is $body for $thinking over chat completions', async ({ thinking, body }) => {
+    const { wire, run } = await setUp()
+    wire.script({ text: 'Yes.' })
+    await run({ thinking })
+    expect((await wire.request(0)).body).toMatchObject(body)
+  })
+
+  it('is a budget or an effort over messages, as the model takes it', async () => {
+    const { wire, run, resolve } = await setUp(wires[1])
+    wire.script({ text: 'Yes.', thinking: 'Well.' }, { text: 'Yes.' })
+    await run({ thinking: 'low', model: resolve('wire/claude-sonnet-4-5', true) })
+    await run({ thinking: 'low', model: resolve('wire/claude-opus-4-6', true) })
+    expect((await wire.request(0)).body['thinking']).toMatchObject({ type: 'enabled', budget_tokens: expect.any(Number) })
+    expect((await wire.request(1)).body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })
+  })
+
+  it.each(wires)('is not sent over $wire for a model that cannot think, or when no level is asked for', async ({ start, kind }) => {
+    const { wire, run, resolve } = await setUp({ start, kind })
+    wire.script({ text: 'Yes.' }, { text: 'Yes.' })
+    await run({ thinking: 'high', model: resolve('wire/claude-3-5-haiku-latest', false) })
+    await run()
+    for (const { body } of wire.requests) {
+      for (const key of ['reasoning_effort', 'thinking', 'output_config']) expect(body).not.toHaveProperty(key)
+    }
+  })
+})
+
+describe('a turn', () => {
+  it('ends at its signal though a tool ignores it', async () => {
+    const stop = new AbortController()
+    const entered = new EventTarget()
+    const stubborn = defineTool({
+      name: 'stubborn',
+      description: 'Never ends.',
+      args: Type.Object({}),
+      execute: async () => {
+        entered.dispatchEvent(new Event('tool'))
+        await new Promise(() => {})
+      },
+    })
+    const { wire, run } = await setUp({ tools: [stubborn] })
+    wire.script({ tool: 'stubborn', args: {} })
+    const inside = once(entered, 'tool')
+    const turn = run({ signal: stop.signal })
+    await inside
+    const reason = new Error('over')
+    stop.abort(reason)
+    await expect(turn).rejects.toBe(reason)
+  })
+
+  it('ends at its signal before it has begun', async () => {
+    const { run } = await setUp()
+    const reason = new Error('over')
+    await expect(run({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+  })
+
+  it('tells the model of a broken tool nothing but that it failed', async () => {
+    const broken = defineTool({
+      name: 'broken',
+      description: 'Breaks.',
+      args: Type.Object({}),
+      execute: () => {
+        throw new Error('password is swordfish')
+      },
+    })
+    const { wire, run, logged } = await setUp({ tools: [broken] })
+    wire.script({ tool: 'broken', args: {} }, { text: 'It broke.' })
+    const { messages } = await run()
+    expect(await sent(wire, 1)).toContain("The tool failed. See the gateway's log.")
+    expect(JSON.stringify([messages, logged, wire.requests.map(({ body }) => body)])).not.toContain('swordfish')
+  })
+
+  it('tells the model that a tool which it made up is not there', async () => {
+    const { wire, run } = await setUp()
+    wire.script({ tool: 'launch_rocket', args: {} }, { text: 'Never mind.' })
+    expect((await run()).reply).toBe('Never mind.')
+    expect(await sent(wire, 1)).toContain('launch_rocket')
+  })
+
+  it('shows the model only the beginning of a long result', async () => {
+    const long = defineTool({ name: 'long', description: 'Long.', args: Type.Object({}), execute: () => 'y'.repeat(maxToolText * 3) })
+    const { wire, run } = await setUp({ tools: [long] })
+    wire.script({ tool: 'long', args: {} }, { text: 'Long.' })
+    await run()
+    const body = await sent(wire, 1)
+    expect(body).toContain('[cut: 300000 characters in all]')
+    expect(body.length).toBeLessThan(maxToolText + 5000)
+  })
+
+  it('fails when nobody listens at the address', async () => {
+    const { wire, run } = await setUp({ maxRetries: 0 })
+    await wire.close()
+    ended.length = 0
+    expect((await failure(run())).message).toBe("The model's service could not be reached.")
+  })
+})

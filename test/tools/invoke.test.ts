@@ -1,0 +1,224 @@
+// One call of a tool: who gets through, what comes back, and that nothing a tool does can hurt the caller.
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../../core/errors.ts'
+import { defineTool, InputError, type Json, type Tool, type ToolContext, Type } from '../../core/plugin.ts'
+import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { createInvoke, type ToolCall } from '../../core/tools/invoke.ts'
+import { maxResultLength } from '../../core/tools/result.ts'
+import { createTestContext } from '../contracts/context.ts'
+
+const sessions: ToolContext['sessions'] = { list: async () => [], status: async () => undefined }
+
+interface Setup {
+  execute?: Tool['execute']
+  args?: Tool['args']
+  allowed?: (tool: string, session: ToolCall['session']) => boolean
+  timeoutMs?: number
+}
+
+/** The tool `probe` behind `invoke`, as the gateway builds it. */
+async function setUp({ execute = () => 'ok', args = Type.Object({}), allowed = () => true, timeoutMs = 60_000 }: Setup = {}) {
+  const context = createTestContext()
+  const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
+  const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
+  const catalogue = await openCatalogue({ toolsets: [toolset], settings: () => ({}), context: () => context })
+  const invoke = createInvoke({ catalogue, allowed, sessions, timeoutMs, log: context.log })
+  const call = (changes: Partial<ToolCall> = {}): Promise<Json> =>
+    invoke({
+      tool: 'probe',
+      args: {},
+      session: { agentId: 'main', key: 'agent:main:main' },
+      caller: 'http',
+      signal: new AbortController().signal,
+      ...changes,
+    })
+  return { call, context }
+}
+
+async function refusal(result: Promise<unknown>): Promise<GatewayError> {
+  const error = await result.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (!(error instanceof GatewayError)) throw new Error('it should have been refused', { cause: error })
+  return error
+}
+
+describe('a call', () => {
+  it('hands the tool its arguments and its context, and returns the result', async () => {
+    const seen: unknown[] = []
+    const { call, context } = await setUp({
+      args: Type.Object({ n: Type.Integer() }),
+      execute: (args: { n: number }, { agentId, sessionKey, caller, runId, state, signal, sessions: view }) => {
+        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === sessions })
+        return { doubled: args.n * 2 }
+      },
+    })
+    expect(await call({ args: { n: 21 }, caller: 'agent', runId: 'run-1' })).toEqual({ doubled: 42 })
+    expect(seen).toEqual([{ agentId: 'main', sessionKey: 'agent:main:main', caller: 'agent', runId: 'run-1', aborted: false, own: true, view: true }])
+  })
+
+  it('of a tool that is not there and of one that is not allowed look the same', async () => {
+    const { call } = await setUp({ allowed: (tool, { agentId }) => tool === 'probe' && agentId === 'main' })
+    expect(await call()).toBe('ok')
+    const refused = await Promise.all([
+      refusal(call({ tool: 'PROBE' })),
+      refusal(call({ tool: 'constructor' })),
+      refusal(call({ session: { agentId: 'other', key: 'agent:other:main' } })),
+    ])
+    for (const error of refused) expect([error.code, error.status, error.publicMessage]).toEqual(['tool_not_available', 404, 'The tool is not available.'])
+  })
+
+  it.each([
+    [{ n: '5' }, 'args.n must be a whole number.'],
+    [{}, 'args.n is required.'],
+    [{ n: 1, list: [{ id: 7 }] }, 'args.list[0].id must be a string.'],
+    [{ n: 1, extra: 1 }, 'args.extra is not a known key.'],
+    ['text', 'args must be an object.'],
+    [null, 'args must be an object.'],
+    [[], 'args must be an object.'],
+  ])('with %j is refused: %s', async (args, message) => {
+    const list = Type.Optional(Type.Array(Type.Object({ id: Type.String() })))
+    const { call } = await setUp({ args: Type.Object({ n: Type.Integer(), list }, { additionalProperties: false }) })
+    const error = await refusal(call({ args }))
+    expect([error.code, error.status, error.publicMessage]).toEqual(['invalid_arguments', 400, message])
+  })
+
+  it('whose tool blames the input passes its sentence on, from a copy of the contract too', async () => {
+    class InputErrorOfACopy extends Error {
+      override readonly name = 'InputError'
+    }
+    for (const error of [new InputError('args.city is not a city.'), new InputErrorOfACopy('args.city is not a city.')]) {
+      const { call } = await setUp({ execute: () => Promise.reject(error) })
+      const refused = await refusal(call())
+      expect([refused.code, refused.publicMessage]).toEqual(['invalid_arguments', 'args.city is not a city.'])
+    }
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('canary-4711')
+      },
+    ],
+    ['rejects', () => Promise.reject(new TypeError('canary-4711'))],
+    ['rejects with what is no error', () => Promise.reject('canary-4711')],
+    ['rejects with nothing', () => Promise.reject(undefined)],
+  ])('whose tool %s fails without a word of it outside the cause', async (_what, execute) => {
+    const { call, context } = await setUp({ execute })
+    const error = await refusal(call())
+    expect([error.code, error.status, error.publicMessage]).toEqual(['tool_failed', 500, "The tool failed. See the gateway's log."])
+    expect(error.message).toBe(error.publicMessage)
+    expect(JSON.stringify(context.logged)).not.toContain('canary')
+    expect(context.logged).toMatchObject([{ level: 'error', fields: { tool: 'probe', toolset: 'probes' } }])
+  })
+
+  it('says in the log where a tool threw', async () => {
+    const { call, context } = await setUp({ execute: () => Promise.reject(new RangeError('canary')) })
+    await refusal(call())
+    expect(context.logged[0]?.fields).toMatchObject({ error: 'RangeError', at: expect.stringContaining('invoke.test.ts') })
+  })
+})
+
+describe('the deadline of a call', () => {
+  it('ends it though the tool ignores its signal, and does not touch others', async () => {
+    const signals: AbortSignal[] = []
+    const { call, context } = await setUp({
+      timeoutMs: 20,
+      args: Type.Object({ hang: Type.Boolean() }),
+      execute: ({ hang }: { hang: boolean }, { signal }) => {
+        signals.push(signal)
+        return hang ? new Promise(() => {}) : 'quick'
+      },
+    })
+    const [hung, quick] = await Promise.all([refusal(call({ args: { hang: true } })), call({ args: { hang: false } })])
+    expect([hung.code, hung.status, quick]).toEqual(['tool_timeout', 504, 'quick'])
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+    expect(context.logged).toMatchObject([{ level: 'warn', fields: { tool: 'probe', type: 'tool_timeout' } }])
+  })
+
+  it('is not the only end: the caller may go, and the gateway may stop', async () => {
+    const entered = new EventTarget()
+    const execute = () => {
+      entered.dispatchEvent(new Event('in'))
+      return new Promise(() => {})
+    }
+    const { call, context } = await setUp({ execute })
+    const [gone, reason] = [new AbortController(), new Error('gone')]
+    const inside = once(entered, 'in')
+    const first = call({ signal: gone.signal })
+    await inside
+    gone.abort(reason)
+    await expect(first).rejects.toBe(reason)
+    const again = once(entered, 'in')
+    const second = refusal(call())
+    await again
+    context.abort()
+    expect((await second).code).toBe('shutting_down')
+    expect((await refusal(call())).code).toBe('shutting_down')
+  })
+
+  it('leaves a failure that comes too late unheard', async () => {
+    const { promise, reject } = Promise.withResolvers<never>()
+    const { call } = await setUp({ timeoutMs: 5, execute: () => promise })
+    expect((await refusal(call())).code).toBe('tool_timeout')
+    reject(new Error('late'))
+    await new Promise(setImmediate)
+  })
+})
+
+describe('a result', () => {
+  it.each<[unknown, Json]>([
+    [undefined, null],
+    [null, null],
+    [0, 0],
+    ['', ''],
+    [new Date(0), '1970-01-01T00:00:00.000Z'],
+    [{ a: undefined, b: () => 1, c: Number.NaN }, { c: null }],
+    [
+      [1, [2, { three: '3' }]],
+      [1, [2, { three: '3' }]],
+    ],
+  ])('%s becomes %j', async (value, json) => {
+    const { call } = await setUp({ execute: () => value })
+    expect(await call()).toEqual(json)
+  })
+
+  const cycle: Record<string, unknown> = {}
+  cycle['self'] = cycle
+  const trap = {
+    get value() {
+      throw new Error('canary-4711')
+    },
+  }
+  it.each<[string, unknown]>([
+    ['a bigint', 1n],
+    ['a bigint inside', { n: 1n }],
+    ['a cycle', cycle],
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+    ['a getter that throws', trap],
+    ['50 MB of text', 'x'.repeat(50 * 1024 * 1024)],
+    ['one character too much', 'x'.repeat(maxResultLength - 1)],
+  ])('of %s fails the tool and nothing else', async (_what, value) => {
+    const { call, context } = await setUp({ execute: () => value })
+    const error = await refusal(call())
+    expect([error.code, error.publicMessage]).toEqual(['tool_failed', "The tool failed. See the gateway's log."])
+    expect(JSON.stringify(context.logged)).not.toContain('canary')
+  })
+
+  it('may be as long as the bound', async () => {
+    const { call } = await setUp({ execute: () => 'x'.repeat(maxResultLength - 2) })
+    expect(await call()).toHaveLength(maxResultLength - 2)
+  })
+
+  it('is a copy: what the tool does to its own object later is not seen', async () => {
+    const value = { n: 1 }
+    const { call } = await setUp({ execute: () => value })
+    const result = await call()
+    value.n = 2
+    expect(result).toEqual({ n: 1 })
+  })
+})
