@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import type { Command } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { type ConfigDocument, readConfigFile } from '../config/file.ts'
-import { firstConfigFile, locateConfig } from '../config/locate.ts'
+import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { loadParts } from '../loader/registry.ts'
 
@@ -30,7 +30,7 @@ function readDocument(option: string | undefined): ConfigDocument {
   const surroundings = { option, env: process.env, cwd: process.cwd(), home: homedir() }
   const file = locateConfig(surroundings)
   if (file !== undefined) return readConfigFile(file)
-  throw new ConfigError(firstConfigFile(surroundings), [{ path: '', problem: 'does not exist yet; "svc-gateway setup" writes it' }])
+  throw new ConfigError(firstConfigFile(surroundings), [{ path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` }])
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

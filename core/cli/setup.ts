@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { writeFirstConfig } from '../config/first-run.ts'
 import { findLocalServers, type LocalServer } from '../config/local-servers.ts'
-import { firstConfigFile } from '../config/locate.ts'
+import { commandLine, firstConfigFile } from '../config/locate.ts'
 
 export function register(program: Command): void {
   program
@@ -20,7 +20,9 @@ async function setup({ config, force }: { config?: string; force?: boolean }): P
   const localServers = await findLocalServers()
   writeFirstConfig(file, { force, localServers })
   process.stdout.write(
-    [`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: svc-gateway start --config ${file}`, ''].join('\n'),
+    [`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: ${commandLine(`start --config ${file}`)}`, ''].join(
+      '\n',
+    ),
   )
 }
 

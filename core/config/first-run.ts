@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from './config-error.ts'
 import type { LocalServer } from './local-servers.ts'
+import { commandLine } from './locate.ts'
 import { writePrivateFile } from './write-file.ts'
 
 export interface FirstConfig {
@@ -25,8 +26,9 @@ export function writeFirstConfig(file: string, { force = false, localServers = [
   try {
     writePrivateFile(file, firstConfigText(tokens, localServers), { overwrite: force })
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EEXIST') throw new ConfigError(file, [{ path: '', problem: 'exists already and is not replaced; use --force to replace it' }])
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && syscall === 'link')
+      throw new ConfigError(file, [{ path: '', problem: 'exists already and is not replaced; use --force to replace it' }])
     throw new ConfigError(file, [{ path: '', problem: `can't be written (${code})` }])
   }
   return tokens
@@ -39,7 +41,7 @@ const firstConfigText = (
   { gatewayToken, hookToken }: FirstConfig,
   localServers: readonly LocalServer[],
 ) => `// The configuration of svc-gateway, in JSON5. Every key is described in docs/configure.md.
-// Check it after a change: svc-gateway check --config <this file>
+// Check it after a change: ${commandLine('check --config <this file>')}
 {
   // Where the gateway listens, and the token that opens it: "Authorization: Bearer <token>".
   gateway: {

@@ -38,10 +38,12 @@ export async function findLocalServers({ servers = usualServers, timeoutMs = 400
 async function listModels(url: string, timeoutMs: number): Promise<string[] | undefined> {
   try {
     const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
-    const { data } = (await response.json()) as { data: { id: string }[] }
+    const { data } = (await response.json()) as { data: { id: unknown }[] }
     // The ids go into a file and onto a terminal, and whatever listens on the port could have chosen them.
-    return response.ok ? data.map(({ id }) => id).filter((id) => /^[\w.:/@+-]{1,200}$/.test(id)) : undefined
+    return response.ok ? data.map(({ id }) => id).filter(isPlainId) : undefined
   } catch {
     return undefined
   }
 }
+
+const isPlainId = (id: unknown): id is string => typeof id === 'string' && /^[\w.:/@+-]{1,200}$/.test(id)

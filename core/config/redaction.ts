@@ -26,5 +26,12 @@ function secretsOf(config: unknown, schema: JsonSchema) {
   return secrets
 }
 
-const pinoPath = (keys: readonly string[]) =>
-  keys.reduce((path, key) => (/^[A-Za-z_$][\w$]*$/.test(key) ? `${path}${path && '.'}${key}` : `${path}[${JSON.stringify(key)}]`), '')
+/** A key that pino's paths can't name has all that holds it hidden instead. */
+function pinoPath(keys: readonly string[]): string {
+  const unnamable = keys.findIndex((key) => key.includes(']') || (key.includes('"') && key.includes("'")))
+  const named = unnamable < 0 ? keys : keys.slice(0, unnamable)
+  return named.reduce(
+    (path, key) => (/^[A-Za-z_$][\w$]*$/.test(key) ? `${path}${path && '.'}${key}` : `${path}[${key.includes('"') ? `'${key}'` : `"${key}"`}]`),
+    '',
+  )
+}

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 
 /**
  * Writes `text` to `file` with mode 600, and its folder, where missing, with mode 700.
- * @throws an `EEXIST` error when the file exists and `overwrite` is not set.
+ * @throws an `EEXIST` error of the system call `link` when the file exists and `overwrite` is not set.
  */
 export function writePrivateFile(file: string, text: string, { overwrite = false } = {}): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -1,0 +1,25 @@
+// The accounts of a channel.
+import { expect, it } from 'vitest'
+import { resolveAccounts } from '../../core/config/accounts.ts'
+import { parts, resolveText } from './document.ts'
+
+const accountsOf = (section: string) => {
+  const { config } = resolveText(`{ channels: { pager: ${section} } }`)
+  const channel = parts.channels.get('pager')
+  const settings = config.channels['pager']
+  if (!channel || !settings) throw new Error('the pager is not configured')
+  return resolveAccounts(settings, channel.config)
+}
+
+it('is the section itself when it lists none', () => {
+  expect(accountsOf("{ key: 'shared', defaultTo: '1', allowFrom: ['*'] }")).toEqual([
+    { id: 'default', settings: { key: 'shared', retries: 3 }, defaultTo: '1' },
+  ])
+})
+
+it('lays the settings of each over those of the section, and defaults under both', () => {
+  expect(accountsOf("{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', defaultTo: '2' } } }")).toEqual([
+    { id: 'a', settings: { key: 'shared', retries: 7 }, defaultTo: '1' },
+    { id: 'b', settings: { key: 'own-key', retries: 5 }, defaultTo: '2' },
+  ])
+})

@@ -1,0 +1,177 @@
+// A document becomes a configuration, or the list of everything that is wrong with it.
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readConfigFile } from '../../core/config/file.ts'
+import { resolveConfig } from '../../core/config/resolve.ts'
+import { errorOf, parts, problemsOf, resolveText, temporaryFolder, write } from './document.ts'
+
+describe('an empty document', () => {
+  it('is a configuration of nothing but defaults', () => {
+    const { config, warnings } = resolveText('{}')
+    expect(warnings).toEqual([])
+    expect(config).toEqual({
+      gateway: { port: 18_789, bind: '127.0.0.1', auth: {}, trustedProxies: [], drainSeconds: 10 },
+      hooks: {
+        enabled: false,
+        path: '/hooks',
+        maxBodyBytes: 262_144,
+        maxQueuedRuns: 10_000,
+        rateLimit: { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 },
+        allowRequestSessionKey: false,
+      },
+      agents: {
+        defaults: {
+          model: 'builtin/rules',
+          timeoutSeconds: 600,
+          maxConcurrent: 4,
+          maxAttempts: 2,
+          heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
+        },
+      },
+      tools: { timeoutSeconds: 60, weather: { unit: 'c' } },
+      session: { mainKey: 'main', scope: 'per-agent', historyTurns: 20, historyTokens: 32_000 },
+      providers: {},
+      channels: {},
+      plugins: [],
+      storage: { url: 'sqlite:state/gateway.db' },
+      log: { level: 'info' },
+    })
+  })
+})
+
+describe('a document with values', () => {
+  it('keeps them and fills in defaults around them', () => {
+    const { config } = resolveText(`{
+      gateway: { auth: { rateLimit: {} } },
+      hooks: { token: '  a-token-with-spaces-around-it  ', path: 'in/hooks//' },
+      agents: { helper: { default: true, heartbeat: { every: 0 } } },
+      channels: { pager: { key: 'pager-key' } },
+    }`)
+    expect(config.gateway.auth.rateLimit).toEqual({ maxAttempts: 10, windowMs: 60_000, lockoutMs: 300_000, exemptLoopback: true })
+    expect(config.hooks).toMatchObject({ token: 'a-token-with-spaces-around-it', path: '/in/hooks' })
+    expect(config.agents['helper']).toEqual({ default: true, heartbeat: { every: 0 } })
+    expect(config.channels['pager']).toEqual({ enabled: true, key: 'pager-key' })
+  })
+
+  it('reads a file that begins with a byte order mark', () => {
+    expect(resolveText('\uFEFF{ log: { level: "warn" } }').config.log.level).toBe('warn')
+  })
+
+  it('leaves the prototype of objects alone', () => {
+    expect(problemsOf('{ agents: { "__proto__": { default: true, polluted: 1 } } }')).toEqual([
+      expect.stringContaining('agents.__proto__.polluted is not a known key'),
+      expect.stringContaining('agents.__proto__ is not a valid id'),
+    ])
+    expect(({} as Record<string, unknown>)['default']).toBeUndefined()
+  })
+})
+
+describe('a document with mistakes', () => {
+  it('tells all of them at once, in the order of the file, those of the rules between keys included', () => {
+    const text = `{
+  gateway: {
+    port: '80',
+    prot: 1,
+    trustedProxies: ['10.0.0.0/8', 5, 'nonsense'],
+  },
+  hooks: {
+    enabled: true,
+    allowedAgentIdsr: [],
+    path: '/tools/',
+    defaultSessionKey: '\${MISSING}',
+  },
+  agents: {
+    defaults: { models: ['hosted/big', { alias: 'x' }], heartbeat: { every: '30x', target: 'pagr' } },
+    one: { default: true },
+    two: { default: true, model: 'hosted/small' },
+    'Bad Id': {},
+  },
+  providers: { hosted: { kind: 'hosted', apiKey: 'k', apikey: 'k' }, other: { kind: 'hostd' } },
+  channels: {
+    pager: { retries: 'many' },
+    pigeon: {},
+  },
+  storage: {},
+  // the same again
+  storage: {},
+}`
+    expect(problemsOf(text)).toEqual([
+      'line 3: gateway.port must be a whole number',
+      'line 4: gateway.prot is not a known key; did you mean "port"?',
+      'line 5: gateway.trustedProxies[1] must be a string',
+      'line 5: gateway.trustedProxies[2] must be an IP address or a CIDR block such as "10.0.0.0/8"',
+      'line 7: hooks.token is required when hooks are enabled; set a long random token that nothing else uses',
+      'line 9: hooks.allowedAgentIdsr is not a known key; did you mean "allowedAgentIds"?',
+      'line 10: hooks.path must not lie at /tools, where the gateway serves something else; take another path such as "/hooks"',
+      'line 11: hooks.defaultSessionKey needs the environment variable MISSING, which is not set; set it, or write ${MISSING:-default}',
+      'line 14: agents.defaults.models[1].id is required',
+      'line 14: agents.defaults.heartbeat.every must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none',
+      'line 14: agents.defaults.heartbeat.target must be "none", "last" or the name of a loaded channel; did you mean "pager"?',
+      'line 16: agents.two.model must be in the list of allowed models, "models"; add it there or choose one of them',
+      'line 16: agents.two.default must not be true, since agents.one is the default agent already',
+      'line 17: agents.Bad Id is not a valid id of an agent; take 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
+      'line 19: providers.hosted.apikey is not a known key; did you mean "apiKey"?',
+      'line 19: providers.other.kind must be one of "hosted"',
+      'line 21: channels.pager.retries must be a whole number',
+      'line 21: channels.pager.key is required',
+      'line 22: channels.pigeon is not a known key; known here: pager',
+      'line 26: storage is given twice; keep one of them',
+    ])
+  })
+
+  it('lists more than a handful', () => {
+    const keys = Array.from({ length: 100 }, (_, index) => `unheard${index}: 1,`)
+    expect(problemsOf(`{ log: { ${keys.join('\n')} } }`)).toHaveLength(100)
+  })
+
+  it('names the file, and keeps the problems as data', () => {
+    const error = errorOf('{ log: 5 }')
+    expect(error.message).toBe(`The configuration ${error.file} has a problem:\n  line 1: log must be an object`)
+    expect(error.problems).toEqual([{ path: 'log', line: 1, problem: 'must be an object' }])
+  })
+
+  it('tells a mistake in the syntax with line and column', () => {
+    expect(problemsOf('{\n  hooks: { enabled: true,, }\n}')).toEqual(["line 2: column 26: is not valid JSON5: invalid character ','"])
+  })
+
+  it.each(['[]', '5', 'null', '"{}"'])('refuses %s, which is no object', (text) => {
+    expect(problemsOf(text)).toEqual(['line 1: must hold one object: { … }'])
+  })
+
+  it('refuses what is not UTF-8, and a folder', () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'latin.json5')
+    writeFileSync(file, Buffer.from('{ a: "é" }', 'latin1'))
+    expect(() => readConfigFile(file, {})).toThrow('is not UTF-8 text')
+    expect(() => readConfigFile(folder, {})).toThrow("can't be read (EISDIR)")
+  })
+
+  it('never repeats a value that may be a secret', () => {
+    const secret = 'hunter2-hunter2-hunter2'
+    const text = `{
+      gateway: { auth: { mode: 'tokn', token: '${secret}', password: ['${secret}'], pasword: '${secret}' } },
+      hooks: { enabled: true, token: '${secret}', path: '${secret} ?' },
+      providers: { hosted: { kind: 'hosted', apiKey: { value: '${secret}' }, key: '${secret}' } },
+      channels: { pager: { key: '\${SECRET}\${OTHER', region: '\${SECRET}\${MISSING}' } },
+    }`
+    const error = errorOf(text, { SECRET: secret })
+    expect(error.problems.length).toBeGreaterThan(7)
+    expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain('hunter2')
+  })
+})
+
+describe('a file that others can read', () => {
+  it('is warned about when a secret stands in it', () => {
+    const file = write("{ gateway: { auth: { token: 'a-token-that-stands-in-the-file' } } }")
+    const warnings = () => resolveConfig(readConfigFile(file, {}), parts).warnings
+    expect(warnings()).toEqual([])
+    chmodSync(file, 0o644)
+    expect(warnings()).toEqual([{ path: '', line: 1, problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"` }])
+  })
+
+  it('is not when the secret is elsewhere', () => {
+    const file = write("{ gateway: { auth: { token: '${TOKEN}' } } }", 0o644)
+    expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), parts).warnings).toEqual([])
+  })
+})

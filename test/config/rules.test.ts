@@ -1,0 +1,203 @@
+// The rules between keys: what no single key's schema can tell.
+import { describe, expect, it } from 'vitest'
+import { problemsOf, resolveText, warningsOf } from './document.ts'
+
+const long = 'a-long-enough-token-of-the-hooks'
+
+describe('hooks.token', () => {
+  it.each(["{ hooks: { enabled: true, token: ' \t ' } }", "{ hooks: { enabled: true, token: '' } }", '{ hooks: { enabled: true } }'])(
+    'is required: %s',
+    (text) => {
+      expect(problemsOf(text)).toEqual([expect.stringContaining('hooks.token is required when hooks are enabled')])
+    },
+  )
+
+  it('is not when hooks are off', () => {
+    expect(resolveText('{ hooks: { enabled: false } }').config.hooks.token).toBeUndefined()
+  })
+
+  it.each([
+    ['the token', `gateway: { auth: { token: ' ${long} ' } },`, {}],
+    ['the password', `gateway: { auth: { mode: 'password', password: '${long}' } },`, {}],
+    ['the token of the environment', '', { SVC_GATEWAY_TOKEN: long }],
+    ['the password of the environment', '', { SVC_GATEWAY_PASSWORD: long }],
+  ])('must not be %s of the gateway', (_, gateway, env) => {
+    expect(problemsOf(`{ ${gateway} hooks: { enabled: true, token: '${long}' } }`, env)).toEqual([
+      'line 1: hooks.token must not be the token or password of the gateway; give the hooks a token of their own',
+    ])
+  })
+
+  it('is warned about below 24 characters', () => {
+    expect(warningsOf(`{ hooks: { enabled: true, token: '${'x'.repeat(23)}' } }`)).toEqual([
+      expect.stringContaining('hooks.token has fewer than 24 characters'),
+    ])
+    expect(warningsOf(`{ hooks: { enabled: true, token: '${'x'.repeat(24)}' } }`)).toEqual([])
+  })
+})
+
+describe('hooks.path', () => {
+  it.each(['hooks', '/hooks/', '//hooks//', ' /hooks '])('takes %j as /hooks', (path) => {
+    expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe('/hooks')
+  })
+
+  it.each(['', '/', '///', '  '])('refuses %j, which comes to nothing', (path) => {
+    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not be the root')])
+  })
+
+  it.each(['/tools', 'tools/x', '/mcp', '/api/', '/ws', '/runs', '/healthz', '/readyz', '/openapi.json', '/metrics'])(
+    'refuses %j, where something else is',
+    (path) => {
+      expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not lie at /')])
+    },
+  )
+
+  it.each(['/a//b', '/a?b', '/a b', '/:name', '/*', '/a/../b', '/%2e', '/ü'])('refuses %j, which is no plain path', (path) => {
+    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must be a plain path')])
+  })
+
+  it.each(['/toolshed', '/my-hooks/v1', '/Tools'])('takes %j', (path) => {
+    expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe(path)
+  })
+})
+
+describe('webhooks that may reach far', () => {
+  it('are warned about when any session key is taken', () => {
+    expect(warningsOf('{ hooks: { allowRequestSessionKey: true } }')).toEqual([
+      expect.stringContaining('hooks.allowRequestSessionKey lets a webhook continue any session'),
+    ])
+    expect(warningsOf("{ hooks: { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ['hook:'] } }")).toEqual([])
+  })
+
+  it('are warned about when they may ask for an agent that is not there', () => {
+    expect(warningsOf("{ agents: { a: {} }, hooks: { allowedAgentIds: ['A', 'main', '*', 'b'] } }")).toEqual([
+      expect.stringContaining('hooks.allowedAgentIds[3] names no configured agent'),
+    ])
+  })
+})
+
+describe('gateway', () => {
+  it('needs the credential of its mode when there is only the other', () => {
+    expect(problemsOf("{ gateway: { auth: { mode: 'token', password: 'a-password-that-is-long-enough' } } }")).toEqual([
+      'line 1: gateway.auth.token is required, since gateway.auth.mode is "token"; set it or SVC_GATEWAY_TOKEN, or set the mode to "password"',
+    ])
+    expect(problemsOf("{ gateway: { auth: { mode: 'password' } } }", { SVC_GATEWAY_TOKEN: long })).toEqual([
+      expect.stringContaining('gateway.auth.password is required'),
+    ])
+  })
+
+  it('does without a credential: the start makes one', () => {
+    expect(warningsOf("{ gateway: { auth: { mode: 'password' } } }")).toEqual([])
+  })
+
+  it('refuses a blank credential', () => {
+    expect(problemsOf("{ gateway: { auth: { token: ' ', password: '' } } }")).toEqual([
+      'line 1: gateway.auth.token must not be blank',
+      'line 1: gateway.auth.password must not be blank',
+    ])
+  })
+
+  it.each(['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', ' 10.1.2.3 '])('takes the proxy %j', (proxy) => {
+    expect(warningsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([])
+  })
+
+  it.each(['10.0.0.0/33', 'fd00::/129', '10.0.0', 'proxy.example', '10.0.0.0/8/8', '10.0.0.0/', '', '*'])('refuses the proxy %j', (proxy) => {
+    expect(problemsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([expect.stringContaining('gateway.trustedProxies[0] must be an IP address')])
+  })
+
+  it('refuses storage that it does not have', () => {
+    expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([expect.stringContaining('storage.url must begin with "sqlite:"')])
+  })
+})
+
+describe('agents.<id>.heartbeat', () => {
+  const problems = (heartbeat: string) =>
+    problemsOf(`{ agents: { a: { heartbeat: { ${heartbeat} } } } }`).map((line) => line.replace('line 1: agents.a.heartbeat.', ''))
+
+  it.each(["every: '-1m'", 'every: 30', "every: ''", "every: '25d'", "every: 'daily'"])('refuses %s', (every) => {
+    expect(problems(every)).toEqual([expect.stringMatching(/^every must be a duration/)])
+  })
+
+  it('checks the active hours', () => {
+    expect(problems("activeHours: { start: '24:00', end: '7:00', timezone: 'Mars/Olympus' }")).toEqual([
+      'activeHours.start must be a time of day from "00:00" to "23:59"',
+      'activeHours.end must be a time of day from "00:00" to "24:00"',
+      'activeHours.timezone must be an IANA time zone, such as "Europe/Berlin" or "UTC"',
+    ])
+    expect(problems("activeHours: { start: '08:00', end: '08:00' }")).toEqual([expect.stringContaining('activeHours.end must differ from the start')])
+    expect(warningsOf("{ agents: { defaults: { heartbeat: { activeHours: { start: '22:00', end: '24:00', timezone: 'Asia/Tokyo' } } } } }")).toEqual([])
+  })
+
+  it.each(['none', 'last', 'pager'])('takes the target %s', (target) => {
+    expect(warningsOf(`{ agents: { a: { heartbeat: { target: '${target}' } } } }`)).toEqual([])
+  })
+})
+
+describe('models', () => {
+  const hosted = "providers: { hosted: { kind: 'hosted', apiKey: 'k' } }"
+
+  it('are known by reference or by alias', () => {
+    const agents =
+      "agents: { defaults: { model: 'quick', models: [{ id: 'hosted/small', alias: 'quick' }, 'hosted/org/big'] }, a: { model: 'hosted/org/big' } }"
+    expect(warningsOf(`{ ${hosted}, ${agents} }`)).toEqual([])
+  })
+
+  it('of an agent with a list of its own must be in that', () => {
+    const agents = "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], heartbeat: { model: 'hosted/b' } } }"
+    expect(problemsOf(`{ ${hosted}, ${agents} }`)).toEqual([
+      expect.stringContaining('agents.a.model must be in the list of allowed models'),
+      expect.stringContaining('agents.b.heartbeat.model must be in the list of allowed models'),
+    ])
+  })
+
+  it('need a provider that is configured', () => {
+    expect(problemsOf(`{ ${hosted}, agents: { defaults: { model: 'hostd/a' }, a: { model: 'zzz/a' }, b: { model: 'plain' } } }`)).toEqual([
+      'line 1: agents.defaults.model names the provider "hostd", which is not configured; did you mean "hosted/…"?',
+      'line 1: agents.a.model names the provider "zzz", which is not configured; add a section providers.zzz with a kind (hosted)',
+      'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias of the list of allowed models',
+    ])
+  })
+
+  it('in a list may wait for their provider, and must have aliases that can be told apart', () => {
+    expect(warningsOf("{ agents: { defaults: { models: ['builtin/rules', 'later/x'] } } }")).toEqual([
+      expect.stringContaining('agents.defaults.models[1] names the provider "later"'),
+    ])
+    expect(
+      problemsOf(
+        `{ ${hosted}, agents: { defaults: { models: [{ id: 'hosted/a', alias: 'x' }, { id: 'hosted/b', alias: 'x' }, { id: 'c', alias: 'a/b' }] } } }`,
+      ),
+    ).toEqual([
+      expect.stringContaining('agents.defaults.models[1].alias must be unique'),
+      expect.stringContaining('agents.defaults.models[2].id must be <provider>/<model>'),
+      expect.stringContaining('agents.defaults.models[2].alias must not contain "/"'),
+    ])
+  })
+
+  it('leave the built-in one as it is when a list lacks it, with a warning', () => {
+    expect(warningsOf(`{ ${hosted}, agents: { defaults: { models: ['hosted/a'] } } }`)).toEqual([
+      expect.stringContaining('agents.defaults.model is builtin/rules, which the list'),
+    ])
+  })
+})
+
+describe('channels.<name>', () => {
+  it('checks each account with the settings of the section beneath it', () => {
+    expect(warningsOf("{ channels: { pager: { key: 'shared', accounts: { a: {}, b: { region: 'eu' } } } } }")).toEqual([])
+    expect(problemsOf("{ channels: { pager: { region: 'eu', accounts: { a: { key: 'own-key' }, b: {}, c: { key: 'abc', kye: 'abcd' } } } } }")).toEqual([
+      'line 1: channels.pager.accounts.c.kye is not a known key; did you mean "key"?',
+      'line 1: channels.pager.accounts.c.key must have at least 4 characters',
+      'line 1: channels.pager.accounts.b.key is required',
+    ])
+  })
+
+  it('may lack settings while it is off', () => {
+    expect(warningsOf('{ channels: { pager: { enabled: false } } }')).toEqual([])
+  })
+})
+
+describe('providers.<name>', () => {
+  it('can be told from the model behind it', () => {
+    expect(problemsOf("{ providers: { 'a/b': { kind: 'hosted', apiKey: 'k' } } }")).toEqual([
+      expect.stringContaining('providers.a/b is not a valid name of a provider'),
+    ])
+  })
+})
