@@ -44,7 +44,7 @@ export interface GatewayOptions {
 export interface Gateway {
   /** The HTTP server, listening or not. */
   app: FastifyInstance
-  /** Takes up what was left, opens the port and the channels; resolves with the address. */
+  /** Opens the port and the channels, takes up what was left; resolves with the address. */
   listen(): Promise<string>
   /** Stops accepting, finishes what can be finished in `gateway.drainSeconds`, leaves the rest for the next start. */
   close(): Promise<void>
@@ -115,6 +115,8 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   return {
     app,
     listen: async () => {
+      // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are answered 503.
+      const address = await app.listen({ host: config.gateway.bind, port: config.gateway.port })
       await store.expireLeases()
       connections.open()
       await outbox.resume()
@@ -122,7 +124,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
       ready = true
       heartbeat.start()
       await events.ringWaiting()
-      return await app.listen({ host: config.gateway.bind, port: config.gateway.port })
+      return address
     },
     close: async () => {
       const deadline = Date.now() + config.gateway.drainSeconds * 1000

@@ -17,7 +17,7 @@ export async function createLog({ config, secrets }: LogOptions): Promise<Logger
 async function openStream(pretty: boolean): Promise<DestinationStream> {
   if (!pretty) return pino.destination({ dest: 2, sync: true })
   const { default: prettyStream } = await import('pino-pretty')
-  return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', messageFormat: '[{room}] {msg}', ignore: 'room' })
+  return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{room}] {msg}', ignore: 'room' })
 }
 
 /** A secret as it stands inside a JSON string. */

@@ -1,7 +1,7 @@
-// svc-gateway start: reads the configuration (the first run writes one), runs the gateway, ends it in good order.
+// The command `start`: reads the configuration (the first run writes one), runs the gateway, ends it in good order.
 import { homedir } from 'node:os'
 import closeWithGrace from 'close-with-grace'
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
 import { describeProblem } from '../config/config-error.ts'
 import { readConfigFile } from '../config/file.ts'
@@ -37,8 +37,14 @@ async function start(options: StartOptions): Promise<void> {
   const { config, dir } = resolved
   if (options.port !== undefined) config.gateway.port = options.port
   const gateway = await createGateway({ config, dir, parts, env: process.env, logFor: (room) => log.child({ room }) })
-  endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
-  const address = await gateway.listen()
+  const ending = endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
+  const address = await gateway.listen().catch(async (error: unknown) => {
+    // What could not start must not stay half alive.
+    ending.uninstall()
+    await gateway.close()
+    parts.close()
+    throw error
+  })
   process.stdout.write(`listening on ${address}\n`)
   if (tokens) process.stdout.write(firstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
 }
@@ -101,10 +107,10 @@ interface Ending {
 }
 
 /** SIGTERM and SIGINT let running work finish; a second one ends at once. */
-function endInGoodOrder(gateway: Gateway, { log, parts, drainSeconds }: Ending): void {
+function endInGoodOrder(gateway: Gateway, { log, parts, drainSeconds }: Ending): { uninstall(): void } {
   // What a plugin left unhandled must not end everybody else's work.
   process.on('unhandledRejection', (error) => log.error({ room: 'cli', error: error instanceof Error ? error.name : typeof error }, 'unhandled rejection'))
-  closeWithGrace({ delay: (drainSeconds + 5) * 1000, logger: false, skip: ['unhandledRejection', 'SIGHUP'] }, async ({ signal, err }) => {
+  return closeWithGrace({ delay: (drainSeconds + 5) * 1000, logger: false, skip: ['unhandledRejection', 'SIGHUP'] }, async ({ signal, err }) => {
     if (err) log.fatal({ room: 'cli', error: err.name, stack: err.stack }, 'ending after an error')
     else log.info({ room: 'cli', signal }, 'stopping')
     await gateway.close()
