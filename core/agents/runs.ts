@@ -5,6 +5,7 @@ import type { Events } from '../sessions/events.ts'
 import type { AcceptCommand, AcceptResult, RunEnd, Store, StoredRun } from '../store/store.ts'
 import { type Attempt, Stopped, type StopReason } from './attempt.ts'
 import type { Ended, Outcome } from './outcome.ts'
+import { logRunEnd } from './run-log.ts'
 
 export interface Runs {
   /** The waist: whatever comes in is stored here, all or nothing, and then set going. Throws `overloaded` when too many runs wait. */
@@ -104,6 +105,7 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   const announce = (run: StoredRun, end: RunEnd): void => {
+    logRunEnd(log, run, end)
     events.announce(end.events)
     if (end.messages.some((message) => message.status === 'pending')) deps.onMessages()
     notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
