@@ -1,0 +1,159 @@
+// The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and results go over IPC.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface Order {
+  url: string
+  token: string
+  path: string
+  /** The field of the body that holds the text. */
+  field: string
+  connections: number
+  seconds: number
+  /** Requests per second in all; absent: each connection sends as soon as it has its answer. */
+  rate?: number
+}
+
+/** Times in milliseconds. */
+export interface Result {
+  requests: number
+  seconds: number
+  p50: number
+  p99: number
+}
+
+if (process.send) {
+  process.on('message', (order: Order) => {
+    void run(order).then(
+      (result) => process.send?.({ result }),
+      (error: Error) => process.send?.({ error: error.message }),
+    )
+  })
+}
+
+async function run(order: Order): Promise<Result> {
+  const lines = await Promise.all(Array.from({ length: order.connections }, () => openLine(order)))
+  const latencies: number[] = []
+  const start = performance.now()
+  const end = start + order.seconds * 1000
+  const drive = order.rate === undefined ? asFastAsAnswered : atRate(order.rate)
+  await drive({ lines, latencies, end })
+  const seconds = (performance.now() - start) / 1000
+  for (const line of lines) line.close()
+  latencies.sort((a, b) => a - b)
+  return { requests: latencies.length, seconds, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
+}
+
+const quantile = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+
+interface Drive {
+  lines: readonly Line[]
+  latencies: number[]
+  /** When the last request may leave. */
+  end: number
+}
+
+async function asFastAsAnswered({ lines, latencies, end }: Drive): Promise<void> {
+  const exhaust = async (line: Line): Promise<void> => {
+    for (let now = performance.now(); now < end; now = performance.now()) {
+      await line.ask()
+      latencies.push(performance.now() - now)
+    }
+  }
+  await Promise.all(lines.map(exhaust))
+}
+
+/** What is due waits for a free connection, and its latency counts from when it was due. */
+const atRate =
+  (rate: number) =>
+  async ({ lines, latencies, end }: Drive): Promise<void> => {
+    const start = performance.now()
+    const free = [...lines]
+    const due: number[] = []
+    const failure = Promise.withResolvers<never>()
+    let asked = 0
+    const serve = (): void => {
+      for (let line = due.length > 0 ? free.pop() : undefined; line; line = due.length > 0 ? free.pop() : undefined) {
+        const [since = 0, taken] = [due.shift(), line]
+        taken.ask().then(() => {
+          latencies.push(performance.now() - since)
+          free.push(taken)
+          serve()
+        }, failure.reject)
+      }
+    }
+    while (performance.now() < end) {
+      const now = performance.now()
+      for (; asked < ((now - start) / 1000) * rate; asked++) due.push(now)
+      serve()
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, 1)), failure.promise])
+    }
+    while (free.length < lines.length) await Promise.race([new Promise((resolve) => setTimeout(resolve, 1)), failure.promise])
+  }
+
+interface Line {
+  /** Posts one more body; rejects unless the answer is a 2xx. */
+  ask(): Promise<void>
+  close(): void
+}
+
+const bodyBytes = 2048
+const idLength = 16
+let ids = Math.trunc(performance.timeOrigin) * 1000
+
+async function openLine(order: Order): Promise<Line> {
+  const { hostname, port } = new URL(order.url)
+  const socket = connect(Number(port), hostname).setNoDelay()
+  await once(socket, 'connect')
+  const request = requestOf(order)
+  const idAt = request.indexOf('#'.repeat(idLength))
+  const answers = createAnswers(socket)
+  return {
+    ask: () => {
+      request.write((ids++).toString().padStart(idLength, '0'), idAt, 'latin1')
+      socket.write(request)
+      return answers.next()
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+/** The whole request, with a place for an id in its body. */
+function requestOf({ url, path, token, field }: Order): Buffer {
+  const text = `${'#'.repeat(idLength)} ${'The build of the main branch has failed; see what changed. '.repeat(50)}`
+  const frame = Buffer.byteLength(JSON.stringify({ [field]: '' }))
+  const body = JSON.stringify({ [field]: text.slice(0, bodyBytes - frame) })
+  const head = [`POST ${path} HTTP/1.1`, `host: ${new URL(url).host}`, `authorization: Bearer ${token}`, 'content-type: application/json']
+  return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 'latin1')
+}
+
+/** Reads answers off a connection, one at a time. */
+function createAnswers(socket: Socket): { next(): Promise<void> } {
+  let received = ''
+  let waiting: PromiseWithResolvers<void> | undefined
+  const fail = (reason: string): void => waiting?.reject(new Error(reason))
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1')
+    const length = completeLength(received)
+    if (length === undefined) return
+    const answer = received.slice(0, length)
+    received = received.slice(length)
+    if (answer.startsWith('HTTP/1.1 2')) waiting?.resolve()
+    else fail(`answered ${answer.slice(9, 12)}: ${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`)
+  })
+  socket.on('error', (error) => fail(error.message))
+  socket.on('close', () => fail('the connection was closed'))
+  return {
+    next: () => {
+      waiting = Promise.withResolvers<void>()
+      return waiting.promise
+    },
+  }
+}
+
+function completeLength(text: string): number | undefined {
+  const headEnd = text.indexOf('\r\n\r\n')
+  if (headEnd === -1) return undefined
+  const length = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+  return text.length >= length ? length : undefined
+}

@@ -1,0 +1,115 @@
+// npm run bench: ours beside bare Fastify, in interleaved rounds of one run. `--quick` is shorter and rougher; `--save` writes the baseline.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Order, Result } from './load.ts'
+import { type Measured, median, type Report, report } from './report.ts'
+import { type Server, startBare, startGateway, token } from './servers.ts'
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
+const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1.5, warmUp: 3, starts: 5 }
+const connections = [1, 16, 64]
+
+const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
+const load = fork(join(import.meta.dirname, 'load.ts'))
+try {
+  report(await measure(), options)
+} finally {
+  load.kill()
+  rmSync(dir, { recursive: true, force: true })
+}
+
+interface Target {
+  name: string
+  server: Server
+  path: string
+  field: string
+}
+
+async function measure(): Promise<Report> {
+  const starts = await measureStarts()
+  const [bare, gateway] = [await startBare(), await startGateway(mkdtempSync(join(dir, 'load-')))]
+  const targets: Target[] = [
+    { name: 'bare', server: bare, path: '/wake', field: 'text' },
+    { name: 'wake', server: gateway, path: '/hooks/wake', field: 'text' },
+    { name: 'agent', server: gateway, path: '/hooks/agent', field: 'message' },
+  ]
+  for (const target of targets) await ask(target, { connections: 16, seconds: plan.warmUp })
+  const full: Measured[] = []
+  for (const count of connections) full.push(...(await interleaved(targets, () => ({ connections: count, seconds: plan.seconds }))))
+  // The same load for all, so that only the latency differs: half of what the slowest can do.
+  const rate = Math.min(...full.filter((row) => row.connections === 64).map((row) => row.perSecond)) / 2
+  const half = await interleaved(targets, () => ({ connections: 64, seconds: plan.seconds, rate }))
+  await Promise.all([bare.stop(), gateway.stop()])
+  return { ...starts, full, half, rate, fdatasyncMs: measureDisk() }
+}
+
+async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
+  const [startMs, idleMb]: [Report['startMs'], Report['idleMb']] = [{ bare: [], ours: [] }, { bare: [], ours: [] }]
+  for (let round = 0; round < plan.starts; round++) {
+    for (const name of ['bare', 'ours'] as const) {
+      const server = await (name === 'bare' ? startBare() : startGateway(mkdtempSync(join(dir, 'start-'))))
+      startMs[name].push(server.firstAnswerMs)
+      // What a start leaves behind is collected within the first seconds; idle is what stays.
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      idleMb[name].push(server.memoryMb())
+      await server.stop()
+    }
+  }
+  return { startMs, idleMb }
+}
+
+type Shape = Pick<Order, 'connections' | 'seconds' | 'rate'>
+
+/** Every target once in each round, so that a slow minute of the machine is everybody's. */
+async function interleaved(targets: readonly Target[], shape: () => Shape): Promise<Measured[]> {
+  const rounds: { target: Target; result: Result; cpuSeconds: number }[] = []
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const target of targets) {
+      const before = target.server.cpuSeconds()
+      const result = await ask(target, shape())
+      rounds.push({ target, result, cpuSeconds: target.server.cpuSeconds() - before })
+    }
+  }
+  return targets.map((target) => {
+    const own = rounds.filter((round) => round.target === target)
+    const medianOf = (figure: (round: (typeof own)[number]) => number): number => median(own.map(figure))
+    return {
+      name: target.name,
+      connections: shape().connections,
+      perSecond: medianOf(({ result }) => result.requests / result.seconds),
+      cpuMicros: medianOf(({ result, cpuSeconds }) => (cpuSeconds / result.requests) * 1e6),
+      p50: medianOf(({ result }) => result.p50),
+      p99: medianOf(({ result }) => result.p99),
+    }
+  })
+}
+
+async function ask({ name, server, path, field }: Target, shape: Shape): Promise<Result> {
+  const order: Order = { url: server.url, token, path, field, ...shape }
+  const { result, error } = await answerTo(load, order)
+  if (!result) throw new Error(`${name}: ${error}`)
+  return result
+}
+
+async function answerTo(child: ChildProcess, order: Order): Promise<{ result?: Result; error?: string }> {
+  child.send(order)
+  const [answer] = (await once(child, 'message')) as [{ result?: Result; error?: string }]
+  return answer
+}
+
+/** What one durable write of 2 KB costs without anything around it. */
+function measureDisk(): number {
+  const file = openSync(join(dir, 'disk'), 'a')
+  const times = Array.from({ length: 200 }, () => {
+    const begun = performance.now()
+    writeSync(file, Buffer.alloc(2048))
+    fdatasyncSync(file)
+    return performance.now() - begun
+  })
+  closeSync(file)
+  return median(times)
+}

@@ -1,0 +1,98 @@
+// Starts the two servers as processes of their own, and reads from the kernel what they use.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export const token = 'token-of-the-bench-0123456789abcdef'
+
+export interface Server {
+  url: string
+  pid: number
+  /** From the start of the process to the end of its first answer, in milliseconds. */
+  firstAnswerMs: number
+  /** User and system time of the process and its children so far, in seconds; NaN where the kernel does not tell. */
+  cpuSeconds(): number
+  /** Proportional set size (where there is none, resident), in MB. */
+  memoryMb(): number
+  stop(): Promise<void>
+}
+
+const source = (file: string): string => join(import.meta.dirname, file)
+
+export const startBare = (): Promise<Server> => start({ args: [source('bare.ts')], path: '/wake' })
+
+/** @param dir an empty folder, which becomes its configuration directory. */
+export async function startGateway(dir: string, nodeOptions: readonly string[] = []): Promise<Server> {
+  const config = {
+    gateway: { port: 0, auth: { token: `gateway-${token}` }, drainSeconds: 1 },
+    hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER },
+    agents: { defaults: { model: 'silent/model' } },
+    providers: { silent: { kind: 'silent' } },
+    plugins: [source('silent-provider.ts')],
+    log: { level: 'error' },
+  }
+  const file = join(dir, 'gateway.json5')
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return await start({ args: [...nodeOptions, '--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file], path: '/hooks/wake' })
+}
+
+async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
+  const begun = performance.now()
+  const child = spawn(process.execPath, args, { env: { ...process.env, BENCH_TOKEN: token }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = await listening(child)
+  const answer = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"text":"the first one","mode":"next-heartbeat"}',
+  })
+  if (!answer.ok) throw new Error(`${url}${path} answered ${answer.status}`)
+  const firstAnswerMs = performance.now() - begun
+  const pid = child.pid as number
+  return {
+    url,
+    firstAnswerMs,
+    pid,
+    cpuSeconds: () => sum(processTree(pid).map(cpuSecondsOf)),
+    memoryMb: () => sum(processTree(pid).map(memoryMbOf)),
+    stop: async () => {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+async function listening(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('the server has no output')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /^listening on (\S+)$/.exec(line)?.[1]
+    if (url) return url
+  }
+  throw new Error('the server ended before it listened')
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/** The process and all that it has started; nothing is known of either outside Linux. */
+function processTree(pid: number): number[] {
+  if (process.platform !== 'linux') return [Number.NaN]
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+  return [pid, ...children.flatMap((child) => processTree(Number(child)))]
+}
+
+/** The kernel counts in hundredths of a second. */
+const ticksPerSecond = 100
+
+function cpuSecondsOf(pid: number): number {
+  if (Number.isNaN(pid)) return pid
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+function memoryMbOf(pid: number): number {
+  if (Number.isNaN(pid)) return pid
+  const pss = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
+  const rss = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number((pss ?? rss)?.[1]) / 1024
+}
