@@ -38,7 +38,7 @@ function decide({ prompt, tools = [], toolChoice }: Call): Decision {
   if (message.includes('HEARTBEAT_OK') && outside.length === 0) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
   const content = outside.length ? outside.join('\n') : message
   const callable = toolChoice?.type === 'none' ? [] : tools.filter((tool) => tool.type === 'function')
-  return askedTool(content, callable) ?? guessedTool(content, callable) ?? acknowledge(content, callable)
+  return askedTool(content, callable) ?? guessedTool(content, callable) ?? acknowledge(content)
 }
 
 function textOf({ content }: Message): string {
@@ -128,11 +128,11 @@ function numberIn(text: string): number | undefined {
 /** Longest part of a message that is repeated, in characters. */
 const maxEcho = 2000
 
-function acknowledge(content: string, tools: FunctionTool[]): Decision {
+/** It names no tool: a reply is news to other sessions, where the name would be read as a wish. */
+function acknowledge(content: string): Decision {
   const text = content.replace(/\s+/g, ' ').trim()
   const echo = text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text
-  const hint = tools.length ? ` It can call ${tools.map(({ name }) => `/${name}`).join(', ')}.` : ''
-  return { because: 'no tool fits', text: `Received: ${echo}\n(This is the built-in rules model; no AI provider is configured.${hint})` }
+  return { because: 'no tool fits', text: `Received: ${echo}\n(This is the built-in rules model; no AI provider is configured.)` }
 }
 
 function createRulesModel(): Model {

@@ -39,9 +39,7 @@ async function answer(prompt: Prompt | string, options: Partial<Call> = { tools 
 
 describe('the built-in model', () => {
   it('repeats what it was told, and says what it is', async () => {
-    expect(await answer('Disk is  90 %\nfull')).toBe(
-      'Received: Disk is 90 % full\n(This is the built-in rules model; no AI provider is configured. It can call /get_weather, /session_status, /set_timer.)',
-    )
+    expect(await answer('Disk is  90 %\nfull')).toBe('Received: Disk is 90 % full\n(This is the built-in rules model; no AI provider is configured.)')
     expect(await answer('Hello', {})).toBe('Received: Hello\n(This is the built-in rules model; no AI provider is configured.)')
   })
 
