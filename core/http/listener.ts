@@ -28,6 +28,8 @@ const lingerMs = 5_000
 export interface Listener {
   /** Makes the Node server; Fastify's `serverFactory`. */
   open(handler: RequestListener): Server
+  /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
+  onClientError(error: NodeJS.ErrnoException, socket: Socket): void
   /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
   closeAfterAnswer(request: IncomingMessage): void
 }
@@ -57,7 +59,6 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
       socket.on('error', () => socket.destroy())
       refuse(socket as Socket, 'malformed_http')
     })
-    server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
     return server
   }
 
@@ -92,7 +93,7 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
     socket.destroySoon = () => linger(socket)
   }
 
-  return { open, closeAfterAnswer }
+  return { open, onClientError, closeAfterAnswer }
 }
 
 function nodeOptions(limits: ConnectionLimits) {

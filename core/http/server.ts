@@ -48,6 +48,7 @@ export function createServer({ log, trustedProxies, isReady, limits }: ServerOpt
   const options: FastifyServerOptions = {
     genReqId: nextId,
     serverFactory: listener.open,
+    clientErrorHandler: listener.onClientError,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (_error, request, reply) => void fail(new GatewayError('invalid_request', 'The path is not valid.'), request, begin(request, reply)),
@@ -87,7 +88,12 @@ function begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maxHeaders) throw new GatewayError('headers_too_large')
   if (url?.charCodeAt(0) !== 47) throw new GatewayError('malformed_http', 'The request target must be a path that begins with a slash.')
-  if (headers.host === undefined && httpVersion === '1.1') throw new GatewayError('malformed_http', 'The Host header is missing.')
+  if (httpVersion === '1.1') {
+    if (headers.host === undefined) throw new GatewayError('malformed_http', 'The Host header is missing.')
+  } else if (httpVersion !== '1.0' || headers['transfer-encoding'] !== undefined) {
+    // Older proxies don't know chunked bodies: where this request ends would be anybody's guess.
+    throw new GatewayError('malformed_http', 'Send the request as HTTP/1.1.')
+  }
 }
 
 function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): GatewayError {

@@ -5,7 +5,7 @@ export interface ThrottleOptions {
   lockoutMs: number
   /** Monotonic milliseconds. */
   now?: () => number
-  /** How many clients are remembered, failing and locked each; beyond that the oldest is forgotten. */
+  /** How many clients are remembered for sure, failing and locked each; beyond that the oldest are forgotten. */
   maxClients?: number
 }
 
@@ -22,8 +22,8 @@ export interface Throttle {
 
 export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => performance.now(), maxClients = 10_000 }: ThrottleOptions): Throttle {
   // Two tables: a flood of addresses that fail once each can push out other failures, never a lock.
-  const failures = new Map<string, number[]>()
-  const lockedUntil = new Map<string, number>()
+  const failures = createTable<number[]>(maxClients)
+  const lockedUntil = createTable<number>(maxClients)
 
   function lockedFor(key: string): number {
     const until = lockedUntil.get(key)
@@ -39,14 +39,8 @@ export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => p
     const recent = (failures.get(key) ?? []).filter((at) => at > time - windowMs)
     recent.push(time)
     failures.delete(key)
-    if (recent.length < maxAttempts) remember(failures, key, recent)
-    else remember(lockedUntil, key, time + lockoutMs)
-  }
-
-  function remember<Value>(table: Map<string, Value>, key: string, value: Value): void {
-    const oldest = table.size >= maxClients ? table.keys().next() : undefined
-    if (oldest?.done === false) table.delete(oldest.value)
-    table.set(key, value)
+    if (recent.length < maxAttempts) failures.set(key, recent)
+    else lockedUntil.set(key, time + lockoutMs)
   }
 
   function clear(key: string): void {
@@ -54,5 +48,26 @@ export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => p
     lockedUntil.delete(key)
   }
 
-  return { lockedFor, fail, clear, isEmpty: () => failures.size === 0 && lockedUntil.size === 0 }
+  return { lockedFor, fail, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }
+}
+
+/** Keeps the newest `size` entries at least and twice as many at most: when the young half is full, the old half goes. */
+function createTable<Value>(size: number) {
+  let young = new Map<string, Value>()
+  let old = new Map<string, Value>()
+  return {
+    get: (key: string): Value | undefined => young.get(key) ?? old.get(key),
+    set(key: string, value: Value): void {
+      old.delete(key)
+      young.set(key, value)
+      if (young.size < size) return
+      old = young
+      young = new Map()
+    },
+    delete(key: string): void {
+      young.delete(key)
+      old.delete(key)
+    },
+    isEmpty: (): boolean => young.size === 0 && old.size === 0,
+  }
 }

@@ -1,0 +1,124 @@
+// A small server of the real pieces for the HTTP tests: an echoing door behind a hook token, another behind the gateway's, and raw sockets to reach them.
+import { connect, type Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { onTestFinished } from 'vitest'
+import { createGatewayAuth, createHookAuth } from '../../core/http/auth.ts'
+import { type BodyOptions, readBody } from '../../core/http/body.ts'
+import { registerHealth } from '../../core/http/health.ts'
+import type { ConnectionLimits } from '../../core/http/listener.ts'
+import { createServer } from '../../core/http/server.ts'
+import { createThrottle } from '../../core/http/throttle.ts'
+import { Type } from '../../core/typebox.ts'
+
+export const token = 'hook-token-0123456789-0123456789'
+export const password = 'pässwörd'
+export const maxBytes = 262_144
+
+type OnFinished = (clean: () => void) => void
+
+export interface AppOptions {
+  limits?: Partial<ConnectionLimits>
+  trustedProxies?: string[]
+  attempts?: { maxAttempts: number; windowMs: number; lockoutMs: number; now?: () => number; maxClients?: number }
+  exemptLoopback?: boolean
+  isReady?: () => boolean
+  probe?: () => Promise<void>
+  accept?: BodyOptions['accept']
+  /** Awaited by the echo door before it answers. */
+  gate?: () => Promise<void>
+}
+
+export interface App {
+  app: FastifyInstance
+  url: string
+  port: number
+  /** Every log line: level, fields and message as JSON. */
+  lines: string[]
+  /** The bodies that reached a handler. */
+  reached: unknown[]
+}
+
+/** @param finished tests that run at the same time pass the `onTestFinished` of their own. */
+export async function startApp(options: AppOptions = {}, finished: OnFinished = onTestFinished): Promise<App> {
+  const lines: string[] = []
+  const reached: unknown[] = []
+  const write = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, ...fields, message }))
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  const isReady = options.isReady ?? (() => true)
+  const attempts = options.attempts ?? { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 60_000 }
+  const app = createServer({ log, isReady, trustedProxies: options.trustedProxies ?? [], limits: options.limits ?? {} })
+  registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
+  await app.register(
+    async (hooks) => {
+      hooks.addHook('onRequest', createHookAuth({ token, throttle: createThrottle(attempts) }))
+      hooks.addHook('preValidation', readBody({ maxBytes, accept: options.accept ?? 'object' }))
+      hooks.post('/echo', async ({ body, rawBody }) => {
+        reached.push(body)
+        await options.gate?.()
+        return { ok: true, body, bytes: rawBody.length, raw: rawBody.toString('base64') }
+      })
+      hooks.post('/checked', { schema: { body: Type.Object({ text: Type.String(), mode: Type.Optional(Type.Enum(['now', 'later'])) }) } }, ({ body }) => {
+        reached.push(body)
+        return { ok: true }
+      })
+      hooks.post('/broken', () => {
+        throw new TypeError('payload of the caller\n    at /forged/place.ts:1:1')
+      })
+      hooks.post('/*', (request) => ({ ok: true, name: (request.params as { '*': string })['*'] }))
+    },
+    { prefix: '/hooks' },
+  )
+  await app.register(async (tools) => {
+    tools.addHook('onRequest', createGatewayAuth({ credential: password, throttle: createThrottle(attempts), exemptLoopback: options.exemptLoopback ?? true }))
+    tools.addHook('preValidation', readBody({ maxBytes: 2_097_152, accept: 'object' }))
+    tools.get('/tools', () => ({ ok: true, items: [] }))
+    tools.post('/tools/invoke', ({ body }) => ({ ok: true, body }))
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  finished(() => void app.close())
+  const { port } = app.server.address() as { port: number }
+  return { app, url: `http://127.0.0.1:${port}`, port, lines, reached }
+}
+
+export const bearer = { authorization: `Bearer ${token}` }
+
+/** A request as bytes. `headers` are lines without line ends; Host and the token come by themselves. */
+export function rawRequest(body: string, { path = '/hooks/echo', headers = [`Content-Length: ${Buffer.byteLength(body)}`] }: { path?: string; headers?: string[] } = {}): string {
+  return [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`, ...headers, '', body].join('\r\n')
+}
+
+export interface RawConnection {
+  socket: Socket
+  /** What was received until the other side ended the connection. */
+  ended: Promise<string>
+  /** Resolves with what was received once it holds `text`. */
+  until(text: string): Promise<string>
+}
+
+export function rawConnection(port: number, finished: OnFinished = onTestFinished): RawConnection {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const received: Buffer[] = []
+  const text = () => Buffer.concat(received).toString('latin1')
+  const ended = new Promise<string>((resolve) => {
+    socket.on('data', (chunk) => void received.push(chunk)).on('error', () => {})
+    socket.on('end', () => resolve(text())).on('close', () => resolve(text()))
+  })
+  const until = (wanted: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => text().includes(wanted) && resolve(text())
+      socket.on('data', look).on('close', () => reject(new Error(`closed before ${wanted} came: ${text()}`)))
+      look()
+    })
+  void ended.then(() => socket.end())
+  finished(() => void socket.destroy())
+  return { socket, ended, until }
+}
+
+/** Sends bytes and resolves with everything that came back until the server ended the connection. */
+export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
+  const { socket, ended } = rawConnection(port)
+  socket.write(bytes)
+  return await ended
+}
+
+export const statusLines = (received: string): string[] => received.match(/HTTP\/1\.1 \d{3}/g)?.map((line) => line.slice(9)) ?? []

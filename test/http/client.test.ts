@@ -1,0 +1,56 @@
+// Which address counts behind proxies, and under which key.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { createClientOf } from '../../core/http/client.ts'
+
+const clientOf = (trusted: string[], remoteAddress: string, headers: IncomingHttpHeaders = {}) =>
+  createClientOf(trusted)({ headers, socket: { remoteAddress } as Socket })
+const forwardedFor = (value: string): IncomingHttpHeaders => ({ 'x-forwarded-for': value })
+
+describe('the client', () => {
+  it('is the socket when nobody is trusted, whatever a header claims', () => {
+    expect(clientOf([], '9.9.9.9', forwardedFor('1.1.1.1'))).toEqual({ address: '9.9.9.9', key: '9.9.9.9', forwarded: true })
+    expect(clientOf(['10.0.0.0/8'], '9.9.9.9', forwardedFor('1.1.1.1')).address).toBe('9.9.9.9')
+    expect(clientOf([], '9.9.9.9').forwarded).toBe(false)
+  })
+
+  it('is the right-most hop that is not trusted', () => {
+    const trusted = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']
+    expect(clientOf(trusted, '127.0.0.1', forwardedFor('6.6.6.6, 1.1.1.1, 10.1.2.3'))).toEqual({ address: '1.1.1.1', key: '1.1.1.1', forwarded: false })
+    expect(clientOf(trusted, '::ffff:10.0.0.1', forwardedFor('2.2.2.2,2001:db8::5')).address).toBe('2.2.2.2')
+    expect(clientOf(trusted, '10.0.0.1', forwardedFor('10.0.0.3, 10.0.0.2')).address).toBe('10.0.0.3')
+    expect(clientOf(trusted, '10.0.0.1').address).toBe('10.0.0.1')
+    expect(clientOf(trusted, '10.0.0.1', forwardedFor('')).address).toBe('10.0.0.1')
+  })
+
+  it('is the last hop known when a hop is no address', () => {
+    for (const junk of ['unknown', '1.1.1.1 x', '999.1.1.1', '_hidden', '"1.1.1.1"', '::g', '1.1.1', `${'1'.repeat(5_000)}`]) {
+      expect(clientOf(['127.0.0.1', '10.0.0.2'], '127.0.0.1', forwardedFor(`8.8.8.8, ${junk}, 10.0.0.2`))).toEqual({ address: '10.0.0.2', key: '10.0.0.2', forwarded: true })
+    }
+  })
+
+  it('may be written with a port, brackets or a zone', () => {
+    const address = (hop: string) => clientOf(['127.0.0.1'], '127.0.0.1', forwardedFor(hop)).address
+    expect(['1.1.1.1:80', ' 1.1.1.1 ', '::FFFF:1.1.1.1', '::ffff:101:101', '0:0:0:0:0:ffff:1.1.1.1'].map(address)).toEqual(Array(5).fill('1.1.1.1'))
+    expect(['[2001:DB8::1]:443', '[2001:db8::1]', '2001:db8::1%eth0'].map(address)).toEqual(Array(3).fill('2001:db8::1'))
+  })
+
+  it('is counted by /64 in IPv6', () => {
+    const key = (address: string) => clientOf([], address).key
+    expect(key('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64')
+    expect(key('2001:db8:1:2::')).toBe('2001:db8:1:2::/64')
+    expect(key('2001:db8:1:2:ffff:ffff:255.255.255.255')).toBe('2001:db8:1:2::/64')
+    expect(key('2001:db8:1:3::1')).not.toBe(key('2001:db8:1:2::1'))
+    expect(key('::1')).toBe('0:0:0:0::/64')
+    expect(key('fe80::1%eth0')).toBe('fe80:0:0:0::/64')
+  })
+
+  it('of a chain that goes on and on is looked for in its last hops only', () => {
+    expect(clientOf(['10.0.0.0/8'], '10.0.0.1', forwardedFor(`1.1.1.1${', 10.0.0.2'.repeat(1_000)}`)).address).toBe('10.0.0.2')
+  })
+
+  it('cannot be worked out from a list of proxies that holds no addresses', () => {
+    for (const entry of ['proxy', '10.0.0.0/40', '', '1.1.1.1/x']) expect(() => createClientOf([entry])).toThrow()
+  })
+})

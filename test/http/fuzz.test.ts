@@ -1,0 +1,18 @@
+// The short form of the fuzz loop; the long one is in test/long.
+import { describe, expect, it } from 'vitest'
+import { startApp } from './app.ts'
+import { chooseSeed, createRandom, fuzzBodies, fuzzRequests } from './fuzzing.ts'
+
+describe('mutated', () => {
+  it('bodies get 200 or 400', async () => {
+    const app = await startApp()
+    await fuzzBodies(app, createRandom(chooseSeed()), 10_000)
+    expect(app.lines.join('\n')).not.toMatch(/"status":5/)
+  })
+
+  it('requests get an answer of 2xx or 4xx, or none', async () => {
+    const app = await startApp()
+    await fuzzRequests(app, createRandom(chooseSeed()), 2_000)
+    expect(app.lines.join('\n')).not.toMatch(/"status":5/)
+  })
+})

@@ -1,0 +1,34 @@
+// A million mutated bodies and a hundred thousand mutated requests; memory comes back.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { startApp } from '../http/app.ts'
+import { chooseSeed, createRandom, fuzzBodies, fuzzRequests } from '../http/fuzzing.ts'
+
+function heapAfterCollection(): number {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+  return process.memoryUsage().heapUsed
+}
+
+describe('mutated', () => {
+  it('bodies, a million of them, get 200 or 400 and leave no memory behind', { timeout: 1_800_000 }, async () => {
+    const app = await startApp()
+    const random = createRandom(chooseSeed())
+    const round = async (times: number) => {
+      await fuzzBodies(app, random, times)
+      expect(app.lines.join('\n')).not.toMatch(/"status":5/)
+      app.lines.length = app.reached.length = 0
+    }
+    await round(100_000)
+    const before = heapAfterCollection()
+    for (let count = 0; count < 9; count++) await round(100_000)
+    expect(heapAfterCollection()).toBeLessThan(before * 1.1)
+  })
+
+  it('requests, a hundred thousand of them, get an answer of 2xx or 4xx, or none', { timeout: 1_800_000 }, async () => {
+    const app = await startApp()
+    await fuzzRequests(app, createRandom(chooseSeed()), 100_000)
+    expect(app.lines.join('\n')).not.toMatch(/"status":5/)
+  })
+})
