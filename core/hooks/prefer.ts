@@ -6,7 +6,7 @@ const longestSeconds = 300
 export function waitSeconds(prefer: string | undefined): number | undefined {
   if (!prefer) return undefined
   for (const preference of prefer.split(',')) {
-    const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/i.exec(preference)?.[1]
+    const seconds = /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;.*)?$/i.exec(preference)?.[1]
     if (seconds !== undefined) return Math.min(Number(seconds), longestSeconds)
   }
   return undefined

@@ -33,11 +33,20 @@ const suspicious = [
 
 export const countSuspicious = (text: string): number => suspicious.filter((pattern) => pattern.test(text)).length
 
-const lookAlike = /[<]+[^\p{L}\p{N}<>]*(?:end[^\p{L}\p{N}<>]*of[^\p{L}\p{N}<>]*)?outside[^\p{L}\p{N}<>]*text[^<>]{0,80}>*/giu
 const stub = '[marker removed]'
+
+/** Up to some marks or blanks between two letters: `O U T S I D E` reads like a marker too. The bound keeps the search linear. */
+const gap = String.raw`[^\p{L}\p{N}<>]{0,16}`
+const phrase = (words: string): string => [...words.replaceAll(' ', '')].map((letter) => twins[letter] ?? letter).join(gap)
+/** Digits and letters that pass for others where only ASCII is at hand. */
+const twins: Readonly<Record<string, string>> = { o: '[o0]', i: '[i1l]', s: '[s5]', e: '[e3]' }
+
+const lookAlike = new RegExp(`(?<!<)<+${gap}(?:${phrase('end of')}${gap})?${phrase('outside text')}(?:[^<>\\n]{0,80}>+)?`, 'giu')
+const bracket = /[<‹«〈⟨《⟪❮❰≪≺⋖ᐸ˂𐒳㸦﹤＜⧼⪻⊰]/u
 
 /** Replaces whatever reads like one of our markers; every other character stays as it was. */
 export function neutralise(text: string): string {
+  if (!bracket.test(text)) return text
   // Plain ASCII, the usual case, needs no folding to be searched.
   // oxlint-disable-next-line no-control-regex
   if (/^[\x00-\x7f]*$/.test(text)) return text.replace(lookAlike, stub)
@@ -45,8 +54,7 @@ export function neutralise(text: string): string {
   let result = ''
   let at = 0
   for (const match of folded.matchAll(lookAlike)) {
-    const from = starts[match.index] ?? 0
-    result += text.slice(at, from) + stub
+    result += text.slice(at, starts[match.index]) + stub
     at = starts[match.index + match[0].length] ?? text.length
   }
   return result + text.slice(at)
@@ -80,17 +88,17 @@ function plain(character: string): string {
 /** Characters of other scripts that look like those of our markers. */
 const confusables = new Map(
   Object.entries({
-    '<': '‹«〈⟨《⟪❮❰≪≺⋖ᐸ˂𐒳㸦﹤＜⧼⪻⊰',
-    '>': '›»〉⟩》⟫❯❱≫≻⋗ᐳ˃﹥＞⧽⪼⊱',
-    o: 'оοօ0ᴏσ০ഠ୦〇օⲟ',
-    u: 'υսʋᴜцս',
-    t: 'тτᴛtꞇ',
-    s: 'ѕꜱƽ5ꮪ',
-    i: 'іιɩıӏ1lⅰ|ꙇᎥ',
-    d: 'ԁɗժᏧⅾ',
-    e: 'еєεҽ℮ᴇ3',
-    x: 'хχ×ⅹ᙮',
-    n: 'ոռпη',
-    f: 'ƒғբϝ',
-  }).flatMap(([latin, others]) => [...others].filter((other) => other > '\u007f').map((other) => [other, latin] as const)),
+    '<': '‹«〈⟨《⟪❮❰≪≺⋖ᐸ˂𐒳㸦⧼⪻⊰',
+    '>': '›»〉⟩》⟫❯❱≫≻⋗ᐳ˃⧽⪼⊱',
+    o: 'оοօᴏσ০ഠ୦〇ⲟ🅾🅞',
+    u: 'υսʋᴜц🆄🅤',
+    t: 'тτᴛꞇ🆃🅣',
+    s: 'ѕꜱƽꮪ🆂🅢',
+    i: 'іιɩɪıӏꙇᎥ🅸🅘',
+    d: 'ԁɗժᏧᴅᗞ🅳🅓',
+    e: 'еєεҽ℮ᴇ🅴🅔',
+    x: 'хχ×᙮🆇🅧',
+    n: 'ոռпηɴΝ🅽🅝',
+    f: 'ƒғբϝꜰ🅵🅕',
+  }).flatMap(([latin, others]) => [...others].map((other) => [other, latin] as const)),
 )

@@ -26,9 +26,11 @@ export function resolveHookSessionKey(config: Config, { agentId, requested }: Ho
   if (!hooks.allowRequestSessionKey) {
     throw new GatewayError('invalid_request', 'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.')
   }
-  const key = ownKey(requested.trim().toLowerCase(), agentId)
+  const asked = requested.trim().toLowerCase()
+  const key = ownKey(asked, agentId)
   const prefixes = hooks.allowedSessionKeyPrefixes
-  if (prefixes && !prefixes.some((prefix) => key.startsWith(prefix.toLowerCase()))) {
+  // A prefix may be written with the agent in front or without, as the key may.
+  if (prefixes && !prefixes.some((prefix) => [key, asked].some((spelling) => spelling.startsWith(prefix.trim().toLowerCase())))) {
     throw new GatewayError('invalid_request', 'sessionKey must begin with one of the prefixes in hooks.allowedSessionKeyPrefixes.')
   }
   return agentSessionKey(agentId, key)
