@@ -20,6 +20,8 @@ export interface Agent {
   timeoutSeconds: number
   /** Absent: this agent has no periodic check. */
   heartbeat: HeartbeatConfig | undefined
+  /** How much a reply may say beside its acknowledgement and still be none, in characters. */
+  ackMaxChars: number
   mainSession: string
 }
 
@@ -62,6 +64,7 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
     heartbeat: beats ? { ...defaults.heartbeat, ...own.heartbeat } : undefined,
+    ackMaxChars: own.heartbeat?.ackMaxChars ?? defaults.heartbeat.ackMaxChars,
     mainSession: mainSessionKey(config, id),
   }
 }

@@ -3,9 +3,11 @@ import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
+import type { RunResult } from '../store/run-spec.ts'
 import type { Store, StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from './agents.ts'
 import { boundHistory } from './history.ts'
+import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
 import type { Ended } from './outcome.ts'
 import { eventBatch, heartbeatNotes, renderPrompt, systemPrompt } from './prompt.ts'
@@ -62,7 +64,7 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
   const events = await store.takeEvents(run, run.sessionKey, eventBatch)
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
-  if (run.kind === 'hook') logSuspicious(run, spec.message, log)
+  logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
   const model = run.kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
   const stored = await store.transcript(run.sessionKey, config.session.historyTurns * 20)
   const turn = await runTurn({
@@ -87,24 +89,27 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
   }
 }
 
-function logSuspicious(run: StoredRun, text: string, log: Log): void {
-  const count = countSuspicious(text)
+function logSuspicious(run: StoredRun, texts: readonly string[], log: Log): void {
+  const count = texts.reduce((sum, text) => sum + countSuspicious(text), 0)
   if (count > 0) log.warn({ runId: run.id, count }, 'suspicious phrases in outside text')
 }
 
 function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds: number; log: Log }): Ended {
-  const end = (status: Ended['status'], type: string, message: string): Ended => ({
+  const end = (status: Ended['status'], reason: NonNullable<RunResult['error']>): Ended => ({
     status,
-    result: { error: { type, message } },
+    result: { error: reason },
     transcript: [],
     eventsRendered: false,
   })
   if (error instanceof Stopped) {
-    if (error.reason === 'timed_out') return end('timed_out', 'timed_out', `The run was stopped after ${seconds} seconds.`)
-    if (error.reason === 'cancelled') return end('cancelled', 'cancelled', 'The run was cancelled.')
+    if (error.reason === 'timed_out') return end('timed_out', { type: 'timed_out', message: `The run was stopped after ${seconds} seconds.` })
+    if (error.reason === 'cancelled') return end('cancelled', { type: 'cancelled', message: 'The run was cancelled.' })
     throw error
   }
-  const known = error instanceof GatewayError
-  log.error({ runId: run.id, error: known ? error.code : (error as Error).name }, 'run failed')
-  return known ? end('failed', error.code, error.message) : end('failed', 'internal_error', 'The run failed inside the gateway. See its log.')
+  if (!(error instanceof GatewayError)) {
+    log.error({ runId: run.id, error: (error as Error).name }, 'run failed')
+    return end('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
+  }
+  log.warn({ runId: run.id, error: error.code }, 'run failed')
+  return end('failed', { type: error.code, message: error.message, ...(error instanceof ModelError && { detail: error.detail }) })
 }

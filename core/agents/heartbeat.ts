@@ -26,8 +26,8 @@ interface HeartbeatDeps {
 
 /** Bells rung within this time are one. */
 const coalesceMs = 250
-/** The longest a timer is set for: past it a timer would overflow. */
-const longestMs = 2 ** 31 - 1
+/** Outside active hours, how long a bell waits before it looks at the clock again. */
+const longestNapMs = 15 * 60_000
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const hearts = deps.agents.all.flatMap((agent) => (agent.heartbeat ? [createHeart(deps, agent, agent.heartbeat)] : []))
@@ -65,13 +65,14 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
 
   const ring = (ms: number): void => {
     if (beating) rungMeanwhile = true
-    else if (!closed) bell ??= setTimeout(() => void beat(), Math.min(ms, longestMs)).unref()
+    else if (!closed) bell ??= setTimeout(() => void beat(), ms).unref()
   }
 
   const beat = async (): Promise<void> => {
     bell = undefined
     const wait = minutesUntilActive(config.activeHours, new Date())
-    if (wait > 0) return ring(wait * 60_000)
+    // The wall clock may jump on the way (daylight saving, a machine that slept), so it is looked at again now and then.
+    if (wait > 0) return ring(Math.min(wait * 60_000, longestNapMs))
     beating = true
     try {
       // What one bounded batch of events left over is served by the next beat.
@@ -85,25 +86,19 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
     rungMeanwhile = false
   }
 
-  const rest = (): void => {
-    if (everyMs === 0 || closed) return
-    periodic = setTimeout(
-      () => {
-        ring(0)
-        rest()
-      },
-      Math.min(everyMs, longestMs),
-    ).unref()
+  const start = (): void => {
+    if (everyMs === 0) return
+    periodic = setInterval(() => ring(0), everyMs).unref()
   }
 
   return {
     agent,
     ring,
-    start: rest,
+    start,
     close: () => {
       closed = true
       clearTimeout(bell)
-      clearTimeout(periodic)
+      clearInterval(periodic)
     },
   }
 }

@@ -57,7 +57,7 @@ export function createOutcome({ agents, recipients, createId }: OutcomeDeps): Ou
 }
 
 function acknowledges(agent: Agent, { result }: Ended): boolean {
-  return result.reply !== undefined && isAcknowledgement(result.reply, agent.heartbeat?.ackMaxChars ?? 300)
+  return result.reply !== undefined && isAcknowledgement(result.reply, agent.ackMaxChars)
 }
 
 interface Delivery {
@@ -68,8 +68,8 @@ interface Delivery {
 }
 
 async function resolveMessages({ run, spec, ended, acknowledged }: Delivery, recipients: Recipients): Promise<NewMessage[]> {
-  if (!spec.deliver || ended.status !== 'succeeded') return []
-  const text = ended.result.reply ?? ''
+  const text = textFor(run, ended)
+  if (!spec.deliver || text === undefined) return []
   const base = { id: `${run.id}:0`, runId: run.id, text }
   const nowhere = { ...unresolved(spec.deliver), ...base, status: 'skipped' } as const
   if (acknowledged) return [{ ...nowhere, reason: 'The reply only acknowledges.' }]
@@ -77,6 +77,12 @@ async function resolveMessages({ run, spec, ended, acknowledged }: Delivery, rec
   const found = await recipients.resolve(spec.deliver)
   if ('address' in found) return [{ ...base, ...found.address, status: 'pending', reason: null }]
   return [{ ...unresolved(spec.deliver), ...base, channel: found.channel, to: found.to, status: 'failed', reason: found.reason }]
+}
+
+/** The reply; for a person who wrote and gets none, why; for a webhook that failed, nothing: its summary tells. */
+function textFor(run: StoredRun, { status, result }: Ended): string | undefined {
+  if (status === 'succeeded') return result.reply ?? ''
+  return run.kind === 'channel' && status !== 'cancelled' ? `I could not answer. ${result.error?.message ?? ''}`.trim() : undefined
 }
 
 const unresolved = ({ channel, to, accountId, threadId }: Recipient): Omit<NewMessage, 'id' | 'runId' | 'text' | 'status' | 'reason'> => ({
@@ -89,16 +95,20 @@ const unresolved = ({ channel, to, accountId, threadId }: Recipient): Omit<NewMe
 
 /** `Hook <name>: <reply>`, with a word on where the reply went, so that the main agent does not repeat it. */
 function summarise({ spec, ended, messages }: { spec: RunSpec; ended: Ended; messages: readonly NewMessage[] }): string {
-  const name = spec.name ? ` ${spec.name.replace(/\s+/gu, ' ').trim().slice(0, 200)}` : ''
+  const name = spec.name ? ` ${oneLine(spec.name, 200)}` : ''
   if (ended.status !== 'succeeded') return cut(`Hook${name} (failed): ${ended.result.error?.message ?? 'The run was cancelled.'}`, summaryLimit)
+  const head = `Hook${name}: `
   const note = `\n(${deliveryNote(spec, messages)})`
-  return `Hook${name}: ${cut((ended.result.reply ?? '').trim(), summaryLimit - note.length - name.length - 6)}${note}`
+  const reply = (ended.result.reply ?? '').trim() || 'The run ended without a reply.'
+  return `${head}${cut(reply, summaryLimit - head.length - note.length)}${note}`
 }
 
 function deliveryNote(spec: RunSpec, [message]: readonly NewMessage[]): string {
   if (!spec.deliver || !message) return 'The reply was not delivered: none was asked for.'
-  if (message.status === 'pending') return `The reply is delivered to ${message.to} on ${message.channel}; do not repeat it.`
+  if (message.status === 'pending') return `The reply is delivered to ${oneLine(message.to, 200)} on ${message.channel}; do not repeat it.`
   return `The reply was not delivered: ${message.reason}`
 }
+
+const oneLine = (text: string, limit: number): string => cut(text.replace(/\s+/gu, ' ').trim(), limit)
 
 const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, '')}…`)

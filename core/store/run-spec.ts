@@ -1,4 +1,5 @@
 // What a run is asked to do and what it leaves behind, as it is stored.
+import type { Json } from '../plugin.ts'
 
 export type WakeMode = 'now' | 'next-heartbeat'
 export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
@@ -20,6 +21,8 @@ export interface Recipient {
   to?: string | undefined
   accountId?: string | undefined
   threadId?: string | undefined
+  /** What the channel wants to have back with a message to this recipient. */
+  route?: Json | undefined
 }
 
 export interface RunSpec {
@@ -48,6 +51,7 @@ export interface Usage {
 export interface RunResult {
   model?: string
   reply?: string
-  error?: { type: string; message: string }
+  /** `detail`: what a model's service said, for whoever reads the record. */
+  error?: { type: string; message: string; detail?: string }
   usage?: Usage
 }
