@@ -90,7 +90,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
 
   // Channels
-  const inbound = createInbound({ accept: runs.accept, agent: agents.default, maxAttempts: defaults.maxAttempts, createId })
+  const inbound = createInbound({ accept: runs.accept, agent: agents.default, maxAttempts: defaults.maxAttempts, createId, log: logFor('delivery') })
   const connections = createConnections({
     channels: parts.channels,
     config: config.channels,

@@ -91,7 +91,8 @@ export interface ChannelContext extends PartContext {
   accountId: string
   /**
    * Hands a message to the gateway. When it resolves the message is on disk; only then confirm it to the platform.
-   * `ignored`: the sender is not in `allowFrom`.
+   * `ignored`: the sender is not in `allowFrom`, or the text is blank.
+   * Rejects when it could not be stored: do not confirm it, hand it over again later.
    */
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
 }
@@ -102,7 +103,10 @@ export interface Connection {
   close(): Promise<void>
   /** Shows or ends "is typing". */
   typing?(to: string, on: boolean): Promise<void>
-  /** What became of the message with this `key`? Needed when `limits.idempotency` is `reconcile`. */
+  /**
+   * What became of the message with this `key`? Needed when `limits.idempotency` is `reconcile`.
+   * Reject when the platform can't be asked at the moment: it is asked again later. `unknown` says that it can't tell and never will.
+   */
   reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
 }
 

@@ -1,19 +1,23 @@
 // Connects the configured accounts of every channel, keeps them connected, closes them.
-import type { ChannelConfig, Config } from '../config/schema.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { resolveAccounts } from '../config/accounts.ts'
+import type { Config } from '../config/schema.ts'
 import type { Channel, ChannelContext, Connection, InboundMessage, Log, PartState } from '../plugin.ts'
 
 export interface Account {
   channel: Channel
   accountId: string
-  /** The channel's section with the account's own settings on top. */
-  config: ChannelConfig
+  /** What the channel's own schema describes. */
+  settings: Record<string, unknown>
+  /** Who may talk to it; absent: nobody. */
+  allowFrom: readonly string[] | undefined
 }
 
 export interface Connections {
   /** Connects every account in the background; what fails is tried again. */
   open(): void
   /** The channel, and its connection once it stands; undefined when the account is not configured. */
-  get(channel: string, accountId: string): { channel: Channel; connection: Connection | undefined } | undefined
+  get(channel: string, accountId: string): Pick<Link, 'channel' | 'connection'> | undefined
   close(): Promise<void>
 }
 
@@ -29,6 +33,8 @@ interface ConnectionsDeps {
 
 const firstRetryMs = 1_000
 const longestRetryMs = 60_000
+/** A channel that does not end in this time is left behind: it must not hold up the stop. */
+const closeMs = 3_000
 
 export function createConnections(deps: ConnectionsDeps): Connections {
   const links = new Map<string, Link>()
@@ -44,19 +50,18 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
 const linkKey = (channel: string, accountId: string): string => JSON.stringify([channel, accountId])
 
-/** An account each of `channels.<name>.accounts`; without that, one called `default`. */
 function accountsOf({ channels, config }: ConnectionsDeps): Account[] {
   return Object.entries(config).flatMap(([name, section]) => {
     const channel = channels.get(name) as Channel | undefined
     if (!channel || !section.enabled) return []
-    const { accounts, ...shared } = section
-    const ids = Object.keys(accounts ?? {})
-    return (ids.length ? ids : ['default']).map((accountId) => ({ channel, accountId, config: { ...shared, ...accounts?.[accountId] } }))
+    return resolveAccounts(section, channel.config).map(({ id, settings }) => ({ channel, accountId: id, settings, allowFrom: section.allowFrom }))
   })
 }
 
-interface Link {
+/** One account and its connection to the platform. */
+export interface Link {
   channel: Channel
+  /** Absent while it is not connected. */
   connection: Connection | undefined
   open(): void
   close(): Promise<void>
@@ -70,13 +75,14 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 
   const connect = async (waitMs: number): Promise<void> => {
     try {
-      const connection = await channel.connect(account.config, contextOf(deps, account, stop.signal))
+      const connection = await channel.connect(account.settings, contextOf(deps, account, stop.signal))
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
       deps.onConnected()
     } catch (error) {
-      deps.log.warn({ channel: channel.name, accountId, error: (error as Error).name }, 'channel could not connect; it is tried again')
-      if (!stop.signal.aborted) retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
+      if (stop.signal.aborted) return
+      deps.log.warn({ channel: channel.name, accountId, error: error instanceof Error ? error.message : typeof error }, 'channel could not connect; it is tried again')
+      retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
     }
   }
 
@@ -91,8 +97,9 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
     close: async () => {
       stop.abort()
       clearTimeout(retry)
-      await opening
-      await link.connection?.close()
+      const over = delay(closeMs, undefined, { ref: false })
+      await Promise.race([opening, over])
+      await Promise.race([link.connection?.close(), over])
     },
   }
   return link

@@ -1,6 +1,6 @@
 // A message that came in on a channel becomes a run in its session, and the last route of that session; both durable before the platform hears.
 import { createHash } from 'node:crypto'
-import type { ChannelContext, InboundMessage } from '../plugin.ts'
+import type { ChannelContext, InboundMessage, Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult } from '../store/store.ts'
@@ -11,6 +11,7 @@ interface InboundDeps {
   agent: { id: string; mainSession: string }
   maxAttempts: number
   createId: () => string
+  log: Log
 }
 
 export type Receive = (account: Account, message: InboundMessage) => ReturnType<ChannelContext['receive']>
@@ -18,9 +19,14 @@ export type Receive = (account: Account, message: InboundMessage) => ReturnType<
 /** How long a platform may hand us the same message again. */
 const rememberMs = 7 * 24 * 60 * 60 * 1000
 
-export function createInbound({ accept, agent, maxAttempts, createId }: InboundDeps): Receive {
+export function createInbound({ accept, agent, maxAttempts, createId, log }: InboundDeps): Receive {
   return async (account, message) => {
-    if (!mayTalk(account, message.from.id)) return 'ignored'
+    if (!mayTalk(account, message.from.id)) {
+      // Whoever sets up a channel finds here what to put into the list.
+      log.info({ channel: account.channel.name, accountId: account.accountId, sender: message.from.id }, 'message ignored: its sender is not in allowFrom')
+      return 'ignored'
+    }
+    if (!message.text.trim()) return 'ignored'
     const at = Date.now()
     const channel = account.channel.name
     const address = { channel, accountId: account.accountId, to: message.to, threadId: message.threadId ?? null, route: message.route ?? null }
@@ -28,7 +34,7 @@ export function createInbound({ accept, agent, maxAttempts, createId }: InboundD
     const spec: RunSpec = {
       message: message.text,
       origin: { kind: 'channel', name: channel, trusted: true },
-      deliver: { channel, to: message.to, accountId: account.accountId, threadId: message.threadId },
+      deliver: { channel, to: message.to, accountId: account.accountId, threadId: message.threadId, route: message.route },
       wakeMode: 'next-heartbeat',
     }
     const result = await accept({
@@ -49,8 +55,8 @@ export function createInbound({ accept, agent, maxAttempts, createId }: InboundD
 }
 
 /** Without a list nobody may talk to the agent; `*` stands for everybody. */
-function mayTalk({ config }: Account, sender: string): boolean {
-  return config.allowFrom?.some((allowed) => allowed === '*' || allowed.toLowerCase() === sender.toLowerCase()) ?? false
+function mayTalk({ allowFrom }: Account, sender: string): boolean {
+  return allowFrom?.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.toLowerCase()) ?? false
 }
 
 /** A person alone talks in the main session; a group has a session of its own. */

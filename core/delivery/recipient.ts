@@ -2,7 +2,7 @@
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoredRoute } from '../store/store.ts'
 
 export interface Address {
   channel: string
@@ -44,7 +44,7 @@ export function createRecipients({ store, channels, loaded, mainSession }: Recip
     const reason = unusable(channel)
     if (reason) return { channel, to: recipient.to ?? '', reason }
     const section = channels[channel] as Config['channels'][string]
-    const accountId = recipient.accountId ?? last?.accountId ?? Object.keys(section.accounts ?? {})[0] ?? 'default'
+    const accountId = recipient.accountId ?? accountOf(section, last)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to) return { channel, to: '', reason: `The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.` }
     const sameAsLast = last?.to === to
@@ -54,9 +54,14 @@ export function createRecipients({ store, channels, loaded, mainSession }: Recip
         accountId,
         to,
         threadId: recipient.threadId ?? (recipient.to === undefined && sameAsLast ? last.threadId : null),
-        route: sameAsLast ? last.route : null,
+        route: recipient.route ?? (sameAsLast ? last.route : null),
       },
     }
   }
   return { resolve, unusable }
+}
+
+/** The account that last heard from somebody, while it is still configured; else the first. */
+function accountOf({ accounts = { default: {} } }: Config['channels'][string], last: StoredRoute | undefined): string {
+  return last && Object.hasOwn(accounts, last.accountId) ? last.accountId : (Object.keys(accounts)[0] ?? 'default')
 }

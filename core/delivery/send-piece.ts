@@ -1,0 +1,86 @@
+// Sends one piece of a message. One whose answer was lost goes out again only where that cannot double it.
+import type { Channel, Connection, SendResult } from '../plugin.ts'
+import type { StoredMessage } from '../store/store.ts'
+
+export interface Piece {
+  channel: Channel
+  connection: Connection
+  message: Pick<StoredMessage, 'to' | 'threadId' | 'route' | 'reason'>
+  text: string
+  /** The same for every attempt of this very piece. */
+  key: string
+  /** True: an earlier attempt may have brought it to the platform. */
+  uncertain: boolean
+}
+
+/** `open`: it may have arrived; trying again later is safe, since the key is then asked for first or makes doubles impossible. */
+export type PieceEnd = SendResult | { outcome: 'open'; detail: string }
+
+/** @param ms how long the platform may take for an answer */
+export async function sendPiece(piece: Piece, ms: number): Promise<PieceEnd> {
+  if (piece.uncertain) {
+    const fate = await lookUp(piece, ms)
+    if (fate !== 'absent' && fate !== 'repeatable') return endOf(fate, piece.message.reason ?? lost)
+  }
+  const result = await send(piece, ms)
+  return result.outcome === 'unknown' ? endOf(await lookUp(piece, ms), result.detail) : result
+}
+
+const lost = 'Nobody knows whether the message arrived.'
+
+/** What the platform knows of a piece. `repeatable`: it drops doubles by our key. `unasked`: it could not be asked now. */
+type Fate = 'sent' | 'absent' | 'unknown' | 'repeatable' | 'unasked'
+
+function endOf(fate: Fate, detail: string): PieceEnd {
+  if (fate === 'sent') return { outcome: 'sent' }
+  if (fate === 'absent') return { outcome: 'failed', reason: 'transient', detail }
+  return { outcome: fate === 'unknown' ? 'unknown' : 'open', detail }
+}
+
+async function lookUp({ channel, connection, message, key }: Piece, ms: number): Promise<Fate> {
+  const { idempotency } = channel.limits
+  if (idempotency === 'native') return 'repeatable'
+  if (idempotency === 'none' || !connection.reconcile) return 'unknown'
+  const asked = async (): Promise<unknown> => await connection.reconcile?.(key, message.to)
+  const answer = await within(asked(), ms).catch(() => late)
+  if (answer === late) return 'unasked'
+  return answer === 'sent' || answer === 'absent' ? answer : 'unknown'
+}
+
+async function send({ connection, message, text, key }: Piece, ms: number): Promise<SendResult> {
+  const { to, threadId, route } = message
+  const attempt = async (): Promise<unknown> =>
+    await connection.send({ key, to, text, ...(threadId !== null && { threadId }), ...(route !== null && { route }) })
+  try {
+    const answer = await within(attempt(), ms)
+    return answer === late ? { outcome: 'unknown', detail: 'The platform did not answer in time.' } : understood(answer)
+  } catch {
+    // A plugin that throws has said nothing about what the platform did.
+    return { outcome: 'unknown', detail: 'The channel failed while sending.' }
+  }
+}
+
+/** The answer of a plugin, which may be anything. */
+function understood(answer: unknown): SendResult {
+  const result = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Record<string, unknown>>
+  const detail = typeof result['detail'] === 'string' ? result['detail'] : 'The channel did not say why.'
+  if (result['outcome'] === 'sent') return { outcome: 'sent', ...(result['id'] !== undefined && { id: String(result['id']) }) }
+  if (result['outcome'] === 'failed' && reasons.has(result['reason'])) return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
+  return { outcome: 'unknown', detail: result['outcome'] === 'unknown' ? detail : 'The channel gave an answer that means nothing.' }
+}
+
+const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'transient'])
+
+const late = Symbol('late')
+
+async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | typeof late> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<typeof late>((resolve) => {
+    timer = setTimeout(resolve, ms, late)
+  })
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    clearTimeout(timer)
+  }
+}
