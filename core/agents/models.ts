@@ -53,8 +53,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
   }
 
   function providerOf(name: string): Provider<never> {
-    const section = Object.hasOwn(sections, name) ? sections[name] : undefined
-    const provider = section && providers.get(section.kind)
+    const provider = providers.get(sections[name]?.kind ?? '')
     if (!provider) throw new GatewayError('invalid_request', 'model names a provider that is not configured; add it under providers, or name another one.')
     return provider
   }

@@ -38,7 +38,8 @@ export async function readReply(stream: AsyncIterable<Part>, onDelta?: (text: st
   const reading: Reading = { steps: [], usage: noUsage(), written: 0, replyLength: 0, finishReason: undefined }
   for await (const part of stream) {
     read(reading, part, onDelta)
-    if (reading.replyLength > maxReplyLength || reading.written > maxWritten) return cut(reading)
+    if (reading.replyLength > maxReplyLength) return cut(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
+    if (reading.written > maxWritten) return cut(reading, `[cut: the model wrote more than ${maxWritten} characters]`)
   }
   if (reading.finishReason === undefined) throw new Error('The stream ended without a finish.')
   return finished(reading, reading.finishReason)
@@ -94,9 +95,9 @@ function finished(reading: Reading, finishReason: string): Reply {
   return { reply: texts.at(-1) ?? none, messages: reading.steps.flatMap(messagesOf), usage: reading.usage, finishReason }
 }
 
-function cut(reading: Reading): Reply {
+function cut(reading: Reading, mark: string): Reply {
   const step = reading.steps.at(-1)
-  if (step) step.text += `\n[cut: the reply is longer than ${maxReplyLength} characters]`
+  if (step) step.text += `\n${mark}`
   return finished(reading, 'length')
 }
 

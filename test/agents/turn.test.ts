@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels } from '../../core/agents/models.ts'
-import { maxReplyLength } from '../../core/agents/reply.ts'
+import { maxReplyLength, maxWritten } from '../../core/agents/reply.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
 import { maxToolText } from '../../core/agents/turn-tools.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin.ts'
@@ -203,6 +203,25 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
   })
 })
 
+describe('the bounds of a turn', () => {
+  it('let a reply through that is just as long as they allow', async () => {
+    const { wire, run } = await setUp()
+    wire.script({ text: 'x'.repeat(maxReplyLength) }, { text: 'x'.repeat(maxReplyLength + 1) })
+    expect(await run()).toMatchObject({ finishReason: 'stop', reply: 'x'.repeat(maxReplyLength) })
+    expect((await run()).finishReason).toBe('length')
+  })
+
+  it.each([
+    ['thoughts', { start: startAnthropic, kind: 'anthropic' }, { text: 'So.', thinking: 'h'.repeat(maxWritten + 1) }],
+    ['arguments', {}, { tool: 'get_weather', args: { city: 'O'.repeat(maxWritten) } }],
+  ] as const)('hold for %s, too', async (_what, setup, answer) => {
+    const { wire, run } = await setUp(setup)
+    wire.script(answer)
+    const { reply, finishReason } = await run()
+    expect([reply, finishReason]).toEqual(['[cut: the model wrote more than 2000000 characters]', 'length'])
+  })
+})
+
 describe('thinking on the wire', () => {
   it.each([
     { thinking: 'high', body: { reasoning_effort: 'high' } },
@@ -255,6 +274,24 @@ describe('a turn', () => {
     const reason = new Error('over')
     stop.abort(reason)
     await expect(turn).rejects.toBe(reason)
+  })
+
+  it('ends at its signal though the model ignores it, or never comes', async () => {
+    const { run, resolve } = await setUp()
+    const [asked, never] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
+    const deaf = { specificationVersion: 'v4', provider: 'deaf', modelId: 'deaf', supportedUrls: {} } as const
+    const hang = () => {
+      asked.resolve()
+      return never
+    }
+    const hanging = [async () => ({ ...deaf, doStream: hang, doGenerate: hang }), hang]
+    for (const model of hanging) {
+      const [stop, reason] = [new AbortController(), new Error('over')]
+      const turn = run({ model: { ...resolve('builtin/rules', true), model }, signal: stop.signal })
+      await asked.promise
+      stop.abort(reason)
+      await expect(turn).rejects.toBe(reason)
+    }
   })
 
   it('ends at its signal before it has begun', async () => {

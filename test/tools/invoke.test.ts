@@ -1,5 +1,5 @@
 // One call of a tool: who gets through, what comes back, and that nothing a tool does can hurt the caller.
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
 import { defineTool, InputError, type Json, type Tool, type ToolContext, Type } from '../../core/plugin.ts'
@@ -158,6 +158,15 @@ describe('the deadline of a call', () => {
     context.abort()
     expect((await second).code).toBe('shutting_down')
     expect((await refusal(call())).code).toBe('shutting_down')
+  })
+
+  it('leaves no timer and no listener behind', async () => {
+    const { call, context } = await setUp()
+    const { signal } = new AbortController()
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const before = timers()
+    await call({ signal })
+    expect([timers(), getEventListeners(signal, 'abort'), getEventListeners(context.signal, 'abort')]).toEqual([before, [], []])
   })
 
   it('leaves a failure that comes too late unheard', async () => {
