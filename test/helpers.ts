@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { readConfigFile } from '../core/config/file.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
@@ -24,10 +24,13 @@ export const baseDocument: Document = {
 }
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = createFolder()
+  onTestFinished(() => removeFolder(folder))
   return folder
 }
+
+const createFolder = () => mkdtempSync(join(tmpdir(), 'svc-gateway-'))
+const removeFolder = (folder: string) => rmSync(folder, { recursive: true, force: true })
 
 /** Sections are merged one level deep over the base document. */
 export function writeConfig(dir: string, changes: Document = {}): string {
@@ -62,6 +65,25 @@ export interface Answer {
 
 /** A gateway in this process, listening on a free port, with real parts; closed when the test ends. */
 export async function startGateway(changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> {
+  const running = await openGateway(changes, dir)
+  onTestFinished(() => running.gateway.close())
+  return running
+}
+
+/** One gateway for all tests of a block that leave nothing behind for each other. */
+export function shareGateway(changes: Document = {}): Pick<RunningGateway, 'post' | 'get'> {
+  let running: RunningGateway
+  beforeAll(async () => {
+    running = await openGateway(changes, createFolder())
+  })
+  afterAll(async () => {
+    await running.gateway.close()
+    removeFolder(running.dir)
+  })
+  return { post: (...args) => running.post(...args), get: (...args) => running.get(...args) }
+}
+
+async function openGateway(changes: Document, dir: string): Promise<RunningGateway> {
   const logged: string[] = []
   const document = readConfigFile(writeConfig(dir, changes))
   const parts = await loadParts({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
@@ -71,7 +93,6 @@ export async function startGateway(changes: Document = {}, dir = temporaryFolder
   let closed: Promise<void> | undefined
   const close = gateway.close
   gateway.close = () => (closed ??= close())
-  onTestFinished(() => gateway.close())
   return {
     gateway,
     url,
