@@ -102,7 +102,7 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
     deliver: body.deliver === false ? null : { channel: body.channel ?? 'last', to: body.to?.trim() },
     wakeMode: body.wakeMode ?? 'now',
   }
-  const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey })
+  const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, createId })
   return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, spec, maxAttempts: config.agents.defaults.maxAttempts }
 }
 

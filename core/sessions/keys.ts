@@ -1,5 +1,4 @@
 // What a session key means, and who may choose one.
-import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 
@@ -8,7 +7,12 @@ export function mainSessionKey(config: Config, agentId: string): string {
   return config.session.scope === 'global' ? 'global' : agentSessionKey(agentId, config.session.mainKey)
 }
 
-export const agentSessionKey = (agentId: string, key: string): string => `agent:${agentId}:${key}`.toLowerCase()
+/** A key that has its agent in front already stays as it is. */
+export function agentSessionKey(agentId: string, key: string): string {
+  const own = `agent:${agentId}:`
+  const lower = key.trim().toLowerCase()
+  return lower.startsWith(own) ? lower : own + lower
+}
 
 /** `main` or nothing means the main session, as everywhere in the interface. */
 export const isMainAlias = (key: string | undefined): boolean => key === undefined || key === 'main'
@@ -17,12 +21,14 @@ export interface HookSessionRequest {
   agentId: string
   /** The key that the payload or the mapping names. */
   requested?: string | undefined
+  /** Names a session of its own. In order of time, so that the rows of new sessions lie together on the disk. */
+  createId: () => string
 }
 
 /** The session of a hook's run: the requested key where that is allowed, else the configured default, else one of its own. */
-export function resolveHookSessionKey(config: Config, { agentId, requested }: HookSessionRequest): string {
+export function resolveHookSessionKey(config: Config, { agentId, requested, createId }: HookSessionRequest): string {
   const { hooks } = config
-  if (requested === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${randomUUID()}`)
+  if (requested === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${createId()}`)
   if (!hooks.allowRequestSessionKey) {
     throw new GatewayError('invalid_request', 'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.')
   }
