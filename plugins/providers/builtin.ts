@@ -34,9 +34,8 @@ function decide({ prompt, tools = [], toolChoice }: Call): Decision {
   const last = prompt.findLast(({ role }) => role !== 'system')
   if (last?.role === 'tool') return answerFromTool(last)
   const message = last ? textOf(last) : ''
-  const outside = outsideTexts(message)
-  if (message.includes('HEARTBEAT_OK') && outside.length === 0) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
-  const content = outside.length ? outside.join('\n') : message
+  const content = contentOf(message)
+  if (content.includes('HEARTBEAT_OK') && content === message) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
   const callable = toolChoice?.type === 'none' ? [] : tools.filter((tool) => tool.type === 'function')
   return askedTool(content, callable) ?? guessedTool(content, callable) ?? acknowledge(content)
 }
@@ -48,8 +47,14 @@ function textOf({ content }: Message): string {
 
 const fenced = /<<<OUTSIDE TEXT (\w+)>>>\n(?:.+\n)*?---\n([\s\S]*?)\n?<<<END OF OUTSIDE TEXT \1>>>/g
 
-/** The texts inside the fences of a prompt, without the notices and labels around them. */
-const outsideTexts = (message: string): string[] => Array.from(message.matchAll(fenced), ([, , text = '']) => text.trim())
+/** What a message is about: the task that follows its fenced texts, or, where there is none but a periodic check, those texts without their labels. */
+function contentOf(message: string): string {
+  const fences = [...message.matchAll(fenced)]
+  const last = fences.at(-1)
+  if (!last) return message
+  const task = message.slice(last.index + last[0].length).trim()
+  return task && !task.includes('HEARTBEAT_OK') ? task : fences.map(([, , text = '']) => text.trim()).join('\n')
+}
 
 function answerFromTool({ content }: Extract<Message, { role: 'tool' }>): Decision {
   const texts = content.flatMap((part) => (part.type === 'tool-result' ? [`${part.toolName} ${outcomeOf(part.output)}`] : []))
