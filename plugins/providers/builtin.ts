@@ -29,13 +29,16 @@ interface Decision {
   call?: { name: string; args: object }
 }
 
-/** Decides from the last message alone. */
+/** Decides from the last message alone. What a periodic check brings is news: it calls nothing. */
 function decide({ prompt, tools = [], toolChoice }: Call): Decision {
   const last = prompt.findLast(({ role }) => role !== 'system')
   if (last?.role === 'tool') return answerFromTool(last)
   const message = last ? textOf(last) : ''
-  const content = contentOf(message)
-  if (content.includes('HEARTBEAT_OK') && content === message) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
+  const { about, task } = readMessage(message)
+  const isCheck = task.includes('HEARTBEAT_OK')
+  if (isCheck && !about) return { because: 'a periodic check with nothing to report', text: 'HEARTBEAT_OK' }
+  if (isCheck) return acknowledge(about)
+  const content = task || about
   const callable = toolChoice?.type === 'none' ? [] : tools.filter((tool) => tool.type === 'function')
   return askedTool(content, callable) ?? guessedTool(content, callable) ?? acknowledge(content)
 }
@@ -47,13 +50,12 @@ function textOf({ content }: Message): string {
 
 const fenced = /<<<OUTSIDE TEXT (\w+)>>>\n(?:.+\n)*?---\n([\s\S]*?)\n?<<<END OF OUTSIDE TEXT \1>>>/g
 
-/** What a message is about: the task that follows its fenced texts, or, where there is none but a periodic check, those texts without their labels. */
-function contentOf(message: string): string {
+/** The fenced texts of a message without their labels, and the task that follows them; a message without a fence is all task. */
+function readMessage(message: string): { about: string; task: string } {
   const fences = [...message.matchAll(fenced)]
   const last = fences.at(-1)
-  if (!last) return message
-  const task = message.slice(last.index + last[0].length).trim()
-  return task && !task.includes('HEARTBEAT_OK') ? task : fences.map(([, , text = '']) => text.trim()).join('\n')
+  const task = last ? message.slice(last.index + last[0].length) : message
+  return { about: fences.map(([, , text = '']) => text.trim()).join('\n'), task: task.trim() }
 }
 
 function answerFromTool({ content }: Extract<Message, { role: 'tool' }>): Decision {

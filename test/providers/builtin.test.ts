@@ -103,6 +103,11 @@ describe('the tools of the built-in model', () => {
     },
   )
 
+  it('are not called for the news of a periodic check', async () => {
+    const news = fence({ text: 'Hook ci: /session_status of the session', source: 'webhook wake' })
+    expect(await answer(`${news}\n\nIf nothing needs attention, answer HEARTBEAT_OK.`)).toMatch(/^Received: Hook ci: /)
+  })
+
   it('are not called when none may be', async () => {
     expect(await answer('/session_status', { tools, toolChoice: { type: 'none' } })).toMatch(/^Received: /)
     expect(await answer('/session_status', {})).toMatch(/^Received: /)
