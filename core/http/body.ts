@@ -1,6 +1,6 @@
 // How a door reads a body: raw bytes up to a limit, then one value out of them.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { preValidationHookHandler } from 'fastify'
+import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type Accept, parsePayload } from './payload.ts'
 
@@ -16,39 +16,32 @@ export interface BodyOptions {
  */
 export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHandler {
   return (request, _reply, done) => {
-    if (request.method !== 'POST') return done()
     const { raw } = request
-    const refusal = refusalBeforeReading(raw.headers, maxBytes)
-    if (refusal) return done(refusal)
-    if (hasNoBody(raw.headers)) {
-      request.rawBody = empty
-      request.body = {}
-      return done()
+    if (raw.method !== 'POST') return done()
+    refuseBeforeReading(raw.headers, maxBytes)
+    return collect(raw, maxBytes, (error, bytes) => done(error ?? keep(request, bytes)))
+  }
+
+  function keep(request: FastifyRequest, bytes: Buffer): Error | undefined {
+    try {
+      request.rawBody = bytes
+      request.body = parsePayload(bytes, accept, request.raw.headers['content-type'])
+      return undefined
+    } catch (problem) {
+      return problem as Error
     }
-    collect(raw, maxBytes, (error, bytes) => {
-      if (error) return done(error)
-      try {
-        request.rawBody = bytes
-        request.body = parsePayload(bytes, accept, raw.headers['content-type'])
-      } catch (problem) {
-        return done(problem as Error)
-      }
-      done()
-    })
   }
 }
 
 const tooLarge = (maxBytes: number) => new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`)
 
-function refusalBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): GatewayError | undefined {
+function refuseBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity') return new GatewayError('unsupported_encoding')
-  const announced = headers['content-length']
-  return announced !== undefined && Number(announced) > maxBytes ? tooLarge(maxBytes) : undefined
+  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_encoding')
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
-const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
-  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+const hasNoBody = (headers: IncomingHttpHeaders): boolean => headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
 
 type Collected = (error: Error | undefined, bytes: Buffer) => void
 
@@ -56,12 +49,18 @@ const empty = Buffer.alloc(0)
 
 /** Calls back once: with all bytes, with the refusal, or, when the client went away, never. */
 function collect(stream: IncomingMessage, maxBytes: number, done: Collected): void {
+  if (hasNoBody(stream.headers)) return done(undefined, empty)
   const chunks: Buffer[] = []
   let size = 0
-  const stop = (): void => void stream.off('data', onData).off('end', onEnd).off('error', onError)
+  stream.on('data', onData).on('end', onEnd).on('error', onError)
+
+  function stop(): void {
+    stream.off('data', onData).off('end', onEnd).off('error', onError)
+  }
   function onData(chunk: Buffer): void {
     size += chunk.length
-    if (size <= maxBytes) return void chunks.push(chunk)
+    chunks.push(chunk)
+    if (size <= maxBytes) return
     stop()
     done(tooLarge(maxBytes), empty)
   }
@@ -75,5 +74,4 @@ function collect(stream: IncomingMessage, maxBytes: number, done: Collected): vo
     stop()
     done(error, empty)
   }
-  stream.on('data', onData).on('end', onEnd).on('error', onError)
 }

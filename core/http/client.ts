@@ -18,12 +18,17 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
   return ({ headers, socket }) => {
     const remote = normalAddress(socket.remoteAddress ?? '') ?? 'unknown'
-    const hops = [headers['x-forwarded-for'] ?? []].flat().join().split(',').slice(-maxHops).filter((hop) => hop.trim() !== '')
+    const hops = [headers['x-forwarded-for'] ?? []]
+      .flat()
+      .join()
+      .split(',')
+      .slice(-maxHops)
+      .filter((hop) => hop.trim() !== '')
     const claimed = forwardingHeaders.some((name) => headers[name] !== undefined)
     if (!trusted(remote)) return client(remote, claimed)
     let address = remote
     // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last one known.
-    for (const hop of hops.reverse()) {
+    for (const hop of hops.toReversed()) {
       const next = normalAddress(hop)
       if (next === undefined) return client(address, true)
       address = next
@@ -59,7 +64,11 @@ const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
 /** An address in its plain form, without port, brackets or zone; an IPv4 address mapped into IPv6 is that IPv4 address. */
 function normalAddress(text: string): string | undefined {
   if (isIP(text) === 4) return text
-  const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1').replace(/%.*$/, '')
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
+    .replace(/%.*$/, '')
   if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
   const groups = groupsOf(bare)
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return dotted(groups[6] ?? 0, groups[7] ?? 0)
@@ -68,17 +77,27 @@ function normalAddress(text: string): string | undefined {
 
 function keyOf(address: string): string {
   if (isIP(address) !== 6) return address
-  return `${groupsOf(address).slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
+  return `${groupsOf(address)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
 }
 
 /** The eight 16-bit groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) => `${((+a << 8) | +b).toString(16)}:${((+c << 8) | +d).toString(16)}`)
-  const [head = '', tail] = hex.split('::')
+  const [head = '', tail] = withoutDots(address).split('::')
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')
   const middle = tail === undefined ? [] : Array<string>(8 - left.length - right.length).fill('0')
   return [...left, ...middle, ...right].map((group) => parseInt(group, 16))
+}
+
+/** The dotted end that an IPv6 address may have, as two groups. */
+function withoutDots(address: string): string {
+  if (!address.includes('.')) return address
+  const end = address.lastIndexOf(':') + 1
+  const [a = 0, b = 0, c = 0, d = 0] = address.slice(end).split('.').map(Number)
+  return `${address.slice(0, end)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }
 
 const dotted = (high: number, low: number): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')

@@ -4,9 +4,9 @@ import { GatewayError } from '../errors.ts'
 
 export interface HealthOptions {
   /** False while starting and draining. */
-  isReady(): boolean
+  isReady: () => boolean
   /** Resolves when the store can commit, rejects when it can't. */
-  probe(): Promise<void>
+  probe: () => Promise<void>
 }
 
 /** Longest wait for a probe; a store that stalls is not ready. */

@@ -27,17 +27,17 @@ const lingerMs = 5_000
 
 export interface Listener {
   /** Makes the Node server; Fastify's `serverFactory`. */
-  open(handler: RequestListener): Server
+  open: (handler: RequestListener) => Server
   /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
-  onClientError(error: NodeJS.ErrnoException, socket: Socket): void
+  onClientError: (error: NodeJS.ErrnoException, socket: Socket) => void
   /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
-  closeAfterAnswer(request: IncomingMessage): void
+  closeAfterAnswer: (request: IncomingMessage) => void
 }
 
 interface ListenerDeps {
   limits: ConnectionLimits
   /** Answers below Fastify: the whole response as text, already logged. */
-  refusal(code: ErrorCode, socket: Socket): string
+  refusal: (code: ErrorCode, socket: Socket) => string
 }
 
 export function createListener({ limits, refusal }: ListenerDeps): Listener {
@@ -64,26 +64,29 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (closing.has(socket)) return
-    // Reset by the client, or connected and never said a word: nobody waits for an answer.
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) return void socket.destroy()
     const code = codeOf(error)
     const response = latest.get(socket)
-    if (response === undefined || response.writableFinished) {
-      // A finished answer whose request still writes its body has had its answer.
-      if (response?.req.complete === false) return void socket.destroy()
-      return refuse(socket, code)
-    }
+    // Reset by the client, or connected and never said a word: nobody waits for an answer.
+    if (error.code === 'ECONNRESET' || socket.bytesRead === 0) socket.destroy()
+    else if (response === undefined) refuse(socket, code)
+    else if (!response.req.complete) failBody(socket, response, code)
+    else if (response.writableFinished) refuse(socket, code)
     // Malformed bytes behind a good request wait for that one's answer; they must not be answered in its place.
-    if (response.req.complete) return void response.once('close', () => refuse(socket, code))
-    if (response.headersSent) return void socket.destroy()
-    if (response.req.listenerCount('error') > 0) response.req.emit('error', new GatewayError(code))
+    else response.once('close', () => refuse(socket, code))
+  }
+
+  /** The body of the latest request stays away or turns out malformed. */
+  function failBody(socket: Socket, { req, headersSent }: ServerResponse, code: ErrorCode): void {
+    // It was answered without waiting for its body: there is no second answer.
+    if (headersSent) socket.destroy()
+    else if (req.listenerCount('error') > 0) req.emit('error', new GatewayError(code))
     else refuse(socket, code)
   }
 
   function refuse(socket: Socket, code: ErrorCode): void {
-    if (closing.has(socket) || !socket.writable) return void socket.destroy()
+    if (closing.has(socket)) return
     closing.add(socket)
-    socket.write(refusal(code, socket))
+    if (socket.writable) socket.write(refusal(code, socket))
     linger(socket)
   }
 

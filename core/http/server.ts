@@ -1,24 +1,25 @@
 // Builds the HTTP server that the doors are hung into: what every request and every response has in common.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifySchemaCompiler, type FastifyServerOptions, fastify } from 'fastify'
-import { GatewayError } from '../errors.ts'
+import type { Socket } from 'node:net'
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
-import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type Client, type ClientOf, createClientOf } from './client.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, maxHeaders } from './listener.ts'
 import { noRoute } from './methods.ts'
 import { envelope, headersOf, logFailure, rawResponse, securityHeaders, toGatewayError } from './replies.ts'
+import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; worked out when first asked for. */
+    /** Who calls; worked out when asked for. */
     readonly client: Client
-    /** The body as it came, where a door reads one. */
+    /** The body as it came, where the door reads one. */
     rawBody: Buffer
   }
   interface FastifyContextConfig {
-    /** Answers while the gateway starts and stops, too. */
+    /** This route answers while the gateway starts and stops, too. */
     always?: boolean
   }
 }
@@ -28,52 +29,53 @@ export interface ServerOptions {
   /** Addresses or CIDRs of the proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[]
   /** While false, every route but those marked `always` answers 503. */
-  isReady(): boolean
+  isReady: () => boolean
   limits?: Partial<ConnectionLimits>
 }
 
 export function createServer({ log, trustedProxies, isReady, limits }: ServerOptions): FastifyInstance {
   const clientOf = createClientOf(trustedProxies)
   const nextId = createRequestIds()
-  const listener = createListener({
-    limits: { ...connectionLimits, ...limits },
-    refusal: (code, socket) => {
-      const error = new GatewayError(code)
-      const requestId = nextId()
-      logFailure(log, error, { requestId, client: socket.remoteAddress })
-      return rawResponse(error, requestId)
-    },
-  })
+  const listener = createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, nextId) })
   const fail = createFailureReply({ log, listener, clientOf })
-  const options: FastifyServerOptions = {
-    genReqId: nextId,
-    serverFactory: listener.open,
-    clientErrorHandler: listener.onClientError,
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: (_error, request, reply) => void fail(new GatewayError('invalid_request', 'The path is not valid.'), request, begin(request, reply)),
-    schemaController: { compilersFactory: { buildValidator: (() => validatorCompiler) as never, buildSerializer: () => () => JSON.stringify } },
-  }
-  const app: FastifyInstance = fastify(options)
-  app.decorateRequest('client', { getter(this: FastifyRequest) { return clientOf(this.raw) } })
+  const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
+  app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     refuseMalformed(request.raw)
-    if (request.is404) return void done(refuseNoRoute(app, request, reply))
+    if (request.is404) refuseNoRoute(app, request, reply)
     if (!isReady() && request.routeOptions.config.always !== true) throw new GatewayError('shutting_down')
     done()
   })
   app.setErrorHandler((error, request, reply) => fail(toGatewayError(error), request, reply))
-  // From now on Fastify reads no body: the doors do (body.ts). Not before, or it would refuse routes with a body schema.
-  app.addHook('onReady', (done) => {
-    app.addHttpMethod('POST', { overrideExisting: true })
-    done()
-  })
+  leaveBodiesToDoors(app)
   return app
+
+  function clientOfRequest(this: FastifyRequest): Client {
+    return clientOf(this.raw)
+  }
 }
 
-/** Unique over restarts; an id that comes with the request is not trusted. */
+type Fail = (error: GatewayError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+function fastifyOptions({ listener, nextId, fail }: { listener: Listener; nextId: () => string; fail: Fail }): FastifyServerOptions {
+  return {
+    genReqId: nextId,
+    serverFactory: listener.open,
+    clientErrorHandler: listener.onClientError,
+    return503OnClosing: false,
+    // Names of hooks may be long; what is too long is refused with the headers.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (_error, request, reply) => {
+      fail(new GatewayError('invalid_request', 'The path is not valid.'), request, begin(request, reply))
+    },
+    // Fastify's own compilers cost the start more than all the rest.
+    schemaController: { compilersFactory: { buildValidator: (() => compileValidator) as never, buildSerializer: () => () => JSON.stringify } },
+  }
+}
+
+/** Unique over restarts; an id that comes with a request is not trusted. */
 function createRequestIds(): () => string {
   const prefix = randomBytes(6).toString('hex')
   let count = 0
@@ -91,28 +93,40 @@ function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMess
   if (httpVersion === '1.1') {
     if (headers.host === undefined) throw new GatewayError('malformed_http', 'The Host header is missing.')
   } else if (httpVersion !== '1.0' || headers['transfer-encoding'] !== undefined) {
-    // Older proxies don't know chunked bodies: where this request ends would be anybody's guess.
+    // Older versions know no chunks: where this request ends would be anybody's guess.
     throw new GatewayError('malformed_http', 'Send the request as HTTP/1.1.')
   }
 }
 
-function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): GatewayError {
+function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
   const { error, allow } = noRoute(app, pathOf(request.raw))
-  if (allow !== undefined) void reply.header('allow', allow)
-  return error
+  if (allow !== undefined) reply.header('allow', allow)
+  throw error
 }
 
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] as string
 
+/**
+ * From the start on Fastify takes POST for a method without a body, and the doors read it themselves (body.ts):
+ * Fastify would refuse unknown content types and reset a client whose body is too large.
+ * Not before the start, or it would refuse routes that have a body schema.
+ */
+function leaveBodiesToDoors(app: FastifyInstance): void {
+  app.addHook('onReady', (done) => {
+    app.addHttpMethod('POST', { overrideExisting: true })
+    done()
+  })
+}
+
 /** Answers with the envelope, leaves one log line, and ends the connection where the rest of the request can't be trusted or awaited. */
-function createFailureReply({ log, listener, clientOf }: { log: Log; listener: Listener; clientOf: ClientOf }) {
-  return (error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { raw } = request
-    const bodyBytes = request.rawBody?.length || Number(raw.headers['content-length'] ?? 0)
+function createFailureReply({ log, listener, clientOf }: { log: Log; listener: Listener; clientOf: ClientOf }): Fail {
+  return (error, request, reply) => {
+    const { raw, rawBody } = request
+    const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
     logFailure(log, error, { requestId: request.id, method: raw.method ?? '', path: pathOf(raw), bodyBytes, client: clientOf(raw).address })
     if (endsConnection(error, raw)) {
       listener.closeAfterAnswer(raw)
-      void reply.header('connection', 'close')
+      reply.header('connection', 'close')
     }
     return reply.code(error.status).headers(headersOf(error)).send(envelope(error))
   }
@@ -126,12 +140,11 @@ function endsConnection({ code }: GatewayError, { complete, headers }: IncomingM
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > awaitedBytes)
 }
 
-const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  // Compiled when first needed: that takes milliseconds, and the start has none to spare.
-  let check: Check | undefined
-  return (value: unknown) => {
-    check ??= compileCheck(schema)
-    if (check.fits(value)) return true
-    return { error: new GatewayError('invalid_request', `${firstProblem(check.problems(value), `the ${httpPart ?? 'body'}`)}.`) }
+function createRefusal(log: Log, nextId: () => string) {
+  return (code: ErrorCode, socket: Socket): string => {
+    const error = new GatewayError(code)
+    const requestId = nextId()
+    logFailure(log, error, { requestId, client: socket.remoteAddress })
+    return rawResponse(error, requestId)
   }
 }

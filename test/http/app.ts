@@ -83,7 +83,10 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
 export const bearer = { authorization: `Bearer ${token}` }
 
 /** A request as bytes. `headers` are lines without line ends; Host and the token come by themselves. */
-export function rawRequest(body: string, { path = '/hooks/echo', headers = [`Content-Length: ${Buffer.byteLength(body)}`] }: { path?: string; headers?: string[] } = {}): string {
+export function rawRequest(
+  body: string,
+  { path = '/hooks/echo', headers = [`Content-Length: ${Buffer.byteLength(body)}`] }: { path?: string; headers?: string[] } = {},
+): string {
   return [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`, ...headers, '', body].join('\r\n')
 }
 

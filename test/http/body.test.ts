@@ -39,7 +39,7 @@ describe('a body', () => {
     const app = await startApp()
     expect(await echo(app, '')).toMatchObject({ status: 200, body: {}, bytes: 0 })
     expect(await echo(app, '\ufeff')).toMatchObject({ status: 200, body: {} })
-    const received = await exchange(app.port, rawRequest('', { headers: ['Connection: close'] }) + '')
+    const received = await exchange(app.port, rawRequest('', { headers: ['Connection: close'] }))
     expect(received).toContain('"body":{}')
     expect(await exchange(app.port, rawRequest('0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }))).toContain('"body":{}')
   })
@@ -57,7 +57,10 @@ describe('a body', () => {
   it('that is not UTF-8 is refused', async () => {
     const app = await startApp()
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xc3]]) {
-      expect(await echo(app, Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]))).toMatchObject({ status: 400, type: 'invalid_json' })
+      expect(await echo(app, Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]))).toMatchObject({
+        status: 400,
+        type: 'invalid_json',
+      })
     }
   })
 
@@ -109,7 +112,8 @@ describe('the limit', () => {
 
   it('counts the same without a length', async () => {
     const { port } = await startApp()
-    const send = (size: number) => exchange(port, rawRequest(chunked(sized(size)) + '0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }))
+    const send = (size: number) =>
+      exchange(port, rawRequest(chunked(sized(size)) + '0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }))
     expect(await send(maxBytes)).toContain(`"bytes":${maxBytes}`)
     expect(statusLines(await send(maxBytes + 1))).toEqual(['413'])
   })

@@ -25,8 +25,12 @@ describe('the client', () => {
   })
 
   it('is the last hop known when a hop is no address', () => {
-    for (const junk of ['unknown', '1.1.1.1 x', '999.1.1.1', '_hidden', '"1.1.1.1"', '::g', '1.1.1', `${'1'.repeat(5_000)}`]) {
-      expect(clientOf(['127.0.0.1', '10.0.0.2'], '127.0.0.1', forwardedFor(`8.8.8.8, ${junk}, 10.0.0.2`))).toEqual({ address: '10.0.0.2', key: '10.0.0.2', forwarded: true })
+    for (const junk of ['unknown', '1.1.1.1 x', '999.1.1.1', '_hidden', '"1.1.1.1"', '::g', '1.1.1', '1'.repeat(5_000)]) {
+      expect(clientOf(['127.0.0.1', '10.0.0.2'], '127.0.0.1', forwardedFor(`8.8.8.8, ${junk}, 10.0.0.2`))).toEqual({
+        address: '10.0.0.2',
+        key: '10.0.0.2',
+        forwarded: true,
+      })
     }
   })
 

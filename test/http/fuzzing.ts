@@ -43,7 +43,7 @@ export function mutate(source: Buffer, random: (below: number) => number): Buffe
 
 /** Sends mutated bodies over kept connections. */
 export async function fuzzBodies({ port }: App, random: (below: number) => number, times: number): Promise<void> {
-  for (let sent = 0; sent < times; ) {
+  for (let sent = 0; sent < times;) {
     const batch = Array.from({ length: Math.min(500, times - sent) }, () => mutate(Buffer.from(payloads[random(payloads.length)]!), random))
     sent += batch.length
     const answers = await pipeline(
