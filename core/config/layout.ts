@@ -34,7 +34,7 @@ export function readLayout(text: string): Layout {
 
 const id = (keys: readonly string[]) => JSON.stringify(keys)
 
-const spaceAndComments = /(?:\s|\uFEFF|\/\/.*|\/\*[^]*?\*\/)*/y
+const spaceAndComments = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y
 const quoted = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'/y
 const bare = /[^\s,:[\]{}/]+/y
 

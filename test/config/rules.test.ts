@@ -201,3 +201,12 @@ describe('providers.<name>', () => {
     ])
   })
 })
+
+describe('numbers', () => {
+  it.each(['drainSeconds: NaN', 'drainSeconds: Infinity', 'port: 1.5', 'port: -1', 'port: 65536', 'auth: { rateLimit: { lockoutMs: 1e300 } }'])(
+    'refuses %s',
+    (number) => {
+      expect(problemsOf(`{ gateway: { ${number} } }`)).toHaveLength(1)
+    },
+  )
+})

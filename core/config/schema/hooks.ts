@@ -3,9 +3,9 @@ import { notBlank, type Static, Type } from '../../typebox.ts'
 
 const HookRateLimit = Type.Object(
   {
-    maxAttempts: Type.Integer({ minimum: 1, default: 20, description: 'Failed attempts that one address may make within the window.' }),
-    windowMs: Type.Integer({ minimum: 1000, default: 60_000, description: 'Length of the window, in milliseconds.' }),
-    lockoutMs: Type.Integer({ minimum: 1000, default: 60_000, description: 'How long an address stays locked out, in milliseconds.' }),
+    maxAttempts: Type.Integer({ minimum: 1, maximum: 10_000, default: 20, description: 'Failed attempts that one address may make within the window.' }),
+    windowMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 60_000, description: 'Length of the window, in milliseconds.' }),
+    lockoutMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 60_000, description: 'How long an address stays locked out, in milliseconds.' }),
   },
   { additionalProperties: false, default: {}, description: 'Locks out addresses that keep sending wrong hook tokens.' },
 )
