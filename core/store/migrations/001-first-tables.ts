@@ -21,7 +21,7 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   )${table}`,
   `CREATE INDEX run_lane ON run (session_key, seq) WHERE status IN ('queued', 'running')`,
   `CREATE UNIQUE INDEX run_one_at_a_time ON run (session_key) WHERE status = 'running'`,
-  `CREATE INDEX run_queue ON run (seq) WHERE status = 'queued'`,
+  `CREATE INDEX run_queue ON run (seq, session_key) WHERE status = 'queued'`,
   `CREATE INDEX run_lease ON run (lease_until) WHERE status = 'running'`,
 
   `CREATE TABLE event (

@@ -1,0 +1,40 @@
+// A process of its own that accepts without end and prints the id of each run as soon as it is acknowledged: something to kill.
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { createIds } from '../../core/store/ids.ts'
+import { openStore } from '../../core/store/open.ts'
+import { newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
+
+export const silent = { debug() {}, info() {}, warn() {}, error() {} }
+export const url = 'sqlite:state/gateway.db'
+
+/** Starts that process on the store in `dir`. */
+export function startAcknowledging(dir: string): { child: ChildProcess; acknowledged: () => string[]; firstOne: Promise<void>; ended: Promise<void> } {
+  const child = fork(import.meta.filename, [dir], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: [] })
+  let output = ''
+  const { promise: firstOne, resolve } = Promise.withResolvers<void>()
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk.toString('latin1')
+    resolve()
+  })
+  const ended = once(child, 'close').then(() => resolve())
+  // A line that was cut off by the end was not read completely, so it acknowledges nothing.
+  return { child, acknowledged: () => output.split('\n').slice(0, -1), firstOne, ended }
+}
+
+async function acknowledge(dir: string): Promise<void> {
+  const store = await openStore({ url, dir, log: silent })
+  const id = createIds()
+  const client = async () => {
+    for (;;) {
+      const run = newRun({ id: id(), sessionKey: `agent:main:${id()}` })
+      const at = Date.now()
+      await store.accept({ at, delivery: newDelivery({ id: run.id, body: 'x'.repeat(500) }), runs: [run], events: [newEvent({ id: run.id })] })
+      writeSync(1, `${run.id}\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, client))
+}
+
+if (process.argv[1] === import.meta.filename) await acknowledge(process.argv[2]!)

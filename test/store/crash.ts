@@ -1,0 +1,69 @@
+// Kill -9 in a loop: what was acknowledged is there afterwards, whole, and the next start needs no help.
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { silent, startAcknowledging, url } from './acknowledging.ts'
+
+export interface CrashLoop {
+  dir: string
+  cycles: number
+  /** A number from 0 to 1. */
+  random: () => number
+  /** The longest that a process lives after its first acknowledgement. */
+  lifeMs: number
+}
+
+/** @returns how many ids were acknowledged in all. */
+export async function crashAgainAndAgain({ dir, cycles, random, lifeMs }: CrashLoop): Promise<number> {
+  const acknowledged: string[] = []
+  for (let cycle = 0; cycle < cycles; cycle += 1) {
+    const { child, acknowledged: printed, firstOne, ended } = startAcknowledging(dir)
+    await firstOne
+    await wait(random() * lifeMs)
+    child.kill('SIGKILL')
+    await ended
+    expect(printed()).not.toHaveLength(0)
+    acknowledged.push(...printed())
+    await expectWhole(dir, acknowledged)
+  }
+  return acknowledged.length
+}
+
+async function expectWhole(dir: string, acknowledged: readonly string[]): Promise<void> {
+  const store = await openStore({ url, dir, log: silent })
+  await store.close()
+  const db = new DatabaseSync(join(dir, 'state/gateway.db'), { readOnly: true })
+  const ids = (table: string) =>
+    new Set(
+      db
+        .prepare(`SELECT id FROM ${table}`)
+        .all()
+        .map(({ id }) => String(id)),
+    )
+  const runs = ids('run')
+  expect(acknowledged.filter((id) => !runs.has(id))).toEqual([])
+  expect(ids('event')).toEqual(runs)
+  expect(ids('delivery')).toEqual(runs)
+  expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  db.close()
+}
+
+/** A small generator of numbers from 0 to 1; the same seed gives the same row. */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** The seed of this test: from SEED, else a fresh one; printed, so that a failure can be run again. */
+export function announceSeed(): number {
+  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1_000_000))
+  console.info(`SEED=${seed}`)
+  return seed
+}

@@ -1,0 +1,62 @@
+// A disk that is full: nothing is promised, nothing is lost, and all is well again as soon as there is room.
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { silent, url } from './acknowledging.ts'
+import type { Answer, Request } from './answering.ts'
+
+let dir: string
+let child: ChildProcess
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'store-full-'))
+  child = fork(join(import.meta.dirname, 'answering.ts'), [dir], { execArgv: [] })
+  await once(child, 'message')
+})
+afterEach(async () => {
+  const gone = once(child, 'exit')
+  if (child.kill('SIGKILL')) await gone
+  await rm(dir, { recursive: true })
+})
+
+async function ask(request: Request): Promise<Answer> {
+  const answered = once(child, 'message')
+  child.send(request)
+  return ((await answered) as [Answer])[0]
+}
+
+/** The kernel refuses to let any file of that process grow beyond so many bytes. */
+const limitFiles = (bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`])
+
+describe('a full disk', () => {
+  it('refuses with store_unavailable, keeps what was acknowledged, and takes again when there is room', async () => {
+    const acknowledged: string[] = []
+    const acceptUntilRefused = async (most: number) => {
+      for (let n = 0; n < most; n += 1) {
+        const id = `run-${acknowledged.length}-${n}`
+        const answer = await ask({ accept: id })
+        if (answer !== 'accepted') return answer
+        acknowledged.push(id)
+      }
+      return 'never refused'
+    }
+    expect(await acceptUntilRefused(20)).toBe('never refused')
+    limitFiles(200_000)
+    expect(await acceptUntilRefused(500)).toBe('store_unavailable')
+    expect(await ask({ accept: 'refused' })).toBe('store_unavailable')
+    expect(await ask('probe')).toBe('store_unavailable')
+    limitFiles('unlimited')
+    expect(await ask('probe')).toBe('accepted')
+    expect(await acceptUntilRefused(20)).toBe('never refused')
+
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const store = await openStore({ url, dir, log: silent })
+    const missing = await Promise.all(acknowledged.map(async (id) => ((await store.getRun(id)) ? [] : [id])))
+    expect(missing.flat()).toEqual([])
+    await store.close()
+  })
+})

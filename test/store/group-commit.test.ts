@@ -1,0 +1,113 @@
+// Group commit by itself, over a commit that the test lets go when it likes.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type BatchOutcome, createGroupCommit } from '../../core/store/group-commit.ts'
+import type { Call } from '../../core/store/operations.ts'
+
+const limits = { batch: 3, hasty: 4, calls: 6, characters: 1000, deadlineMs: 5000 }
+const call = (n: number): Call => ['getRun', [String(n)]]
+
+function setUp() {
+  const batches: { calls: readonly Call[]; answer: (outcome: BatchOutcome) => void }[] = []
+  const commits = createGroupCommit((calls) => new Promise((answer) => batches.push({ calls, answer })), limits)
+  const whole = (calls: readonly Call[]): BatchOutcome => ({ results: calls.map(([, [id]]) => id), failures: [] })
+  const settle = async (outcome?: BatchOutcome) => {
+    const batch = batches.shift()!
+    batch.answer(outcome ?? whole(batch.calls))
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  return { commits, batches, settle }
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+const soon = () => vi.advanceTimersByTimeAsync(0)
+const late = { code: 'store_unavailable', message: 'The store did not answer in time.', retryAfter: 1 }
+
+describe('group commit', () => {
+  it('collects the next batch while one is in flight', async () => {
+    const { commits, batches, settle } = setUp()
+    const first = [1, 2].map((n) => commits.call(call(n)))
+    await soon()
+    const second = [3, 4].map((n) => commits.call(call(n)))
+    expect(batches.map(({ calls }) => calls.length)).toEqual([2])
+    await settle()
+    expect(await Promise.all(first)).toEqual(['1', '2'])
+    expect(batches.map(({ calls }) => calls.length)).toEqual([2])
+    await settle()
+    expect(await Promise.all(second)).toEqual(['3', '4'])
+  })
+
+  it('tells only those who failed', async () => {
+    const { commits, settle } = setUp()
+    const outcomes = Promise.allSettled([1, 2, 3].map((n) => commits.call(call(n))))
+    await soon()
+    await settle({ results: ['1', undefined, '3'], failures: [[1, 'no']] })
+    expect(await outcomes).toMatchObject([
+      { value: '1' },
+      { reason: { code: 'internal_error', message: 'The store refused an operation: no' } },
+      { value: '3' },
+    ])
+  })
+
+  it('acknowledges nothing of a batch that was not kept', async () => {
+    const { commits, settle } = setUp()
+    const outcomes = Promise.allSettled([1, 2].map((n) => commits.call(call(n))))
+    await soon()
+    await settle({ unavailable: 'disk full' })
+    expect(await outcomes).toMatchObject([{ reason: { code: 'store_unavailable' } }, { reason: { code: 'store_unavailable', message: 'disk full' } }])
+  })
+
+  it('gives up haste after its deadline, in flight and waiting; patience goes on', async () => {
+    const { commits, batches, settle } = setUp()
+    const hasty = commits.callInHaste(call(1), 10).catch((error: unknown) => error)
+    await soon()
+    await vi.advanceTimersByTimeAsync(1000)
+    const waiting = commits.callInHaste(call(2), 10).catch((error: unknown) => error)
+    const patient = commits.call(call(3))
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(await hasty).toMatchObject(late)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await waiting).toMatchObject(late)
+    await settle()
+    expect(batches.map(({ calls }) => calls)).toEqual([[call(3)]])
+    await settle()
+    expect(await patient).toBe('3')
+  })
+
+  it('bounds what waits: haste first, then everything', async () => {
+    const { commits, settle } = setUp()
+    const taken = [1, 2, 3, 4].map((n) => commits.callInHaste(call(n), 1))
+    await expect(commits.callInHaste(call(5), 1)).rejects.toMatchObject({ message: 'Too many writes are waiting.' })
+    taken.push(commits.call(call(6)), commits.call(call(7)))
+    await expect(commits.call(call(8))).rejects.toMatchObject({ code: 'store_unavailable', retryAfter: 1 })
+    await soon()
+    await settle()
+    await settle()
+    expect(await Promise.all(taken)).toEqual(['1', '2', '3', '4', '6', '7'])
+  })
+
+  it('bounds the memory of what waits', async () => {
+    const { commits, settle } = setUp()
+    const large = commits.callInHaste(call(1), 1000)
+    await expect(commits.callInHaste(call(2), 1)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await soon()
+    await settle()
+    expect(await large).toBe('1')
+    const next = commits.callInHaste(call(3), 1)
+    await soon()
+    await settle()
+    expect(await next).toBe('3')
+  })
+
+  it('finishes what waits when it closes, and takes no more', async () => {
+    const { commits, settle } = setUp()
+    const last = commits.call(call(1))
+    const closed = commits.close()
+    await expect(commits.call(call(2))).rejects.toMatchObject({ message: 'The store is closed.' })
+    await soon()
+    await settle()
+    expect(await last).toBe('1')
+    await closed
+  })
+})

@@ -1,0 +1,48 @@
+// Opening what storage.url names.
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { silent } from './acknowledging.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'store-open-'))
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const open = (url: string) => openStore({ url, dir, log: silent })
+const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+
+describe('storage.url', () => {
+  it('is relative to the configuration directory; what it makes is private', async () => {
+    const store = await open('sqlite:state/deep/gateway.db')
+    await store.probe()
+    expect(await mode(join(dir, 'state/deep'))).toBe('700')
+    expect(await mode(join(dir, 'state/deep/gateway.db'))).toBe('600')
+    expect(await mode(join(dir, 'state/deep/gateway.db-wal'))).toBe('600')
+    await store.close()
+  })
+
+  it('may be absolute', async () => {
+    const path = join(dir, 'elsewhere/gateway.db')
+    await (await open(`sqlite:${path}`)).close()
+    expect(await mode(path)).toBe('600')
+  })
+
+  it('of another kind is refused without repeating it', async () => {
+    const error = await open('mysql://user:secret@host/db').catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringContaining('"mysql:" is not a store') })
+    expect(String(error)).not.toContain('secret')
+  })
+
+  it.each(['', 'sqlite:', 'state/gateway.db'])('%j is refused with an example of a right one', async (url) => {
+    await expect(open(url)).rejects.toThrow('storage.url must be "sqlite:" and a path, like "sqlite:state/gateway.db".')
+  })
+
+  it('that names no database file is refused', async () => {
+    await mkdir(join(dir, 'folder.db'))
+    await expect(open('sqlite:folder.db')).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})

@@ -1,0 +1,114 @@
+// Every operation finds its rows by an index: neither a long queue nor a long history slows any of them down.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type OperationName, operations, perform } from '../../core/store/operations.ts'
+import { type Connection, connect } from '../../core/store/sqlite-connection.ts'
+import type { Store } from '../../core/store/store.ts'
+import type { Transaction } from '../../core/store/transaction.ts'
+import { newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start } from '../contracts/store-samples.ts'
+
+const held = { id: 'held', fence: 1 }
+const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
+const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null, sessionKey: 's', agentId: 'main' }
+
+/** For each operation, arguments that lead it through all of its statements. */
+const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
+  accept: [
+    [{ at: start, delivery: newDelivery(), idempotency: newKey({ key: 'other' }), events: [newEvent()], runs: [newRun()], route }],
+    [{ at: start, idempotency: newKey() }],
+  ],
+  claimRuns: [[claim]],
+  renewRun: [[held, start]],
+  endRun: [
+    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [newMessage()] })],
+    [held, runEnd({ eventsRendered: false })],
+  ],
+  releaseRun: [[held]],
+  reapRuns: [[start]],
+  cancelQueuedRun: [['waiting', start]],
+  getRun: [['held']],
+  countQueuedRuns: [[]],
+  takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+  waitingEvents: [['agent:main:one', 9]],
+  countWaitingEvents: [['agent:main:one']],
+  sessionsWithBells: [[]],
+  transcript: [['agent:main:one', 9]],
+  getSession: [['agent:main:one']],
+  listSessions: [[{ limit: 9 }], [{ agentId: 'main', limit: 9 }]],
+  sessionCounts: [['agent:main:one']],
+  lastRoute: [['s'], ['s', 'pager']],
+  claimMessages: [[claim]],
+  advanceMessage: [['m', 1, 1]],
+  endMessage: [
+    ['m', 1, { status: 'sent', platformId: null }, start],
+    ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
+  ],
+  reapMessages: [[start]],
+  messagesOfRun: [['held']],
+  nextMessageAt: [[]],
+  getState: [['pager', 'cursor']],
+  setState: [['pager', 'cursor', 1]],
+  deleteState: [['pager', 'cursor']],
+  lease: [['beat', 'me', start, start]],
+  releaseLease: [['beat', 'me']],
+  expireLeases: [[]],
+  forgetExpired: [[start]],
+  probe: [[]],
+}
+
+/** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table. */
+const harmless = /INDEX (run_queue|run_lease|message_due|message_lease|event_bell|session_newest)$|^SCAN (lease|CONSTANT ROW)$/
+
+describe('the plan of an operation', () => {
+  let dir: string
+  let connection: Connection
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'store-plans-'))
+    connection = await connect(join(dir, 'plans.db'))
+  })
+  afterAll(async () => {
+    connection.close()
+    await rm(dir, { recursive: true })
+  })
+
+  it.each(Object.keys(operations) as OperationName[])('%s scans no table', async (name) => {
+    const statements = new Set<string>()
+    for (const args of samples[name]) await undone(() => perform(noting(connection.tx, statements), [name, args]))
+    expect(statements.size).toBeGreaterThan(0)
+    for (const sql of statements) expect(await scansOf(sql)).toEqual([])
+  })
+
+  /** Performs it where there is something to find, and takes it back. */
+  async function undone(work: () => Promise<unknown>): Promise<void> {
+    const stop = new Error('taken back')
+    const { tx } = connection
+    await connection
+      .transact(async () => {
+        await perform(tx, ['accept', [{ at: start, idempotency: newKey(), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }]])
+        await perform(tx, ['claimRuns', [claim]])
+        await work()
+        throw stop
+      })
+      .catch((error: unknown) => expect(error).toBe(stop))
+  }
+
+  /** Steps that read a whole table or a whole index, but for those that hold only what is still to be done. */
+  async function scansOf(sql: string): Promise<string[]> {
+    const values = Array.from(sql.matchAll(/\?/g), () => null)
+    const steps = await connection.tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+    return steps.map(({ detail }) => detail).filter((detail) => detail.startsWith('SCAN') && !harmless.test(detail))
+  }
+})
+
+const noting = (tx: Transaction, statements: Set<string>): Transaction => ({
+  all<Row>(sql: string, ...values: (string | number | null)[]) {
+    statements.add(sql)
+    return tx.all<Row>(sql, ...values)
+  },
+  run(sql, ...values) {
+    statements.add(sql)
+    return tx.run(sql, ...values)
+  },
+})

@@ -1,0 +1,63 @@
+// The version of the tables: newer ones are refused, older ones are copied and brought up to date.
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { type Migration, migrations } from '../../core/store/schema.ts'
+import { connect } from '../../core/store/sqlite-connection.ts'
+import { silent } from './acknowledging.ts'
+
+let dir: string
+let path: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'store-schema-'))
+  path = join(dir, 'gateway.db')
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const open = () => openStore({ url: 'sqlite:gateway.db', dir, log: silent })
+const notes: Migration = { name: '001-notes', statements: ({ sequence, table }) => [`CREATE TABLE note (seq ${sequence}, text TEXT)${table}`] }
+const dates: Migration = { name: '002-dates', statements: ({ integer }) => [`ALTER TABLE note ADD COLUMN at ${integer}`] }
+const broken: Migration = { name: '003-broken', statements: () => ['CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)'] }
+
+describe('tables of a newer program', () => {
+  it('are refused in one sentence that says what to do', async () => {
+    await (await open()).close()
+    const db = new DatabaseSync(path)
+    db.exec(`INSERT INTO migration (version, name) VALUES (999, 'from the future')`)
+    db.close()
+    await expect(open()).rejects.toThrow(`The store has tables of version 999, but this program knows them only up to version ${migrations.length};`)
+    await expect(open()).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})
+
+describe('tables of an older program', () => {
+  it('are copied, then brought up to date without losing a row', async () => {
+    const old = await connect(path, [notes])
+    await old.tx.run(`INSERT INTO note (text) VALUES ('kept')`)
+    old.close()
+    const renewed = await connect(path, [notes, dates])
+    expect(await renewed.tx.all('SELECT text, at FROM note')).toEqual([{ text: 'kept', at: null }])
+    renewed.close()
+    const copy = new DatabaseSync(`${path}.before-version-2`, { readOnly: true })
+    expect(copy.prepare('SELECT * FROM note').all()).toEqual([{ seq: 1, text: 'kept' }])
+    copy.close()
+  })
+
+  it('stay as they were when a migration fails', async () => {
+    const old = await connect(path, [notes, dates])
+    old.close()
+    await expect(connect(path, [notes, dates, broken])).rejects.toThrow('half already exists')
+    const again = await connect(path, [notes, dates])
+    expect(await again.tx.all(`SELECT name FROM sqlite_schema WHERE name = 'half'`)).toEqual([])
+    again.close()
+  })
+
+  it('are not copied when there is nothing to do', async () => {
+    await (await open()).close()
+    await (await open()).close()
+    expect((await readdir(dir)).filter((name) => name.includes('before-version'))).toEqual([])
+  })
+})
