@@ -66,10 +66,9 @@ function fold(text: string): { folded: string; starts: number[] } {
   const starts: number[] = []
   let index = 0
   for (const character of text) {
-    for (const unit of plain(character)) {
-      starts.push(index)
-      folded += unit
-    }
+    const shown = plain(character)
+    for (let unit = 0; unit < shown.length; unit++) starts.push(index)
+    folded += shown
     index += character.length
   }
   starts.push(index)

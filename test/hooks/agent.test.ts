@@ -1,0 +1,147 @@
+// POST /hooks/agent: what it takes and what it refuses, before anything runs.
+import { describe, expect, it } from 'vitest'
+import { shareGateway, startGateway } from '../helpers.ts'
+
+/** Runs end with the built-in model, and nothing rings afterwards. */
+const still = { wakeMode: 'next-heartbeat', deliver: false }
+const quiet = { heartbeat: { every: 0 } }
+
+describe('POST /hooks/agent', () => {
+  const { post, get } = shareGateway({
+    agents: { defaults: { ...quiet, models: ['builtin/rules', { id: 'builtin/rules', alias: 'fast' }] }, main: {}, ops: {} },
+    channels: { console: { file: 'console.jsonl' } },
+  })
+  const runOf = async (body: object) => (await get(`/runs/${(await post('/hooks/agent', { message: 'hi', ...still, ...body })).body.runId}`)).body
+
+  it('answers 200 as soon as the run is accepted', async () => {
+    const { status, headers, body } = await post('/hooks/agent', { message: 'Say hello.', ...still })
+    expect(status).toBe(200)
+    expect(body).toEqual({ ok: true, runId: expect.stringMatching(/^[0-9a-f-]{36}$/), sessionKey: expect.stringMatching(/^agent:main:hook:[0-9a-f-]{36}$/) })
+    expect(headers.get('x-request-id')).toBeTruthy()
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it.each([
+    ['no message', { message: undefined }, 'message is required'],
+    ['a blank message', { message: '  ' }, 'message must not be blank'],
+    ['a message that is no string', { message: ['hi'] }, 'message must be a string'],
+    ['a blank name', { name: ' ' }, 'name must not be blank'],
+    ['a name that is no string', { name: 1 }, 'name must be a string'],
+    ['a blank agentId', { agentId: '' }, 'agentId must not be blank'],
+    ['an agentId that is no string', { agentId: null }, 'agentId must be a string'],
+    ['an unknown wakeMode', { wakeMode: 'soon' }, 'wakeMode must be one of "now", "next-heartbeat"'],
+    ['a deliver that is no boolean', { deliver: 'false' }, 'deliver must be true or false'],
+    ['an unknown channel', { channel: 'pigeon' }, 'channel must be one of "last", "whatsapp"'],
+    ['a channel in upper case', { channel: 'Slack' }, 'channel must be one of'],
+    ['a blank channel', { channel: '' }, 'channel must be one of'],
+    ['a blank to', { to: ' ' }, 'to must not be blank'],
+    ['a to that is no string', { to: 4917012345 }, 'to must be a string'],
+    ['a blank model', { model: ' ' }, 'model must not be blank'],
+    ['an unknown thinking level', { thinking: 'ultra' }, 'thinking must be one of "off", "minimal", "low", "medium", "high", "xhigh"'],
+    ['timeoutSeconds as a string', { timeoutSeconds: '5' }, 'timeoutSeconds must be a number'],
+    ['timeoutSeconds 0', { timeoutSeconds: 0 }, 'timeoutSeconds must be > 0'],
+    ['a negative timeoutSeconds', { timeoutSeconds: -1 }, 'timeoutSeconds must be > 0'],
+    ['timeoutSeconds beyond a day', { timeoutSeconds: 86_400.5 }, 'timeoutSeconds must be <= 86400'],
+    ['a sessionKey', { sessionKey: 'hook:mine' }, 'sessionKey is not accepted here'],
+    ['a blank sessionKey', { sessionKey: ' ' }, 'sessionKey must not be blank'],
+    ['a model of an unknown provider', { model: 'nobody/m' }, 'model is not one of the models that may be used'],
+    ['an unknown alias', { model: 'slow' }, 'model is not one of the models that may be used'],
+  ])('answers 400 to %s and names the field', async (_case, fields, message) => {
+    const answer = await post('/hooks/agent', { message: 'hi', ...still, ...fields })
+    expect(answer).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request', message: expect.stringContaining(message) } } })
+  })
+
+  it.each([
+    ['agentId', { agentId: ' OPS ' }, { agentId: 'ops' }],
+    ['model', { model: ' builtin/rules ' }, { model: 'builtin/rules' }],
+  ])('trims %s', async (_field, sent, kept) => {
+    expect(await runOf(sent)).toMatchObject(kept)
+  })
+
+  it('trims the channel', async () => {
+    expect((await post('/hooks/agent', { message: 'hi', ...still, channel: ' console ' })).status).toBe(200)
+  })
+
+  it.each([['a fraction', 0.5], ['a whole day', 86_400]])('takes %s as timeoutSeconds', async (_case, timeoutSeconds) => {
+    expect((await post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds })).status).toBe(200)
+  })
+
+  it('takes every level of thinking', async () => {
+    for (const thinking of ['off', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
+      expect((await post('/hooks/agent', { message: 'hi', ...still, thinking })).status).toBe(200)
+    }
+  })
+
+  it('ignores fields that it does not know', async () => {
+    expect((await post('/hooks/agent', { message: 'hi', ...still, allowUnsafeExternalContent: true, lane: 'x' })).status).toBe(200)
+  })
+
+  it('runs an unknown agent as the default one, whatever its characters', async () => {
+    for (const agentId of ['nobody', '../../etc', '__proto__', 'constructor', 'defaults', '💥']) expect(await runOf({ agentId })).toMatchObject({ agentId: 'main' })
+  })
+
+  it('runs a model by its alias', async () => {
+    const { body } = await post('/hooks/agent', { message: 'hi', ...still, model: 'fast' }, { prefer: 'wait=20' })
+    expect(body.status).toBe('succeeded')
+    expect((await get(`/runs/${body.runId}`)).body.model).toBe('builtin/rules')
+  })
+
+  it('warns when the channel is loaded but not configured, or nobody brings it', async () => {
+    const { status, body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'whatsapp' })
+    expect(status).toBe(200)
+    expect(body.warnings).toEqual([expect.stringContaining('"whatsapp"')])
+    expect((await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'console', to: 'x' })).body).not.toHaveProperty('warnings')
+  })
+
+  it('does not warn about a channel that nothing goes to', async () => {
+    expect((await post('/hooks/agent', { message: 'hi', ...still, channel: 'whatsapp' })).body).not.toHaveProperty('warnings')
+  })
+})
+
+describe('hooks.allowedAgentIds', () => {
+  const agents = { defaults: quiet, main: {}, ops: {} }
+  const ask = async (allowedAgentIds: string[] | undefined, agentIds: (string | undefined)[]) => {
+    const { post, get } = await startGateway({ agents, ...(allowedAgentIds && { hooks: { allowedAgentIds } }) })
+    return await Promise.all(
+      agentIds.map(async (agentId) => {
+        const { status, body } = await post('/hooks/agent', { message: 'hi', ...still, agentId })
+        return status === 200 ? (await get(`/runs/${body.runId}`)).body.agentId : status
+      }),
+    )
+  }
+
+  it('allows any agent when it is absent or holds "*"', async () => {
+    expect(await ask(undefined, [undefined, 'ops', 'nobody'])).toEqual(['main', 'ops', 'main'])
+    expect(await ask(['*', 'main'], [undefined, 'ops', 'nobody'])).toEqual(['main', 'ops', 'main'])
+  })
+
+  it('denies every explicit id when it is empty, and only those', async () => {
+    expect(await ask([], [undefined, 'main', 'ops', 'nobody'])).toEqual(['main', 400, 400, 400])
+  })
+
+  it('looks at the id that was asked for, trimmed and in any case; an unknown listed one runs as the default', async () => {
+    expect(await ask(['OPS', 'ghost'], [undefined, ' Ops ', 'main', 'ghost', 'nobody'])).toEqual(['main', 'ops', 400, 'main', 400])
+  })
+})
+
+describe('agents.defaults.models', () => {
+  const ask = async (models: unknown[] | undefined, model: string) => {
+    const { post } = await startGateway({ agents: { defaults: { ...quiet, ...(models && { models }) } } })
+    return (await post('/hooks/agent', { message: 'hi', ...still, model })).status
+  }
+
+  it('restricts nothing when it is absent, but the provider must exist', async () => {
+    expect(await ask(undefined, 'builtin/whatever')).toBe(200)
+    expect(await ask(undefined, 'nobody/m')).toBe(400)
+    expect(await ask(undefined, 'no-slash')).toBe(400)
+  })
+
+  it('allows nothing when it is empty', async () => {
+    expect(await ask([], 'builtin/rules')).toBe(400)
+  })
+
+  it('must hold the model that is asked for', async () => {
+    expect(await ask(['builtin/rules'], 'builtin/other')).toBe(400)
+    expect(await ask(['builtin/rules'], 'builtin/rules')).toBe(200)
+  })
+})

@@ -1,0 +1,171 @@
+// The hook token at the door: who passes, in which order a request is looked at, and what repeated failures cost.
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { ask, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+
+const agents = { defaults: { heartbeat: { every: 0 } } }
+const wake = JSON.stringify({ text: 'x' })
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const without = { authorization: '' }
+
+describe('the hook token', () => {
+  const { post } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
+  const status = async (headers: Record<string, string>) => (await post('/hooks/wake', wake, { ...without, ...headers })).status
+
+  it.each([
+    ['Bearer', bearer(hookToken)],
+    ['bearer in lower case', { authorization: `bearer ${hookToken}` }],
+    ['BEARER and blanks around the token', { authorization: `BEARER \t ${hookToken} ` }],
+    ['x-svc-token', { 'x-svc-token': hookToken }],
+    ['x-svc-token with blanks', { 'x-svc-token': ` ${hookToken} ` }],
+    ['x-svc-token beside another scheme', { authorization: 'Basic Zm9vOmJhcg==', 'x-svc-token': hookToken }],
+    ['x-svc-token beside an empty bearer', { authorization: 'Bearer  ', 'x-svc-token': hookToken }],
+  ])('is taken as %s', async (_case, headers) => {
+    expect(await status(headers)).toBe(200)
+  })
+
+  it.each([
+    ['nothing', {}],
+    ['an empty bearer', bearer('')],
+    ['another token', bearer(`${hookToken}x`)],
+    ['the beginning of the token', bearer(hookToken.slice(0, -1))],
+    ['the token in upper case', bearer(hookToken.toUpperCase())],
+    ['the token without its scheme', { authorization: hookToken }],
+    ['a scheme that runs into the token', { authorization: `Bearer${hookToken}` }],
+    ['the token of the gateway', bearer(gatewayToken)],
+    ['a wrong bearer beside the right header', { ...bearer('wrong'), 'x-svc-token': hookToken }],
+    ['a wrong header', { 'x-svc-token': 'wrong' }],
+    ['a very long token', bearer('x'.repeat(8000))],
+  ])('is missed in %s: 401', async (_case, headers) => {
+    const answer = await post('/hooks/wake', wake, { ...without, ...headers })
+    expect(answer).toMatchObject({ status: 401, body: { ok: false, error: { type: 'unauthorized' } } })
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  })
+})
+
+describe('the order of checks', () => {
+  const { post, get } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
+
+  it('takes the method first: 405 with Allow, with or without a token', async () => {
+    for (const path of ['/hooks/wake', '/hooks/agent', '/hooks/anything', '/hooks/wake?token=x']) {
+      const answer = await get(path, without)
+      expect(answer).toMatchObject({ status: 405, body: { error: { type: 'method_not_allowed' } } })
+      expect(answer.headers.get('allow')).toBe('POST')
+    }
+  })
+
+  it.each(['token=x', 'a=b&token=', 'token', '%74oken=x', 'token=x&token=y', `token=${hookToken}`])('then refuses ?%s: 400, also beside a good header', async (query) => {
+    for (const headers of [{}, without]) {
+      expect(await post(`/hooks/wake?${query}`, wake, headers)).toMatchObject({ status: 400, body: { error: { type: 'token_in_query' } } })
+    }
+  })
+
+  it('takes other names in the query for what they are', async () => {
+    for (const query of ['tokens=x', 'Token=x', 'x=token', '']) expect((await post(`/hooks/wake?${query}`, wake)).status).toBe(200)
+  })
+
+  it('then asks for the token, before it tells which names there are or reads a body', async () => {
+    for (const path of ['/hooks/nothing', '/hooks/wake', '/hooks/wake/', '/hooks//wake']) expect((await post(path, 'no json', without)).status).toBe(401)
+    expect((await post('/hooks/wake', 'x'.repeat(300_000), without)).status).toBe(401)
+  })
+
+  it.each(['/hooks/nothing', '/hooks/wake/', '/hooks//wake', '/hooks/Wake', '/hooks/wake%2f', '/hooks/%2577ake', '/hooks/agent/x'])('then knows nothing at %s: 404', async (path) => {
+    expect(await post(path, 'no json')).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
+  })
+
+  it('then reads the body, then checks it', async () => {
+    expect((await post('/hooks/wake', 'x'.repeat(300_000))).status).toBe(413)
+    expect((await post('/hooks/wake', wake, { 'content-encoding': 'gzip' })).status).toBe(415)
+    expect((await post('/hooks/wake', 'no json')).body.error.type).toBe('invalid_json')
+    expect((await post('/hooks/wake', '')).body.error.message).toContain('text is required')
+  })
+})
+
+describe('a header that comes twice', () => {
+  it.each(['Authorization: Bearer', 'x-svc-token:'])('is refused with 400: %s', async (header) => {
+    const { url } = await startGateway({ agents })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const line = `${header} ${hookToken}\r\n`
+    socket.write(`POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}Content-Length: ${wake.length}\r\nConnection: close\r\n\r\n${wake}`)
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('"malformed_header"')
+    expect(answer).not.toContain(hookToken)
+  })
+})
+
+describe('repeated failures', () => {
+  const limited = { agents, hooks: { rateLimit: { maxAttempts: 3, lockoutMs: 60_000 } } }
+  const fail = ({ post }: RunningGateway, headers: Record<string, string> = {}) => post('/hooks/wake', wake, { ...bearer('wrong'), ...headers })
+
+  it('lock the address out: 429 with Retry-After, loopback too', async () => {
+    const gateway = await startGateway(limited)
+    for (let count = 0; count < 3; count++) expect((await fail(gateway)).status).toBe(401)
+    const locked = await fail(gateway)
+    expect(locked).toMatchObject({ status: 429, body: { error: { type: 'rate_limited' } } })
+    expect(Number(locked.headers.get('retry-after'))).toBeGreaterThanOrEqual(59)
+    expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    expect((await gateway.post('/hooks/nothing', wake, without)).status).toBe(429)
+    expect((await gateway.post('/hooks/wake?token=x', wake, without)).status).toBe(400)
+    expect((await gateway.get('/hooks/wake', without)).status).toBe(405)
+  })
+
+  it('are 20 in a minute, when nothing else is configured', async () => {
+    const gateway = await startGateway({ agents })
+    const statuses = await Promise.all(Array.from({ length: 21 }, async () => (await fail(gateway)).status))
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+  })
+
+  it('never stop the right token, which clears the count', async () => {
+    const gateway = await startGateway(limited)
+    for (let count = 0; count < 4; count++) await fail(gateway)
+    expect((await fail(gateway)).status).toBe(429)
+    expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
+    expect((await fail(gateway)).status).toBe(401)
+  })
+
+  it('are not counted for methods, query tokens or bodies', async () => {
+    const gateway = await startGateway(limited)
+    for (let count = 0; count < 5; count++) {
+      await gateway.get('/hooks/wake', without)
+      await gateway.post('/hooks/wake?token=x', wake, without)
+      await gateway.post('/hooks/wake', 'no json')
+    }
+    expect((await fail(gateway)).status).toBe(401)
+  })
+
+  it("belong to the socket's address, whatever X-Forwarded-For says, unless that is a trusted proxy", async () => {
+    const gateway = await startGateway(limited)
+    for (let count = 0; count < 3; count++) await fail(gateway, { 'x-forwarded-for': `192.0.2.${count}` })
+    expect((await fail(gateway, { 'x-forwarded-for': '192.0.2.9' })).status).toBe(429)
+  })
+
+  it('belong to the right-most hop that is not trusted, behind a trusted proxy', async () => {
+    const gateway = await startGateway({ ...limited, gateway: { trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] } })
+    const from = async (chain: string) => (await fail(gateway, { 'x-forwarded-for': chain })).status
+    for (let count = 0; count < 3; count++) expect(await from(`198.51.100.${count}, 192.0.2.1, 10.1.2.3`)).toBe(401)
+    expect(await from('192.0.2.1')).toBe(429)
+    expect(await from('::ffff:192.0.2.1')).toBe(429)
+    expect(await from('192.0.2.1, 192.0.2.2')).toBe(401)
+    for (let count = 0; count < 3; count++) expect(await from(`2001:db8:1:2::${count}`)).toBe(401)
+    expect(await from('2001:db8:1:2:ffff::1')).toBe(429)
+    expect(await from('2001:db8:1:3::1')).toBe(401)
+  })
+})
+
+describe('what is logged of a refusal', () => {
+  it('is one line with its request id and its type, and never a token or a payload', async () => {
+    const { url, post, logged } = await startGateway({ agents })
+    const answer = await ask(`${url}/hooks/wake?token=canary-query`, { method: 'POST', body: '{"text":"canary-body"}', headers: bearer('canary-bearer') })
+    await post('/hooks/wake', '{"text":"canary-body"}', { ...bearer('canary-bearer'), 'x-svc-token': 'canary-header' })
+    const lines = logged.filter((line) => line.includes('request refused')).map((line) => JSON.parse(line))
+    expect(lines).toEqual([
+      expect.objectContaining({ requestId: answer.headers.get('x-request-id'), path: '/hooks/wake', type: 'token_in_query', status: 400, client: '127.0.0.1' }),
+      expect.objectContaining({ path: '/hooks/wake', type: 'unauthorized', status: 401 }),
+    ])
+    expect(logged.join('\n')).not.toContain('canary')
+  })
+})

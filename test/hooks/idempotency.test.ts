@@ -1,0 +1,79 @@
+// Idempotency-Key: the same request again is the same work, also after a restart.
+import { describe, expect, it } from 'vitest'
+import { type Answer, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+const agents = { defaults: { heartbeat: { every: 0 } } }
+const run = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false }
+const key = (value: string) => ({ 'idempotency-key': value })
+const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'
+
+describe('Idempotency-Key', () => {
+  const { post } = shareGateway({ agents })
+
+  it('answers the same request with the first reply', async () => {
+    const [first, second] = [await post('/hooks/agent', run, key('a')), await post('/hooks/agent', run, key('a'))]
+    expect([isReplay(first), isReplay(second)]).toEqual([false, true])
+    expect(second.body).toEqual(first.body)
+    expect((await post('/hooks/agent', run, key('A'))).body.runId).not.toBe(first.body.runId)
+  })
+
+  it('does the same for wakes', async () => {
+    const [first, second] = [await post('/hooks/wake', { text: 'x' }, key('w')), await post('/hooks/wake', { text: 'x' }, key('w'))]
+    expect(second.body).toEqual(first.body)
+    expect(isReplay(second)).toBe(true)
+  })
+
+  it('makes one run of a hundred requests at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => post('/hooks/agent', run, key('hundred'))))
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+    expect(answers.filter(isReplay)).toHaveLength(99)
+  })
+
+  it('answers 422 to the same key with another body, be it only a blank', async () => {
+    await post('/hooks/agent', JSON.stringify(run), key('b'))
+    const answer = await post('/hooks/agent', `${JSON.stringify(run)} `, key('b'))
+    expect(answer).toMatchObject({ status: 422, body: { error: { type: 'idempotency_conflict' } } })
+    expect((await post('/hooks/agent', run, key('b'))).status).toBe(200)
+  })
+
+  it('counts for one hook alone', async () => {
+    const body = { message: 'hi', text: 'hi', deliver: false, wakeMode: 'next-heartbeat' }
+    expect((await post('/hooks/agent', body, key('c'))).body).toHaveProperty('runId')
+    expect((await post('/hooks/wake', body, key('c'))).body).toHaveProperty('eventId')
+  })
+
+  it('may have 256 characters, and must not be blank', async () => {
+    expect((await post('/hooks/agent', run, key('k'.repeat(256)))).status).toBe(200)
+    for (const value of ['k'.repeat(257), '', ' ']) {
+      expect(await post('/hooks/agent', run, key(value))).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('Idempotency-Key') } } })
+    }
+  })
+
+  it('is not looked at before the body is valid, and remembers only what was accepted', async () => {
+    await post('/hooks/agent', run, key('d'))
+    expect((await post('/hooks/agent', { ...run, message: '' }, key('d'))).status).toBe(400)
+    expect((await post('/hooks/agent', { ...run, message: '' }, key('e'))).status).toBe(400)
+    const accepted = await post('/hooks/agent', run, key('e'))
+    expect([accepted.status, isReplay(accepted)]).toEqual([200, false])
+  })
+
+  it('also waits for a run that it started earlier', async () => {
+    const first = await post('/hooks/agent', run, key('f'))
+    const second = await post('/hooks/agent', run, { ...key('f'), prefer: 'wait=20' })
+    expect(second.body).toMatchObject({ runId: first.body.runId, status: 'succeeded', reply: expect.stringContaining('hi') })
+    expect(isReplay(second)).toBe(true)
+  })
+})
+
+describe('after a restart', () => {
+  it('the key still counts', async () => {
+    const dir = temporaryFolder()
+    const before = await startGateway({ agents }, dir)
+    const first = await before.post('/hooks/agent', run, key('a'))
+    await before.gateway.close()
+    const after = await startGateway({ agents }, dir)
+    const second = await after.post('/hooks/agent', run, key('a'))
+    expect([second.body, isReplay(second)]).toEqual([first.body, true])
+    expect((await after.post('/hooks/agent', { ...run, message: 'other' }, key('a'))).status).toBe(422)
+  })
+})

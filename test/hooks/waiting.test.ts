@@ -1,0 +1,118 @@
+// Waiting for a run: `Prefer: wait=N` on the request, and GET /runs/<id> later.
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { hookToken, shareGateway, startGateway } from '../helpers.ts'
+
+const still = { wakeMode: 'next-heartbeat', deliver: false }
+const hanging = async () => {
+  const model = await startModel()
+  model.script({ hang: true })
+  return await startGateway({
+    providers: model.providers,
+    gateway: { drainSeconds: 0 },
+    agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+  })
+}
+
+describe('Prefer: wait', () => {
+  const { post } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+
+  it('holds the reply until the run has ended', async () => {
+    const { status, headers, body } = await post('/hooks/agent', { message: 'Say hello.', ...still }, { prefer: 'wait=20' })
+    expect(status).toBe(200)
+    expect(headers.get('preference-applied')).toBe('wait=20')
+    expect(body).toEqual({
+      ok: true,
+      runId: expect.any(String),
+      sessionKey: expect.any(String),
+      status: 'succeeded',
+      reply: expect.stringContaining('Say hello.'),
+    })
+  })
+
+  it.each([
+    ['wait=5', 'wait=5'],
+    ['respond-async, WAIT = "5"; foo=bar', 'wait=5'],
+    ['wait=301', 'wait=300'],
+    ['wait=99999999999999999999', 'wait=300'],
+  ])('understands %s', async (prefer, applied) => {
+    const { headers, body } = await post('/hooks/agent', { message: 'hi', ...still }, { prefer })
+    expect(headers.get('preference-applied')).toBe(applied)
+    expect(body.status).toBe('succeeded')
+  })
+
+  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=soon', 'await=5', 'handling=lenient'])('ignores %s', async (prefer) => {
+    const { status, headers, body } = await post('/hooks/agent', { message: 'hi', ...still }, { prefer })
+    expect(status).toBe(200)
+    expect(headers.has('preference-applied')).toBe(false)
+    expect(body).not.toHaveProperty('status')
+  })
+
+  it('means nothing to a wake', async () => {
+    expect((await post('/hooks/wake', { text: 'hi' }, { prefer: 'wait=5' })).body).toMatchObject({ ok: true, eventId: expect.any(String) })
+  })
+
+  it('ends after so many seconds, and tells how far the run is', async () => {
+    const gateway = await hanging()
+    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
+    expect(body).toEqual({ ok: true, runId: expect.any(String), sessionKey: expect.any(String), status: 'running' })
+  })
+
+  it('tells how a run failed', async () => {
+    const gateway = await hanging()
+    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds: 0.2 }, { prefer: 'wait=20' })
+    expect(body).toEqual({ ok: true, runId: expect.any(String), sessionKey: expect.any(String), status: 'timed_out' })
+  })
+})
+
+describe('GET /runs/<id>', () => {
+  const { post, get } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+  const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+
+  it('tells all about a run', async () => {
+    const { body } = await post('/hooks/agent', { message: 'hi', name: 'CI', wakeMode: 'next-heartbeat', channel: 'console', to: 'ops' }, { prefer: 'wait=20' })
+    const run = await get(`/runs/${body.runId}`)
+    expect(run.status).toBe(200)
+    expect(run.body).toEqual({
+      id: body.runId,
+      kind: 'hook',
+      agentId: 'main',
+      sessionKey: body.sessionKey,
+      model: 'builtin/rules',
+      status: 'succeeded',
+      origin: { kind: 'hook', name: 'agent', trusted: false },
+      name: 'CI',
+      reply: body.reply,
+      usage: expect.objectContaining({ steps: 1, totalTokens: expect.any(Number) }),
+      deliveries: [{ id: `${body.runId}:0`, channel: 'console', to: 'ops', status: expect.stringMatching(/^(pending|sent)$/) }],
+      createdAt: iso,
+      startedAt: iso,
+      endedAt: iso,
+    })
+  })
+
+  it('tells of a run that is still going on', async () => {
+    const gateway = await hanging()
+    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
+    const run = (await gateway.get(`/runs/${body.runId}`)).body
+    expect(run).toMatchObject({ status: 'running', deliveries: [], startedAt: iso })
+    expect(run).not.toHaveProperty('endedAt')
+    expect(run).not.toHaveProperty('reply')
+  })
+
+  it('answers 404 where there is no run', async () => {
+    for (const id of ['nothing', '%00', '..%2f..']) expect(await get(`/runs/${id}`)).toMatchObject({ status: 404 })
+    expect((await get('/runs/nothing')).body.error.type).toBe('run_not_found')
+  })
+
+  it('asks for the credential of the gateway', async () => {
+    expect((await get('/runs/x', { authorization: '' })).status).toBe(401)
+    expect((await get('/runs/x', { authorization: `Bearer ${hookToken}` })).status).toBe(401)
+    expect((await get('/runs/x?token=1')).status).toBe(400)
+  })
+
+  it('answers 405 to another method', async () => {
+    const answer = await post('/runs/x', {})
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+})

@@ -1,0 +1,80 @@
+// POST /hooks/wake: an event for the main session, and the bell.
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { shareGateway, startGateway } from '../helpers.ts'
+
+const quiet = { defaults: { heartbeat: { every: 0 } } }
+
+describe('POST /hooks/wake', () => {
+  const { post } = shareGateway({ agents: quiet })
+
+  it('accepts an event, by default for now', async () => {
+    const { status, headers, body } = await post('/hooks/wake', { text: 'The build is green.' })
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(body).toEqual({ ok: true, mode: 'now', eventId: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+    const second = await post('/hooks/wake', { text: 'Red again.', mode: 'next-heartbeat' })
+    expect(second.body).toMatchObject({ ok: true, mode: 'next-heartbeat' })
+    expect(second.body.eventId).not.toBe(body.eventId)
+  })
+
+  it('brings the text, trimmed and fenced, into the prompt of the main session', async () => {
+    const model = await startModel()
+    model.script({ text: 'HEARTBEAT_OK' })
+    const { post } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    await post('/hooks/wake', { text: '  The build is green.\n' })
+    expect(await model.prompt(0)).toMatch(/<<<OUTSIDE TEXT (\w{24})>>>\nSource: webhook wake\n---\nThe build is green\.\n<<<END OF OUTSIDE TEXT \1>>>/)
+  })
+
+  it.each([
+    ['no text', {}, 'text is required'],
+    ['blank text', { text: ' \n\t' }, 'text must not be blank'],
+    ['a text that is no string', { text: 5 }, 'text must be a string'],
+    ['text null', { text: null }, 'text must be a string'],
+    ['an unknown mode', { text: 'x', mode: 'later' }, 'mode must be one of "now", "next-heartbeat"'],
+    ['a mode in upper case', { text: 'x', mode: 'NOW' }, 'mode must be one of'],
+    ['a blank mode', { text: 'x', mode: '' }, 'mode must be one of'],
+    ['mode null', { text: 'x', mode: null }, 'mode must be'],
+    ['a list', [{ text: 'x' }], 'The body must be a JSON object'],
+    ['null', 'null', 'The body must be a JSON object'],
+    ['a string', '"text"', 'The body must be a JSON object'],
+  ])('answers 400 to %s and names the fault', async (_case, body, message) => {
+    const answer = await post('/hooks/wake', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({ ok: false, error: { type: 'invalid_request', message: expect.stringContaining(message) } })
+  })
+
+  it('answers 400 to what is not JSON, and repeats none of it', async () => {
+    const { post, logged } = await startGateway({ agents: quiet })
+    for (const body of ['{"text": "canary', 'canary', Buffer.from([0xff, 0xfe]).toString('latin1') + '{']) {
+      const answer = await post('/hooks/wake', body)
+      expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_json' } } })
+      expect(JSON.stringify(answer.body)).not.toContain('canary')
+    }
+    expect(logged.join('\n')).not.toContain('canary')
+  })
+
+  it('does not ask for a content type, and ignores fields that it does not know', async () => {
+    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', 'nonsense']) {
+      expect((await post('/hooks/wake', { text: 'x', extra: { deep: [1] } }, { 'content-type': type })).status).toBe(200)
+    }
+  })
+
+  it('answers 413 beyond hooks.maxBodyBytes, and takes exactly that much', async () => {
+    const { post } = await startGateway({ agents: quiet, hooks: { maxBodyBytes: 100 } })
+    const body = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
+    expect((await post('/hooks/wake', body(100))).status).toBe(200)
+    expect(await post('/hooks/wake', body(101))).toMatchObject({ status: 413, body: { error: { type: 'payload_too_large' } } })
+  })
+
+  it('is not there while hooks are off', async () => {
+    const { post } = await startGateway({ hooks: { enabled: false } })
+    expect(await post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
+  })
+
+  it('lives under hooks.path, whatever slashes are written around it', async () => {
+    const { post } = await startGateway({ agents: quiet, hooks: { path: 'in//' } })
+    expect((await post('/in/wake', { text: 'x' })).status).toBe(200)
+    expect((await post('/hooks/wake', { text: 'x' })).status).toBe(404)
+  })
+})

@@ -1,0 +1,111 @@
+// Session keys: who may choose one, what becomes of it, and that the same key goes on with the same conversation.
+import { describe, expect, it } from 'vitest'
+import { messagesOf, startModel } from '../doubles/model.ts'
+import { type Document, startGateway } from '../helpers.ts'
+
+const still = { wakeMode: 'next-heartbeat', deliver: false }
+const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
+
+/** The session of each request, or the status of its refusal. */
+async function sessions(hooks: Document, bodies: Document[]): Promise<unknown[]> {
+  const { post } = await startGateway({ agents, hooks })
+  const answers = await Promise.all(bodies.map((body) => post('/hooks/agent', { message: 'hi', ...still, ...body })))
+  return answers.map(({ status, body }) => (status === 200 ? body.sessionKey : status))
+}
+
+describe('the session of an agent hook', () => {
+  it('is one of its own each time, when nothing is said', async () => {
+    const [first, second] = await sessions({}, [{}, {}])
+    expect(first).toMatch(/^agent:main:hook:[0-9a-f-]{36}$/)
+    expect(second).toMatch(/^agent:main:hook:[0-9a-f-]{36}$/)
+    expect(first).not.toBe(second)
+  })
+
+  it('is hooks.defaultSessionKey, of the agent that runs, whatever the prefixes are', async () => {
+    const hooks = { defaultSessionKey: 'Ingress', allowedSessionKeyPrefixes: ['hook:'] }
+    expect(await sessions(hooks, [{}, { agentId: 'ops' }])).toEqual(['agent:main:ingress', 'agent:ops:ingress'])
+  })
+
+  it('may have its default written with the agent in front', async () => {
+    expect(await sessions({ defaultSessionKey: 'agent:main:ingress' }, [{}])).toEqual(['agent:main:ingress'])
+  })
+
+  it('cannot be chosen by a request, unless that is allowed', async () => {
+    expect(await sessions({}, [{ sessionKey: 'hook:mine' }])).toEqual([400])
+    expect(await sessions({ allowedSessionKeyPrefixes: ['hook:'] }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
+    expect(await sessions({ defaultSessionKey: 'hook:mine' }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
+    expect(await sessions({ allowRequestSessionKey: true }, [{ sessionKey: ' Hook:Mine ' }])).toEqual(['agent:main:hook:mine'])
+  })
+
+  it('must begin with one of the allowed prefixes, in any case', async () => {
+    const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ['HOOK:', 'ci-'] }
+    const keys = ['hook:a', 'Hook:b', 'CI-7', 'main', 'xhook:a', 'agent:main:hook:c', 'agent:main:main']
+    expect(await sessions(hooks, keys.map((sessionKey) => ({ sessionKey })))).toEqual([
+      'agent:main:hook:a',
+      'agent:main:hook:b',
+      'agent:main:ci-7',
+      400,
+      400,
+      'agent:main:hook:c',
+      400,
+    ])
+  })
+
+  it('cannot be chosen at all when the list of prefixes is empty', async () => {
+    const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: [] }
+    expect(await sessions(hooks, [{ sessionKey: 'hook:a' }, {}])).toEqual([400, expect.stringMatching(/^agent:main:hook:/)])
+  })
+
+  it('is never that of another agent', async () => {
+    const bodies = [
+      { sessionKey: 'agent:ops:hook:a' },
+      { sessionKey: 'AGENT:OPS:hook:a' },
+      { sessionKey: 'agent:ops:hook:a', agentId: 'ops' },
+      { sessionKey: 'agent:main:a', agentId: 'ops' },
+      { sessionKey: 'agent:main:a', agentId: 'ghost' },
+      { sessionKey: 'agent:main:' },
+      { sessionKey: 'agent:' },
+    ]
+    expect(await sessions({ allowRequestSessionKey: true }, bodies)).toEqual([400, 400, 'agent:ops:hook:a', 400, 'agent:main:a', 400, 400])
+  })
+
+  it('holds one conversation: the same key goes on with it, another one knows nothing of it', async () => {
+    const model = await startModel()
+    model.script({ text: 'Noted.' }, { text: 'It was blue.' }, { text: 'I do not know.' })
+    const { post } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      hooks: { allowRequestSessionKey: true },
+    })
+    const say = (message: string, sessionKey: string) => post('/hooks/agent', { message, sessionKey, ...still }, { prefer: 'wait=20' })
+    await say('The door is blue.', 'hook:a')
+    await say('What colour?', 'hook:A')
+    await say('What colour?', 'hook:b')
+    const [, again, other] = model.requests.map((request) => messagesOf(request).map(({ role }) => role))
+    expect(again).toEqual(['system', 'user', 'assistant', 'user'])
+    expect(JSON.stringify(model.requests[1]!.body)).toContain('The door is blue.')
+    expect(other).toEqual(['system', 'user'])
+  })
+})
+
+describe('the main session', () => {
+  const statusOf = async (changes: Document) => {
+    const model = await startModel()
+    model.script({ tool: 'sessions_list', args: {} }, { text: 'Done.' })
+    const { post } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } }, ...(changes['agents'] as object) }, ...(changes['session'] ? { session: changes['session'] } : {}) })
+    await post('/hooks/wake', { text: 'News.' })
+    await model.request(1)
+    return messagesOf(model.requests[1]!).find(({ role }) => role === 'tool')!.content
+  }
+
+  it('belongs to the default agent: the one that says so, else the first, else "main"', async () => {
+    expect(await statusOf({})).toContain('agent:main:main')
+    expect(await statusOf({ agents: { first: {}, second: {} } })).toContain('agent:first:main')
+    expect(await statusOf({ agents: { first: {}, second: { default: true } } })).toContain('agent:second:main')
+  })
+
+  it('is called what session.mainKey says, and "global" in global scope', async () => {
+    expect(await statusOf({ session: { mainKey: 'Home' } })).toContain('agent:main:home')
+    expect(await statusOf({ session: { scope: 'global' } })).toContain('"global"')
+  })
+})
