@@ -87,6 +87,8 @@ async function prepare(file: string): Promise<Prepared> {
   // The parts complete the schema, so they are loaded before it can be checked; until then there is no configured log.
   const early = await createLog({ config: { level: 'warn' }, secrets: [] })
   const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: early })
+  // Before the check: without a part that was refused, its section is an unknown key.
+  for (const problem of parts.problems) early.warn({ room: 'loader' }, problem)
   const resolved = resolveConfig(document, parts)
   const { config, schema, warnings } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)
@@ -95,7 +97,6 @@ async function prepare(file: string): Promise<Prepared> {
     process.stdout.write(`The gateway had no credential; a new ${generated.mode} was written into ${file}: ${generated.value}\n`)
   }
   const log = await createLog({ config: config.log, secrets: secretValues(config, schema) })
-  for (const problem of parts.problems) log.warn({ room: 'loader' }, problem)
   for (const warning of warnings) log.warn({ room: 'config' }, describeProblem(warning))
   return { resolved, parts, log }
 }
