@@ -31,6 +31,8 @@ export interface Wire {
   requests: WireRequest[]
   /** Appends answers, one for each request to come. */
   script(...answers: Answer[]): void
+  /** The answer to every request for which none is scripted. */
+  otherwise(answer: Answer): void
   /** Resolves with the request of this number (from 0) as soon as it has come. */
   request(index: number): Promise<WireRequest>
   /** Rejects when something came that was not expected. */
@@ -48,6 +50,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
   const requests: WireRequest[] = []
   const answers: Answer[] = []
   const unexpected: string[] = []
+  let usual: Answer | undefined
   const arrivals = new EventTarget()
 
   const server = createServer((incoming, response) => void serve(incoming, response))
@@ -58,7 +61,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       response.once('close', () => response.writableFinished || resolve())
     })
     const request = { path: incoming.url ?? '', headers: incoming.headers, body, abandoned }
-    const answer = dialect.path.test(request.path) ? answers.shift() : undefined
+    const answer = dialect.path.test(request.path) ? (answers.shift() ?? usual) : undefined
     if (!answer) {
       unexpected.push(`${incoming.method} ${request.path}`)
       response.writeHead(404).end('nothing is scripted for this request')
@@ -75,6 +78,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     script: (...more) => void answers.push(...more),
+    otherwise: (answer) => void (usual = answer),
     request: async (index) => {
       while (!requests[index]) await once(arrivals, 'request')
       return requests[index]
