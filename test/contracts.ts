@@ -2,4 +2,5 @@
 export { channelContract, type Platform } from './contracts/channel.ts'
 export { createTestContext, type TestContext } from './contracts/context.ts'
 export { providerContract, type ProviderCase } from './contracts/provider.ts'
+export { type StoreHome, storeContract } from './contracts/store.ts'
 export { type ToolCall, toolsetContract, type ToolsetCase } from './contracts/toolset.ts'

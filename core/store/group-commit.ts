@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 import type { Call } from './operations.ts'
 
 /** What became of a batch. `failures`: calls that failed alone, with the reason. `unavailable`: nothing was promised to be kept, and why. */
-export type BatchOutcome = { results: readonly unknown[]; failures: readonly (readonly [index: number, sentence: string])[] } | { unavailable: string }
+export type BatchOutcome = { results: readonly unknown[]; failures: readonly (readonly [index: number, reason: string])[] } | { unavailable: string }
 
 export interface Limits {
   /** Calls in one batch. */
@@ -104,7 +104,7 @@ function settle(batch: readonly Waiting[], outcome: BatchOutcome): void {
     for (const { reject } of batch) reject(error)
     return
   }
-  for (const [index, sentence] of outcome.failures) batch[index]?.reject(new GatewayError('internal_error', `The store refused an operation: ${sentence}`))
+  for (const [index, reason] of outcome.failures) batch[index]?.reject(new GatewayError('internal_error', `The store refused an operation: ${reason}`))
   for (const [index, { resolve }] of batch.entries()) resolve(outcome.results[index])
 }
 

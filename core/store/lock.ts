@@ -13,23 +13,31 @@ export interface Lock {
  */
 export function acquireLock(path: string): Lock {
   const pidFile = `${path}.pid`
-  const db = new DatabaseSync(`${path}.lock`, { timeout: 0 })
-  try {
-    db.exec('BEGIN EXCLUSIVE')
-  } catch (error) {
-    db.close()
-    throw new GatewayError(
-      'store_unavailable',
-      `The store ${path} is in use by ${ownerIn(pidFile)}; stop it first, or give this gateway a storage.url of its own.`,
-      { cause: error },
-    )
-  }
+  const db = beginExclusive(path, pidFile)
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
   return {
     release() {
       rmSync(pidFile, { force: true })
       db.close()
     },
+  }
+}
+
+const busy = 5
+
+function beginExclusive(path: string, pidFile: string): DatabaseSync {
+  const db = new DatabaseSync(`${path}.lock`, { timeout: 0, open: false })
+  try {
+    db.open()
+    db.exec('BEGIN EXCLUSIVE')
+    return db
+  } catch (error) {
+    if (db.isOpen) db.close()
+    const held = error instanceof Error && 'errcode' in error && error.errcode === busy
+    const sentence = held
+      ? `The store ${path} is in use by ${ownerIn(pidFile)}; stop it first, or give this gateway a storage.url of its own.`
+      : `The store ${path} cannot be locked: ${String(error)}.`
+    throw new GatewayError('store_unavailable', sentence, { cause: error })
   }
 }
 

@@ -13,23 +13,35 @@ export interface Batches {
 export function createBatches(path: string): Batches {
   let connection: Connection | undefined
 
-  function close(): void {
-    const closing = connection
-    connection = undefined
-    closing?.close()
-  }
-
   async function commit(batch: readonly Call[]): Promise<BatchOutcome> {
     try {
-      connection ??= await connect(path)
+      connection ??= await open(path)
       return await commitTogether(connection, batch)
     } catch (error) {
-      closeQuietly(close)
-      return { unavailable: sentenceOf(error) }
+      close()
+      return { unavailable: reasonOf(error) }
     }
   }
 
+  function close(): void {
+    try {
+      connection?.close()
+    } catch {
+      // Closing tidies the log up, which a broken disk may refuse; the next connection recovers from what is on disk.
+    }
+    connection = undefined
+  }
+
   return { commit, close }
+}
+
+async function open(path: string): Promise<Connection> {
+  try {
+    return await connect(path)
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    throw new GatewayError('store_unavailable', `The store ${path} cannot be opened: ${reasonOf(error)}.`, { cause: error })
+  }
 }
 
 async function commitTogether(connection: Connection, batch: readonly Call[]): Promise<BatchOutcome> {
@@ -51,13 +63,13 @@ async function performAll({ tx }: Connection, batch: readonly Call[]): Promise<u
 
 async function settleEach(batch: readonly Call[], settle: (call: Call) => Promise<unknown>): Promise<BatchOutcome> {
   const results: unknown[] = []
-  const failures: [index: number, sentence: string][] = []
+  const failures: [index: number, reason: string][] = []
   for (const [index, call] of batch.entries()) {
     try {
       results[index] = await settle(call)
     } catch (error) {
       if (isOfTheDisk(error)) throw error
-      failures.push([index, sentenceOf(error)])
+      failures.push([index, reasonOf(error)])
     }
   }
   return { results, failures }
@@ -69,13 +81,4 @@ const diskErrors = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26])
 const isOfTheDisk = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && diskErrors.has(error.errcode & 0xff)
 
-const sentenceOf = (error: unknown): string => (error instanceof GatewayError || error instanceof Error ? error.message : String(error))
-
-/** Closing tries to tidy the log up, which a broken disk may refuse too. */
-function closeQuietly(close: () => void): void {
-  try {
-    close()
-  } catch {
-    // The connection is gone either way; the next one recovers from what is on disk.
-  }
-}
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,5 +1,4 @@
 // The main thread's end of the store's worker: hands over batches, and starts another worker when one dies.
-import { once } from 'node:events'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../plugin.ts'
@@ -56,7 +55,7 @@ export function createStoreThread({ path, log }: { path: string; log: Log }): St
       worker = undefined
       if (!closing) return
       closing.postMessage(null)
-      await once(closing, 'exit')
+      await new Promise((resolve) => closing.once('exit', resolve))
     },
   }
 }

@@ -36,11 +36,13 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
     accept: (command) => commits.callInHaste(['accept', [command]], charactersOf(command)) as ReturnType<Store['accept']>,
     probe: () => commits.callInHaste(['probe', []], 0) as Promise<void>,
     async forgetExpired(at) {
-      for (let total = 0; ;) {
-        const forgotten = (await commits.call(['forgetExpired', [at]])) as number
+      let total = 0
+      let forgotten: number
+      do {
+        forgotten = (await commits.call(['forgetExpired', [at]])) as number
         total += forgotten
-        if (forgotten < forgottenAtOnce) return total
-      }
+      } while (forgotten === forgottenAtOnce)
+      return total
     },
   }
 }

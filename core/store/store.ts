@@ -179,7 +179,10 @@ export interface LeaseGrant {
 // ── The store ───────────────────────────────────────────────────────────────────────────────────
 
 export interface Store {
-  /** All or nothing: the log line, the idempotency key, events, runs. Group-committed. */
+  /**
+   * All or nothing: the log line, the idempotency key, events, runs. Group-committed.
+   * Rejects with `store_unavailable` when too much waits, and after five seconds without an answer.
+   */
   accept(command: AcceptCommand): Promise<AcceptResult>
 
   /**
@@ -193,7 +196,7 @@ export interface Store {
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
   /** Puts a running run back into its place in the queue without counting the attempt (a clean stop). */
   releaseRun(run: RunRef): Promise<boolean>
-  /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller ends those. */
+  /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller has 30 seconds to end those. */
   reapRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** Cancels a run that has not started; false when it has, or is unknown. */
   cancelQueuedRun(id: string, at: Timestamp): Promise<boolean>
@@ -202,6 +205,7 @@ export interface Store {
 
   /** Gives the session's oldest waiting events to this run; taken again they are the same ones. */
   takeEvents(run: RunRef, sessionKey: string, limit: { count: number; characters: number }): Promise<StoredEvent[]>
+  /** The oldest that no run has taken. */
   waitingEvents(sessionKey: string, limit: number): Promise<StoredEvent[]>
   countWaitingEvents(sessionKey: string): Promise<number>
   /** Sessions in which an event with mode `now` waits: bells that were rung before a crash. */
@@ -220,7 +224,7 @@ export interface Store {
   /** One more chunk is with the platform for certain. False: the fence is stale. */
   advanceMessage(id: string, fence: number, chunksSent: number): Promise<boolean>
   endMessage(id: string, fence: number, end: MessageEnd, at: Timestamp): Promise<boolean>
-  /** Messages that were being sent when their sender died; the caller decides what becomes of each (`endMessage` with the returned fence). */
+  /** Messages that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each (`endMessage` with the returned fence). */
   reapMessages(at: Timestamp): Promise<StoredMessage[]>
   messagesOfRun(runId: string): Promise<StoredMessage[]>
   /** When the next pending message is due. */

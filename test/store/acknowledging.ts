@@ -1,7 +1,6 @@
 // A process of its own that accepts without end and prints the id of each run as soon as it is acknowledged: something to kill.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { writeSync } from 'node:fs'
 import { createIds } from '../../core/store/ids.ts'
 import { openStore } from '../../core/store/open.ts'
 import { newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
@@ -31,7 +30,7 @@ async function acknowledge(dir: string): Promise<void> {
       const run = newRun({ id: id(), sessionKey: `agent:main:${id()}` })
       const at = Date.now()
       await store.accept({ at, delivery: newDelivery({ id: run.id, body: 'x'.repeat(500) }), runs: [run], events: [newEvent({ id: run.id })] })
-      writeSync(1, `${run.id}\n`)
+      process.stdout.write(`${run.id}\n`)
     }
   }
   await Promise.all(Array.from({ length: 16 }, client))

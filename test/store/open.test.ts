@@ -1,5 +1,5 @@
 // Opening what storage.url names.
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -43,6 +43,8 @@ describe('storage.url', () => {
 
   it('that names no database file is refused', async () => {
     await mkdir(join(dir, 'folder.db'))
-    await expect(open('sqlite:folder.db')).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(open('sqlite:folder.db')).rejects.toThrow(`The store ${join(dir, 'folder.db')} cannot be opened: `)
+    await writeFile(join(dir, 'text.db'), 'not a database at all, but some text that is long enough to look at')
+    await expect(open('sqlite:text.db')).rejects.toThrow('cannot be opened: file is not a database.')
   })
 })
