@@ -72,6 +72,7 @@ export type SendResult =
   | { outcome: 'failed'; reason: 'permanent' | 'auth' | 'rate' | 'transient'; detail: string; retryAfterMs?: number }
   | { outcome: 'unknown'; detail: string }
 
+/** What one message may be, and what may be done when its answer was lost. */
 export interface ChannelLimits {
   /** Longest text of one message, in UTF-16 code units; longer replies are sent in several. */
   maxText: number
@@ -86,6 +87,7 @@ export interface ChannelLimits {
   idempotency: 'native' | 'reconcile' | 'none'
 }
 
+/** What a connection is handed. */
 export interface ChannelContext extends PartContext {
   /** The account of `channels.<name>.accounts` that this connection serves, or `default`. */
   accountId: string
@@ -97,6 +99,7 @@ export interface ChannelContext extends PartContext {
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
 }
 
+/** The living end of a channel: one account, connected. */
 export interface Connection {
   send(message: OutboundMessage): Promise<SendResult>
   /** Ends the connection; resolves when nothing of it is left. */
@@ -135,6 +138,7 @@ export class InputError extends Error {
   override readonly name = 'InputError'
 }
 
+/** One session, as a list shows it. */
 export interface SessionSummary {
   /** `agent:<agentId>:<key>`, or `global`. */
   key: string
@@ -143,6 +147,7 @@ export interface SessionSummary {
   updatedAt: string
 }
 
+/** One session and what is going on in it. */
 export interface SessionStatus extends SessionSummary {
   /** Where the last message of this session came from. */
   lastRoute?: { channel: string; to: string; accountId?: string; threadId?: string }
@@ -152,6 +157,7 @@ export interface SessionStatus extends SessionSummary {
   transcriptMessages: number
 }
 
+/** The sessions that the caller may look at. */
 export interface SessionsView {
   /** Newest first; `limit` 1 to 200, default 50. */
   list(options?: { agentId?: string; limit?: number }): Promise<SessionSummary[]>
@@ -170,6 +176,7 @@ export interface ToolContext extends PartContext {
   sessions: SessionsView
 }
 
+/** One thing that an agent, or a client over HTTP, can have done. */
 export interface Tool<Args = never> {
   /** snake_case, unique in the gateway. */
   name: string
@@ -229,6 +236,7 @@ export interface Preset {
 
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────
 
+/** What a plugin exports by default, alone or in a list. */
 export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */

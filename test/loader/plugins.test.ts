@@ -1,17 +1,16 @@
 // Plugins as their users get them: packed by npm, installed into an empty folder, loaded, used.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadParts } from '../../core/loader/registry.ts'
 import type { Tool } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
-import { channelContract, createTestContext, type Platform, toolsetContract } from '../contracts.ts'
+import { channelContract, createTestContext, toolsetContract } from '../contracts.ts'
+import { openPagerService } from '../doubles/pager.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -57,7 +56,7 @@ toolsetContract(parts.toolsets.get('dice')!, {
   ],
 })
 
-channelContract(parts.channels.get('pager')!, openPagerService)
+channelContract(parts.channels.get('pager')!, () => openPagerService())
 
 describe('the schemas of @sinclair/typebox', () => {
   it('are checked like any other', () => {
@@ -74,32 +73,4 @@ async function installFixtures(folder: string): Promise<void> {
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', tarballs, ...packages.map((path) => join(root, path))])
   const files = (await readdir(tarballs)).map((name) => join(tarballs, name))
   await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', ...files], { cwd: folder })
-}
-
-/** A pager service on loopback that drops a second message with the same key. */
-async function openPagerService(): Promise<Platform<unknown>> {
-  const messages = new Map<unknown, { to: string; text: string }>()
-  let next: { answer: 'lost' } | { answer: 'wait'; ms: number } | undefined
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const message = (await json(request)) as { to: string; text: string }
-    const fault = next
-    next = undefined
-    if (fault?.answer === 'wait') return response.writeHead(429, { 'retry-after-ms': String(fault.ms) }).end()
-    messages.set(request.headers['idempotency-key'], message)
-    return fault ? request.socket.destroy() : response.end()
-  }
-  const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  return {
-    config: { url: `http://127.0.0.1:${port}/` },
-    to: 'ops',
-    messages: async () => [...messages.values()],
-    loseNextAnswer: () => void (next = { answer: 'lost' }),
-    limitNext: (ms) => void (next = { answer: 'wait', ms }),
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }
