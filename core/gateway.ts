@@ -110,7 +110,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   if (hooks.enabled && hooks.token !== undefined) {
     const dispatch = createDispatch({ config, agents, models, recipients, runs, createId })
     registerHooks(app, { hooks: { ...hooks, token: hooks.token }, channels: parts.channels.keys(), dispatch, runs })
-  }
+  } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
 
   return {
     app,
