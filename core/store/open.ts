@@ -16,8 +16,18 @@ export async function openStore({ url, dir, log }: { url: string; dir: string; l
     )
   }
   const path = resolve(dir, rest)
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   return createSqliteStore({ path, log })
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const sentence = `The folder ${folder} of the store cannot be made (${code}); let the gateway's user write there, or choose another storage.url.`
+    throw new GatewayError('store_unavailable', sentence, { cause })
+  }
 }
 
 /** Only the scheme is ever repeated to anyone: what follows may hold a password. */

@@ -31,6 +31,14 @@ describe('storage.url', () => {
     expect(await mode(path)).toBe('600')
   })
 
+  it('says which folder cannot be made', async () => {
+    await writeFile(join(dir, 'state'), 'a file')
+    await expect(open('sqlite:state/gateway.db')).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining(`${join(dir, 'state')} of the store cannot be made`),
+    })
+  })
+
   it('of another kind is refused without repeating it', async () => {
     const error = await open('mysql://user:secret@host/db').catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringContaining('"mysql:" is not a store') })
