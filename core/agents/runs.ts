@@ -16,7 +16,7 @@ export interface Runs {
   cancel(id: string): Promise<boolean>
   /** Takes up what an earlier process left behind. */
   resume(): Promise<void>
-  /** Lets running work finish for `ms`, then puts the rest back into the queue. */
+  /** Lets running work finish for `ms`, then puts the rest back into the queue. What is accepted from now on is done by the next start. */
   close(ms: number): Promise<void>
 }
 
@@ -42,6 +42,7 @@ export function createRuns(deps: RunsDeps): Runs {
   const waiters = new Map<string, Set<(run?: StoredRun) => void>>()
   let queued = 0
   let closing = false
+  let closed = false
   let claiming = false
   let claimAgain = false
 
@@ -139,7 +140,6 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   const admit = (count: number): void => {
-    if (closing) throw new GatewayError('shutting_down', undefined, { retryAfter: 5 })
     if (count > 0 && queued + count > limits.maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
     queued += count
   }
@@ -169,7 +169,7 @@ export function createRuns(deps: RunsDeps): Runs {
       })
       try {
         const now = await store.getRun(id)
-        if (!now || now.endedAt !== null) return now
+        if (!now || now.endedAt !== null || closed) return now
         return (await within(ended, ms)) ?? (await store.getRun(id))
       } finally {
         if (seen) waiters.get(id)?.delete(seen)
@@ -204,6 +204,7 @@ export function createRuns(deps: RunsDeps): Runs {
       const reason: StopReason = 'stopping'
       for (const { stop } of active.values()) stop.abort(new Stopped(reason))
       await all()
+      closed = true
       // Whoever still waits is told how far the run came.
       for (const waiting of waiters.values()) for (const resolve of waiting) resolve()
     },

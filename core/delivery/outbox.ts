@@ -11,7 +11,7 @@ export interface Outbox {
   ring(): void
   /** Takes up what an earlier process left, then starts sending. */
   resume(): Promise<void>
-  /** Lets what is being sent finish for `ms`. */
+  /** Lets what is due go out for `ms`; the rest is the next start's. */
   close(ms: number): Promise<void>
 }
 
@@ -29,17 +29,16 @@ const leaseMs = 120_000
 export function createOutbox({ store, connections, owner, limits = defaultLimits, log }: OutboxDeps): Outbox {
   const sending = new Set<Promise<void>>()
   let timer: NodeJS.Timeout | undefined
-  let claiming = false
+  let claiming: Promise<void> | undefined
   let claimAgain = false
   let closing = false
 
   const ring = (): void => {
     if (claiming) claimAgain = true
-    else if (!closing) void claimAll()
+    else if (!closing) claiming = claimAll()
   }
 
   const claimAll = async (): Promise<void> => {
-    claiming = true
     try {
       do {
         claimAgain = false
@@ -49,7 +48,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
       log.error({ error: (error as Error).name }, 'could not claim messages')
       wakeIn(limits.firstBackoff)
     } finally {
-      claiming = false
+      claiming = undefined
     }
   }
 
@@ -57,11 +56,18 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     const max = parallel - sending.size
     if (max <= 0) return
     const claimed = await store.claimMessages({ owner, max, at: Date.now(), leaseMs })
+    if (closing) return await giveBack(claimed)
     for (const message of claimed) begin(message)
     if (claimed.length === max) return
     const next = await store.nextMessageAt()
     // Due already, yet not handed out: its lane is busy, and the end of that send rings.
     if (next !== undefined && next > Date.now()) wakeIn(next - Date.now())
+  }
+
+  /** The stop came between the claim and the sending: for certain, nothing was sent. */
+  const giveBack = async (messages: readonly StoredMessage[]): Promise<void> => {
+    const end = { status: 'retry', reason: 'The gateway stopped before it was sent.', nextAt: Date.now(), uncertain: false } as const
+    for (const { id, fence } of messages) await store.endMessage(id, fence, end, Date.now())
   }
 
   const begin = (message: StoredMessage): void => {
@@ -98,6 +104,12 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     timer = setTimeout(ring, Math.min(ms, limits.longestBackoff)).unref()
   }
 
+  /** Resolves when nothing is being sent and nothing more is due. */
+  const drained = async (): Promise<void> => {
+    ring()
+    while (claiming || sending.size > 0) await Promise.race([...sending, ...(claiming ? [claiming] : [])])
+  }
+
   return {
     ring,
     resume: async () => {
@@ -107,9 +119,10 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
       ring()
     },
     close: async (ms) => {
+      await Promise.race([drained(), delay(ms, undefined, { ref: false })])
       closing = true
       clearTimeout(timer)
-      await Promise.race([Promise.allSettled(sending), delay(ms, undefined, { ref: false })])
+      await claiming
     },
   }
 }

@@ -1,0 +1,136 @@
+// How the process ends: SIGTERM lets what is under way come to its end, and what can't is done by the next start.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { startModel } from '../doubles/model.ts'
+import { ask, type Document, gatewayToken, type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { post } from './crash-loop.ts'
+
+async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
+  const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }))
+  onTestFinished(async () => void (await gateway.end('SIGKILL')))
+  return gateway
+}
+
+describe('SIGTERM', () => {
+  it('still answers every request whose headers it has, takes no new connection, and exits with 0', async () => {
+    const dir = temporaryFolder()
+    const gateway = await start(dir)
+    const texts = Array.from({ length: 50 }, (_, index) => `half sent ${index}`)
+    const halves = await Promise.all(texts.map((text) => sendHeaders(gateway.url, { text, mode: 'next-heartbeat' })))
+    const exit = gateway.end('SIGTERM')
+    await refused(gateway.url)
+    expect(await Promise.all(halves.map((half) => half.sendBody()))).toEqual(texts.map(() => 200))
+    expect(await exit).toBe(0)
+    expect((await waitingTexts(dir)).toSorted()).toEqual(texts.toSorted())
+  })
+
+  it('loses nothing that it accepted under load', async () => {
+    const dir = temporaryFolder()
+    const gateway = await start(dir)
+    const accepted: string[] = []
+    const enough = Promise.withResolvers<void>()
+    const work = Array.from({ length: 16 }, async (_, client) => {
+      for (let count = 0; ; count++) {
+        const text = `${client}-${count}`
+        const answer = await post(gateway.url, ['wake', { text, mode: 'next-heartbeat' }]).catch(() => undefined)
+        if (answer?.status !== 200) return answer?.status
+        accepted.push(text)
+        if (accepted.length === 500) enough.resolve()
+      }
+    })
+    await enough.promise
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    for (const status of await Promise.all(work)) expect([undefined, 503]).toContain(status)
+    expect(await waitingTexts(dir)).toEqual(expect.arrayContaining(accepted))
+  })
+
+  it('puts a run that does not end in time back, and the next start does it without counting the attempt', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ hang: true }, { text: 'done after all' })
+    const changes = { gateway: { drainSeconds: 0 }, providers: model.providers, agents: { defaults: { model: 'double/m', maxAttempts: 1 } } }
+    const before = await start(dir, changes)
+    const { body } = await post(before.url, ['agent', { message: 'take your time', deliver: false, wakeMode: 'next-heartbeat' }])
+    await model.request(0)
+    expect(await before.end('SIGTERM')).toBe(0)
+    const after = await start(dir, changes)
+    expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', reply: 'done after all' })
+  })
+
+  it('lets a run that ends in time end, and its reply go out', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ text: 'just in time' })
+    const gateway = await start(dir, { providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    await post(gateway.url, ['agent', { message: 'quick', channel: 'console', wakeMode: 'next-heartbeat' }])
+    await model.request(0)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(gateway.output.join('\n')).toContain('just in time')
+  })
+
+  it('ends at once when it comes a second time', async () => {
+    const model = await startModel()
+    model.script({ hang: true })
+    const gateway = await start(temporaryFolder(), { gateway: { drainSeconds: 3600 }, providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    await post(gateway.url, ['agent', { message: 'never ends' }])
+    await model.request(0)
+    const exit = gateway.end('SIGTERM')
+    await refused(gateway.url)
+    gateway.process.kill('SIGTERM')
+    expect(await exit).toBe(1)
+  })
+})
+
+interface Half {
+  /** Sends the rest; the status of the whole answer. */
+  sendBody(): Promise<number>
+}
+
+/** Resolves when the gateway has said that it has the headers and wants the body. */
+async function sendHeaders(url: string, wake: object): Promise<Half> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const body = JSON.stringify(wake)
+  socket.write(`POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`)
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 /)
+  return {
+    sendBody: async () => {
+      socket.write(body)
+      const answer = await wholeAnswer(socket)
+      expect(answer).toMatch(/\r\n\r\n\{.*\}$/s)
+      return Number(answer.slice(9, 12))
+    },
+  }
+}
+
+async function wholeAnswer(socket: Socket): Promise<string> {
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
+}
+
+/** Resolves when nobody listens there any more. */
+async function refused(url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const open = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  if (open) await refused(url)
+}
+
+async function waitingTexts(dir: string): Promise<string[]> {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })
+  const events = await store.waitingEvents('agent:main:main', 1_000_000)
+  await store.close()
+  return events.map(({ text }) => text)
+}
+
+/** The run as it is told once it has ended. */
+async function ended(url: string, runId: string): Promise<{ status: string }> {
+  const { body } = await ask(`${url}/runs/${runId}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
+  return ['queued', 'running'].includes(body.status) ? await ended(url, runId) : body
+}
