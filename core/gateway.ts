@@ -127,11 +127,13 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
       return address
     },
     close: async () => {
-      const deadline = Date.now() + config.gateway.drainSeconds * 1000
-      const left = (): number => Math.max(0, deadline - Date.now())
+      const deadline = performance.now() + config.gateway.drainSeconds * 1000
+      const left = (): number => Math.max(0, deadline - performance.now())
       ready = false
       heartbeat.close()
       const closed = app.close()
+      // A connection that is kept alive after its last answer would hold the stop up.
+      const sweep = setInterval(() => app.server.closeIdleConnections(), 20)
       await runs.close(left())
       stop.abort()
       await outbox.close(left())
@@ -139,6 +141,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
       const cut = setTimeout(() => app.server.closeAllConnections(), left())
       await closed
       clearTimeout(cut)
+      clearInterval(sweep)
       await store.close()
     },
   }
