@@ -29,7 +29,7 @@ function beginExclusive(path: string, pidFile: string): DatabaseSync {
   const db = new DatabaseSync(`${path}.lock`, { timeout: 0, open: false })
   try {
     db.open()
-    db.exec('BEGIN EXCLUSIVE')
+    db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return db
   } catch (error) {
     if (db.isOpen) db.close()
