@@ -60,8 +60,8 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     for (const message of claimed) begin(message)
     if (claimed.length === max) return
     const next = await store.nextMessageAt()
-    // Due already, yet not handed out: its lane is busy, and the end of that send rings.
-    if (next !== undefined && next > Date.now()) wakeIn(next - Date.now())
+    // It may have become due since it was not handed out: then at once.
+    if (next !== undefined) wakeIn(Math.max(0, next - Date.now()))
   }
 
   /** The stop came between the claim and the sending: for certain, nothing was sent. */
