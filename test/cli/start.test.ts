@@ -1,0 +1,96 @@
+// The command `start`: a first run that explains itself, and starts that fail with one clear text and an end.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ask, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+
+const main = new URL('../../core/main.ts', import.meta.url).pathname
+const command = (...args: string[]) => ['--conditions=svc-gateway-source', main, ...args]
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+const run = (...args: string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = execFile(process.execPath, command(...args), (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }))
+  })
+
+describe('the first run', () => {
+  it('writes a configuration and prints requests that work as they stand', async () => {
+    const dir = temporaryFolder()
+    const child = spawn(process.execPath, command('--port', '0'), { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'ignore'] })
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    onTestFinished(async () => {
+      child.kill('SIGTERM')
+      await exited
+    })
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const next = async (pattern: RegExp): Promise<RegExpExecArray> => {
+      for (;;) {
+        const { value, done } = await lines.next()
+        if (done) throw new Error(`the gateway ended before it printed ${String(pattern)}`)
+        const found = pattern.exec(value)
+        if (found) return found
+      }
+    }
+    const [, wakeUrl = '', wakeHeader = '', wakeBody = ''] = await next(/^ {2}curl -sS (\S+\/hooks\/wake) -H 'Authorization: ([^']+)' -d '([^']+)'$/)
+    const [, agentUrl = '', agentHeader = '', agentBody = ''] = await next(/^ {2}curl -sS (\S+\/hooks\/agent) -H 'Authorization: ([^']+)' -d '([^']+)'$/)
+    const [, runUrl = '', runHeader = ''] = await next(/^ {2}curl -sS (\S+\/runs\/)RUN_ID -H 'Authorization: ([^']+)'$/)
+
+    expect(await ask(wakeUrl, { method: 'POST', headers: { authorization: wakeHeader }, body: wakeBody })).toMatchObject({ status: 200 })
+    const accepted = await ask(agentUrl, { method: 'POST', headers: { authorization: agentHeader }, body: agentBody })
+    expect(accepted).toMatchObject({ status: 200, body: { ok: true } })
+    await next(/^\[console\] console: Received: /)
+    expect(await ask(`${runUrl}${accepted.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({ body: { status: 'succeeded' } })
+    expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
+  })
+})
+
+describe('a start that fails', () => {
+  it('ends, where another program has the port', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const ended = await run('--config', writeConfig(temporaryFolder()), '--port', String(port))
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toBe(`Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.\n`)
+  })
+
+  it.each(['192.0.2.1', 'no-such-host.invalid'])('ends, where the machine has no address %s', async (bind) => {
+    const ended = await run('--config', writeConfig(temporaryFolder(), { gateway: { bind } }))
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toBe('gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.\n')
+  })
+
+  it('names a refused plugin before it calls its section unknown', async () => {
+    const ended = await run('--config', writeConfig(temporaryFolder(), { plugins: ['./pager.ts'], channels: { pager: {} } }))
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toMatch(/The plugin \\"\.\/pager\.ts\\" was refused[^]*channels\.pager is not a known key/)
+  })
+
+  it('takes a mistyped command for what it is', async () => {
+    const ended = await run('chekc')
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toContain('There is no command "chekc"; did you mean "check"?')
+  })
+})
+
+describe('the log of a start', () => {
+  it('tells when webhooks are off, and of a file that everybody can read', async () => {
+    const file = join(temporaryFolder(), 'gateway.json5')
+    writeFileSync(file, '{ gateway: { port: 0, auth: { token: "gateway-token-of-the-tests-0123456789" } } }')
+    chmodSync(file, 0o644)
+    const gateway = await spawnGateway(file)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(gateway.log.join('\n')).toMatch(/chmod 600[^]*webhooks are off; hooks\.enabled turns them on/)
+  })
+})
