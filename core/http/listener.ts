@@ -17,8 +17,6 @@ export interface ConnectionLimits {
 
 export const connectionLimits: ConnectionLimits = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 72_000, checkEveryMs: 1_000 }
 
-/** More header lines than this are refused. Node would drop the rest silently, so it is told to keep one more. */
-export const maxHeaders = 100
 const maxHeaderBytes = 16_384
 
 /** How much and how long a client may go on writing after its answer was sent. */
@@ -51,7 +49,6 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
       latest.set(request.socket, response)
       handler(request, response)
     })
-    server.maxHeadersCount = maxHeaders + 1
     // An expectation that we do not know is ignored; Node would answer a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_request, socket) => {

@@ -6,7 +6,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { type Client, type ClientOf, createClientOf } from './client.ts'
-import { type ConnectionLimits, connectionLimits, createListener, type Listener, maxHeaders } from './listener.ts'
+import { type ConnectionLimits, connectionLimits, createListener, type Listener } from './listener.ts'
 import { noRoute } from './methods.ts'
 import { envelope, headersOf, logFailure, rawResponse, securityHeaders, toGatewayError } from './replies.ts'
 import { compileValidator } from './validation.ts'
@@ -85,6 +85,8 @@ function createRequestIds(): () => string {
 function begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply.header('x-request-id', request.id).headers(securityHeaders)
 }
+
+const maxHeaders = 100
 
 /** What Node's parser lets through and we do not. */
 function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMessage): void {
