@@ -40,15 +40,12 @@ describe('the session of an agent hook', () => {
   it('must begin with one of the allowed prefixes, in any case', async () => {
     const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ['HOOK:', 'ci-'] }
     const keys = ['hook:a', 'Hook:b', 'CI-7', 'main', 'xhook:a', 'agent:main:hook:c', 'agent:main:main']
-    expect(await sessions(hooks, keys.map((sessionKey) => ({ sessionKey })))).toEqual([
-      'agent:main:hook:a',
-      'agent:main:hook:b',
-      'agent:main:ci-7',
-      400,
-      400,
-      'agent:main:hook:c',
-      400,
-    ])
+    expect(
+      await sessions(
+        hooks,
+        keys.map((sessionKey) => ({ sessionKey })),
+      ),
+    ).toEqual(['agent:main:hook:a', 'agent:main:hook:b', 'agent:main:ci-7', 400, 400, 'agent:main:hook:c', 400])
   })
 
   it('cannot be chosen at all when the list of prefixes is empty', async () => {
@@ -92,7 +89,11 @@ describe('the main session', () => {
   const statusOf = async (changes: Document) => {
     const model = await startModel()
     model.script({ tool: 'sessions_list', args: {} }, { text: 'Done.' })
-    const { post } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } }, ...(changes['agents'] as object) }, ...(changes['session'] ? { session: changes['session'] } : {}) })
+    const { post } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } }, ...(changes['agents'] as object) },
+      ...(changes['session'] ? { session: changes['session'] } : {}),
+    })
     await post('/hooks/wake', { text: 'News.' })
     await model.request(1)
     return messagesOf(model.requests[1]!).find(({ role }) => role === 'tool')!.content

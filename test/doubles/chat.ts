@@ -1,0 +1,177 @@
+// A chat service on loopback with scripted answers, and the plugin that brings its three channels.
+import { copyFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import type { InboundMessage, OutboundMessage } from '../../core/plugin.ts'
+import type { Document } from '../helpers.ts'
+
+type Name = 'chat-native' | 'chat-reconcile' | 'chat-none'
+
+/** What becomes of the next message; unscripted ones are taken and answered. */
+type SendScript =
+  /** Not taken; this is what the plugin returns. */
+  | { answer: unknown }
+  /** Taken, but the connection is torn before the answer. */
+  | 'lose'
+  /** Torn before it is taken. */
+  | 'drop'
+  /** Taken, never answered. */
+  | 'hang'
+  /** The plugin throws. */
+  | 'throw'
+
+type Attempt = OutboundMessage & { channel: Name; accountId: string }
+
+export interface Chat {
+  /** What to put into a configuration: the plugin, and its channels with these settings. */
+  config(dir: string, channels: Partial<Record<Name, Document>>): { plugins: string[]; channels: Document }
+  /** Every message that the service holds, in order. */
+  held: Attempt[]
+  /** Every attempt to send, in order. */
+  attempts: Attempt[]
+  /** Settings and accounts that connected, in order. */
+  connected: { channel: Name; accountId: string; config: Document }[]
+  /** Resolves when so many attempts have been made. */
+  attempted(count: number): Promise<Attempt[]>
+  /** Resolves when the service holds so many messages. */
+  holds(count: number): Promise<Attempt[]>
+  script(...answers: SendScript[]): void
+  /** What questions after a key get: `fail` makes the plugin reject. */
+  scriptReconcile(...answers: ('unknown' | 'fail' | 'hang')[]): void
+  /** The next attempts to connect fail. */
+  refuse(connections: number): void
+  /** Ending a connection is never answered. */
+  hangOnClose(): void
+  /** Somebody writes; resolves with what became of the message, as the plugin learnt it. */
+  say(message: Partial<InboundMessage>, channel?: Name): Promise<string>
+}
+
+/** Closed when the test ends. */
+export async function startChat(): Promise<Chat> {
+  const service = createService()
+  const server = createServer((request, response) => void service.serve(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    ...service.chat,
+    config: (dir, channels) => ({
+      plugins: [installPlugin(dir)],
+      channels: Object.fromEntries(Object.entries(channels).map(([name, settings]) => [name, { url, ...settings }])),
+    }),
+  }
+}
+
+function installPlugin(dir: string): string {
+  copyFileSync(new URL('../fixtures/chat/chat.mjs', import.meta.url), join(dir, 'chat.mjs'))
+  return './chat.mjs'
+}
+
+type Call = { channel: Name; accountId: string; key: string; id: string; result: string; config: Document }
+
+function createService() {
+  const news = new EventTarget()
+  const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
+  const [sends, questions]: [SendScript[], string[]] = [[], []]
+  const inboxes = new Map<Name, InboundMessage[]>()
+  const readers = new Map<Name, (message: InboundMessage) => void>()
+  const results = new Map<string, (result: string) => void>()
+  let refusals = 0
+  let closes = true
+  let said = 0
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = (await json(request)) as Call
+    const answer = (value: unknown) => void response.end(JSON.stringify(value))
+    const fail = () => void response.writeHead(500).end()
+    if (request.url === '/connect') connect(call, { answer, fail })
+    else if (request.url === '/send') send(call as unknown as Attempt, { answer, fail, tear: () => request.socket.destroy() })
+    else if (request.url === '/reconcile') reconcile(call, { answer, fail })
+    else if (request.url === '/next') next(call, answer)
+    else if (request.url === '/received') received(call, answer)
+    else if (request.url === '/close' && closes) answer({})
+  }
+
+  function connect({ channel, accountId, config }: Call, { answer, fail }: Reply): void {
+    if (refusals-- > 0) return fail()
+    connected.push({ channel, accountId, config })
+    answer({})
+  }
+
+  function send(message: Attempt, { answer, fail, tear }: Reply & { tear: () => void }): void {
+    const script = sends.shift()
+    const known = message.channel === 'chat-native' && held.some(({ key }) => key === message.key)
+    attempts.push(message)
+    if (!known && (script === undefined || script === 'lose' || script === 'hang')) held.push(message)
+    news.dispatchEvent(new Event('news'))
+    if (script === undefined) answer({ outcome: 'sent', id: `id of ${message.key}` })
+    else if (script === 'throw') fail()
+    else if (typeof script === 'object') answer(script.answer)
+    else if (script !== 'hang') tear()
+  }
+
+  function reconcile({ key }: Call, { answer, fail }: Reply): void {
+    const script = questions.shift()
+    if (script === 'fail') fail()
+    else if (script !== 'hang') answer(script ?? (held.some((message) => message.key === key) ? 'sent' : 'absent'))
+  }
+
+  function next({ channel }: Call, answer: (value: unknown) => void): void {
+    const message = inboxes.get(channel)?.shift()
+    if (message) answer(message)
+    else readers.set(channel, answer)
+  }
+
+  function received({ id, result }: Call, answer: (value: unknown) => void): void {
+    results.get(id)?.(result)
+    answer({})
+  }
+
+  function say(message: Partial<InboundMessage>, channel: Name = 'chat-native'): Promise<string> {
+    const whole = { id: `m${said++}`, from: { id: 'ann' }, to: 'ann', text: 'Hi.', ...message }
+    return new Promise((resolve) => {
+      results.set(whole.id, resolve)
+      const reader = readers.get(channel)
+      readers.delete(channel)
+      if (reader) reader(whole)
+      else inboxes.set(channel, [...(inboxes.get(channel) ?? []), whole])
+    })
+  }
+
+  const reach = async (list: Attempt[], count: number) => {
+    while (list.length < count) await once(news, 'news')
+    return list
+  }
+
+  const chat: Omit<Chat, 'config'> = {
+    held,
+    attempts,
+    connected,
+    attempted: (count) => reach(attempts, count),
+    holds: (count) => reach(held, count),
+    script: (...answers) => void sends.push(...answers),
+    scriptReconcile: (...answers) => void questions.push(...answers),
+    refuse: (connections) => {
+      refusals = connections
+    },
+    hangOnClose: () => {
+      closes = false
+    },
+    say,
+  }
+  return { chat, serve }
+}
+
+interface Reply {
+  answer: (value: unknown) => void
+  fail: () => void
+}
