@@ -11,6 +11,7 @@ export default defineConfig({
     execArgv: ['--conditions=svc-gateway-source'],
     // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
     server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(import.meta.dirname)}/)`)] } },
+    deps: { interopDefault: false },
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
