@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import type { ModelServer } from '../doubles/model.ts'
-import { ask, type Document, gatewayToken, type GatewayProcess, hookToken, spawnGateway } from '../helpers.ts'
+import { type Document, type GatewayProcess, spawnGateway } from '../helpers.ts'
+import { get, post } from './process.ts'
 
 export interface CrashLoop {
   configFile: string
@@ -79,9 +80,6 @@ async function postUntil(signal: AbortSignal, { name, random, accepted, url }: C
   }
 }
 
-export const post = (url: string, [hook, body]: [hook: string, body: object]) =>
-  ask(`${url}/hooks/${hook}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}` } })
-
 /** The pace of the load and the moment of the crash are what the seed decides. */
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -97,7 +95,7 @@ export async function expectReplied(url: string, file: string, runs: Accepted['r
 
 /** Resolves when the reply of this run was sent. */
 async function deliveryOf(url: string, id: string): Promise<void> {
-  const run = await ask(`${url}/runs/${id}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
+  const run = await get(url, `/runs/${id}`)
   expect(run.status).toBe(200)
   const [delivery] = run.body.deliveries as { status: string }[]
   if (delivery?.status === 'sent') return

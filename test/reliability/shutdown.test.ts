@@ -1,17 +1,10 @@
 // How the process ends: SIGTERM lets what is under way come to its end, and what can't is done by the next start.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { ask, type Document, gatewayToken, type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
-import { post } from './crash-loop.ts'
-
-async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
-  const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }))
-  onTestFinished(async () => void (await gateway.end('SIGKILL')))
-  return gateway
-}
+import { hookToken, temporaryFolder } from '../helpers.ts'
+import { ended, post, start, waitingTexts } from './process.ts'
 
 describe('SIGTERM', () => {
   it('still answers every request whose headers it has, takes no new connection, and exits with 0', async () => {
@@ -119,18 +112,4 @@ async function refused(url: string): Promise<void> {
   )
   socket.destroy()
   if (open) await refused(url)
-}
-
-async function waitingTexts(dir: string): Promise<string[]> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })
-  const events = await store.waitingEvents('agent:main:main', 1_000_000)
-  await store.close()
-  return events.map(({ text }) => text)
-}
-
-/** The run as it is told once it has ended. */
-async function ended(url: string, runId: string): Promise<{ status: string }> {
-  const { body } = await ask(`${url}/runs/${runId}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
-  return ['queued', 'running'].includes(body.status) ? await ended(url, runId) : body
 }

@@ -1,0 +1,65 @@
+// When there is too much, or nowhere to put it: 503 with Retry-After, nothing accepted, and all is well again by itself.
+import { execFileSync } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { startGateway, temporaryFolder } from '../helpers.ts'
+import { ended, get, post, start, waitingTexts } from './process.ts'
+
+describe('a queue at hooks.maxQueuedRuns', () => {
+  it('takes no more runs, but wakes, and runs again as soon as one has begun', async () => {
+    const model = await startModel()
+    model.script({ hang: true })
+    model.otherwise({ text: 'done' })
+    const { post, gateway } = await startGateway({
+      hooks: { maxQueuedRuns: 3 },
+      gateway: { drainSeconds: 0 },
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', maxConcurrent: 1, heartbeat: { every: '0' } } },
+    })
+    const run = { message: 'work', deliver: false, wakeMode: 'next-heartbeat' }
+    expect((await post('/hooks/agent', { ...run, timeoutSeconds: 1 })).status).toBe(200)
+    await model.request(0)
+    const queued = [await post('/hooks/agent', run), await post('/hooks/agent', run), await post('/hooks/agent', run)]
+    expect(queued.map(({ status }) => status)).toEqual([200, 200, 200])
+    const key = { 'idempotency-key': 'too many' }
+    const refused = await post('/hooks/agent', run, key)
+    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'overloaded', true])
+    expect((await post('/hooks/wake', { text: 'still heard', mode: 'next-heartbeat' })).status).toBe(200)
+    // The first one runs into its limit, and what waited behind it gets its turn.
+    await model.request(1)
+    const again = await post('/hooks/agent', run, { ...key, prefer: 'wait=20' })
+    expect([again.status, again.body.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'succeeded', null])
+    await gateway.close()
+  })
+})
+
+describe('a full disk', () => {
+  it('accepts nothing, says that it is not ready, and resumes when there is room', async () => {
+    const dir = temporaryFolder()
+    const gateway = await start(dir)
+    const accepted: string[] = []
+    const wake = async (text: string) => {
+      const answer = await post(gateway.url, ['wake', { text, mode: 'next-heartbeat' }])
+      if (answer.status === 200) accepted.push(text)
+      return answer
+    }
+    await wake('before')
+    limitFiles(gateway.process.pid!, 4096)
+    const refused = await wake('while it is full')
+    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'store_unavailable', true])
+    expect((await get(gateway.url, '/readyz')).status).toBe(503)
+    expect((await get(gateway.url, '/healthz')).status).toBe(200)
+    limitFiles(gateway.process.pid!, 'unlimited')
+    expect((await get(gateway.url, '/readyz')).status).toBe(200)
+    expect((await wake('after')).status).toBe(200)
+    const run = await post(gateway.url, ['agent', { message: 'works too', deliver: false, wakeMode: 'next-heartbeat' }])
+    expect(await ended(gateway.url, run.body.runId)).toMatchObject({ status: 'succeeded' })
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    const kept = (await waitingTexts(dir)).filter((text) => !text.startsWith('Hook'))
+    expect(kept).toEqual(accepted)
+    expect(accepted).toEqual(['before', 'after'])
+  })
+})
+
+/** The kernel refuses to let any file of that process grow beyond so many bytes. */
+const limitFiles = (pid: number, bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])

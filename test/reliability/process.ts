@@ -1,0 +1,31 @@
+// A gateway as a process of its own, and what a test asks of it and of the store that it leaves behind.
+import { onTestFinished } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
+import { type Answer, ask, type Document, gatewayToken, type GatewayProcess, hookToken, spawnGateway, writeConfig } from '../helpers.ts'
+
+/** Killed, at the latest, when the test ends. */
+export async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
+  const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }))
+  onTestFinished(async () => void (await gateway.end('SIGKILL')))
+  return gateway
+}
+
+export const post = (url: string, [hook, body, headers]: [hook: string, body: object, headers?: Record<string, string>]): Promise<Answer> =>
+  ask(`${url}/hooks/${hook}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}`, ...headers } })
+
+export const get = (url: string, path: string): Promise<Answer> => ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
+
+/** The run as it is told once it has ended. */
+export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {
+  const { body } = await get(url, `/runs/${runId}`)
+  return ['queued', 'running'].includes(body.status) ? await ended(url, runId) : body
+}
+
+/** The events that wait in the main session of a gateway that has ended. */
+export async function waitingTexts(dir: string): Promise<string[]> {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })
+  const events = await store.waitingEvents('agent:main:main', 1_000_000)
+  await store.close()
+  return events.map(({ text }) => text)
+}

@@ -1,0 +1,98 @@
+// What a crash leaves behind, and what the next start makes of it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type ModelServer, startModel } from '../doubles/model.ts'
+import { type Document, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { ended, post, start } from './process.ts'
+
+const onModel = (model: ModelServer, agent: Document = {}): Document => ({ providers: model.providers, agents: { defaults: { model: 'double/m', ...agent } } })
+
+/** The first prompt from this number on that holds the text. */
+async function promptWith(model: ModelServer, text: string, from = 0): Promise<string> {
+  const prompt = await model.prompt(from)
+  return prompt.includes(text) ? prompt : await promptWith(model, text, from + 1)
+}
+
+describe('a run during which the process dies', () => {
+  it('is tried agents.defaults.maxAttempts times, then given up with a summary, and others go on', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ hang: true }, { hang: true })
+    const first = await start(dir, onModel(model))
+    const { body } = await post(first.url, ['agent', { name: 'Poison', message: 'kills whoever reads it', deliver: false }])
+    await model.request(0)
+    await first.end('SIGKILL')
+    const second = await start(dir, onModel(model))
+    await model.request(1)
+    await second.end('SIGKILL')
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    const third = await start(dir, onModel(model))
+    expect(await ended(third.url, body.runId)).toMatchObject({ status: 'failed', error: { type: 'interrupted' } })
+    expect(await promptWith(model, 'Hook Poison (failed):', 2)).toContain('2 times in a row')
+    const other = await post(third.url, ['agent', { message: 'harmless', deliver: false }, { prefer: 'wait=20' }])
+    expect(other.body.status).toBe('succeeded')
+  })
+
+  it('leaves the events that it had taken to the next one', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ hang: true }, { text: 'HEARTBEAT_OK' })
+    const before = await start(dir, onModel(model))
+    await post(before.url, ['wake', { text: 'the roof leaks' }])
+    expect(await model.prompt(0)).toContain('the roof leaks')
+    await before.end('SIGKILL')
+    await start(dir, onModel(model))
+    expect(await model.prompt(1)).toContain('the roof leaks')
+  })
+})
+
+describe('a crash right after a run', () => {
+  it('loses no summary, and delivers no mere acknowledgement', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    const before = await start(dir, onModel(model))
+    const { body } = await post(before.url, ['agent', { name: 'Quiet', message: 'anything new?', channel: 'console' }])
+    await ended(before.url, body.runId)
+    await before.end('SIGKILL')
+    const after = await start(dir, onModel(model))
+    expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', deliveries: [{ status: 'skipped' }] })
+    expect(await promptWith(model, 'Hook Quiet:')).toContain('HEARTBEAT_OK')
+    expect([...before.output, ...after.output].join('\n')).not.toContain('[console]')
+  })
+
+  it('delivers its reply exactly once', async () => {
+    const [dir, changes] = [temporaryFolder(), { channels: { console: { defaultTo: 'console', file: 'console.jsonl' } } }]
+    const before = await start(dir, changes)
+    const { body } = await post(before.url, ['agent', { message: 'once', channel: 'console' }])
+    await ended(before.url, body.runId)
+    await before.end('SIGKILL')
+    const after = await start(dir, changes)
+    await post(after.url, ['agent', { message: 'another', channel: 'console' }, { prefer: 'wait=20' }])
+    expect(await after.end('SIGTERM')).toBe(0)
+    const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { key: string }).key)
+    expect(keys.filter((key) => key === `${body.runId}:0:0`)).toHaveLength(1)
+    expect(keys).toHaveLength(2)
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  it('still counts after a crash', async () => {
+    const dir = temporaryFolder()
+    const request: Parameters<typeof post>[1] = ['agent', { message: 'only once', channel: 'console' }, { 'idempotency-key': 'k' }]
+    const before = await start(dir)
+    const first = await post(before.url, request)
+    await before.end('SIGKILL')
+    const after = await start(dir)
+    const second = await post(after.url, request)
+    expect([second.body, second.headers.get('idempotent-replayed')]).toEqual([first.body, 'true'])
+  })
+})
+
+describe('a second process on the same folder', () => {
+  it('is refused and told who has it, while the first one goes on', async () => {
+    const dir = temporaryFolder()
+    const first = await start(dir)
+    const refusal = await spawnGateway(writeConfig(dir)).catch((error: Error) => error)
+    expect(refusal).toMatchObject({ message: expect.stringMatching(new RegExp(`ended with 1:[^]*in use by process ${first.process.pid}\\b`)) })
+    expect((await post(first.url, ['wake', { text: 'still here' }])).status).toBe(200)
+  })
+})
