@@ -1,0 +1,217 @@
+// Messages that come in on a channel: who may write, what becomes of it, where the answer goes.
+import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
+import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
+import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
+
+const quiet = { heartbeat: { every: 0 } }
+const open = { allowFrom: ['*'] }
+
+async function start(channels: Parameters<Awaited<ReturnType<typeof startChat>>['config']>[1], { model, ...changes }: { model?: ModelServer } & Document = {}) {
+  const chat = await startChat()
+  const dir = temporaryFolder()
+  const agents = { defaults: { ...quiet, ...(model && { model: 'double/m' }) } }
+  const gateway = await startGateway({ agents, ...(model && { providers: model.providers }), ...changes, ...chat.config(dir, channels) }, dir)
+  return { chat, ...gateway }
+}
+
+describe('a message from a channel', () => {
+  it('is answered where it came from, with thread and route', async () => {
+    const { chat } = await start({ 'chat-native': open })
+    expect(await chat.say({ text: 'Hello?', to: 'room 5', threadId: 't9', route: { service: 'eu' } })).toBe('accepted')
+    const [answer] = await chat.holds(1)
+    expect(answer).toMatchObject({ channel: 'chat-native', accountId: 'default', to: 'room 5', threadId: 't9', route: { service: 'eu' } })
+    expect(answer!.text).toContain('Received: Hello?')
+  })
+
+  it('is one message, however often it comes, even edited', async () => {
+    const { chat } = await start({ 'chat-native': open })
+    expect(await chat.say({ id: 'a' })).toBe('accepted')
+    expect(await chat.say({ id: 'a' })).toBe('duplicate')
+    expect(await chat.say({ id: 'a', text: 'Edited.' })).toBe('duplicate')
+    expect(await chat.say({ id: 'b', text: 'Last.' })).toBe('accepted')
+    expect((await chat.holds(2)).map(({ text }) => text.slice(0, 15))).toEqual(['Received: Hi.\n(', 'Received: Last.'])
+  })
+
+  it('is another message on another channel, whatever its id', async () => {
+    const { chat } = await start({ 'chat-native': open, 'chat-none': open })
+    expect(await chat.say({ id: 'a' }, 'chat-native')).toBe('accepted')
+    expect(await chat.say({ id: 'a' }, 'chat-none')).toBe('accepted')
+  })
+
+  it('without text is ignored', async () => {
+    const { chat } = await start({ 'chat-native': open })
+    expect(await chat.say({ text: ' \n' })).toBe('ignored')
+  })
+
+  it('goes on with the same conversation as the one before, and reads what waits in it', async () => {
+    const model = await startModel()
+    model.script({ text: 'Hello Ann.' }, { text: 'It is Ann.' })
+    const { chat, post } = await start({ 'chat-native': open }, { model })
+    await chat.say({ text: 'I am Ann.' })
+    await chat.holds(1)
+    await post('/hooks/wake', { text: 'The build is green.', mode: 'next-heartbeat' })
+    await chat.say({ text: 'Who am I?' })
+    expect(messagesOf(await model.request(1)).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+    const prompt = await model.prompt(1)
+    expect(prompt).toContain('The build is green.')
+    expect(prompt).toMatch(/\n\nWho am I\?$/)
+  })
+
+  it('is answered in order, one at a time', async () => {
+    const model = await startModel()
+    model.script({ text: 'one' }, { text: 'two' }, { text: 'three' })
+    const { chat } = await start({ 'chat-native': open }, { model })
+    await Promise.all(['a', 'b', 'c'].map((text) => chat.say({ text })))
+    expect((await chat.holds(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+    expect(messagesOf(model.requests[2]!).filter(({ role }) => role === 'user')).toHaveLength(3)
+  })
+
+  it('that could not be answered gets told so', async () => {
+    const model = await startModel()
+    model.script({ status: 401 })
+    const { chat } = await start({ 'chat-native': open }, { model })
+    await chat.say({})
+    expect((await chat.holds(1))[0]!.text).toMatch(/^I could not answer\. The model's service refused the credential/)
+  })
+
+  it('gets no answer when the reply only acknowledges', async () => {
+    const model = await startModel()
+    model.script({ text: 'HEARTBEAT_OK' }, { text: 'Yes.' })
+    const { chat } = await start({ 'chat-native': open }, { model })
+    await chat.say({ text: 'Anything?' })
+    await chat.say({ text: 'Really?' })
+    expect((await chat.holds(1))[0]!.text).toBe('Yes.')
+  })
+
+  it('is on disk when the channel hears of it: it is answered after a restart', async () => {
+    const model = await startModel()
+    model.script({ hang: true }, { text: 'Here I am.' })
+    const chat = await startChat()
+    const dir = temporaryFolder()
+    const changes = { providers: model.providers, agents: { defaults: { ...quiet, model: 'double/m' } }, gateway: { drainSeconds: 0 }, ...chat.config(dir, { 'chat-native': open }) }
+    const before = await startGateway(changes, dir)
+    expect(await chat.say({ id: 'a' })).toBe('accepted')
+    await model.request(0)
+    await before.gateway.close()
+    await startGateway(changes, dir)
+    expect(await chat.say({ id: 'a' })).toBe('duplicate')
+    expect((await chat.holds(1))[0]).toMatchObject({ to: 'ann', text: 'Here I am.' })
+  })
+})
+
+describe('allowFrom', () => {
+  it('lets nobody in when it is absent or empty', async () => {
+    const { chat, logged } = await start({ 'chat-native': {}, 'chat-none': { allowFrom: [] } })
+    expect(await chat.say({ text: 'canary' }, 'chat-native')).toBe('ignored')
+    expect(await chat.say({}, 'chat-none')).toBe('ignored')
+    expect(logged.filter((line) => line.includes('allowFrom')).map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ channel: 'chat-native', sender: 'ann' }),
+      expect.objectContaining({ channel: 'chat-none', sender: 'ann' }),
+    ])
+    expect(logged.join('\n')).not.toContain('canary')
+  })
+
+  it('lets in whom it names, in any case, and nobody else', async () => {
+    const { chat } = await start({ 'chat-native': { allowFrom: ['Ann', 'bob'] } })
+    const from = (id: string) => chat.say({ from: { id } })
+    expect([await from('ANN'), await from('bob'), await from('an'), await from('*'), await from('')]).toEqual(['accepted', 'accepted', 'ignored', 'ignored', 'ignored'])
+  })
+})
+
+describe('the last route', () => {
+  const run = { message: 'hi', wakeMode: 'next-heartbeat' }
+
+  it('is where a webhook replies by default: channel, recipient, thread and route', async () => {
+    const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
+    await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } }, 'chat-native')
+    await chat.say({ to: 'room 2', threadId: 't2', route: { n: 2 } }, 'chat-none')
+    await chat.holds(2)
+    await post('/hooks/agent', run)
+    expect((await chat.holds(3))[2]).toMatchObject({ channel: 'chat-none', to: 'room 2', threadId: 't2', route: { n: 2 } })
+  })
+
+  it('is remembered for each channel', async () => {
+    const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
+    await chat.say({ to: 'room 1' }, 'chat-native')
+    await chat.say({ to: 'room 2' }, 'chat-none')
+    await chat.holds(2)
+    await post('/hooks/agent', { ...run, channel: 'chat-native' })
+    expect((await chat.holds(3))[2]).toMatchObject({ channel: 'chat-native', to: 'room 1' })
+  })
+
+  it('gives only its channel when the webhook names a recipient', async () => {
+    const { chat, post } = await start({ 'chat-native': open })
+    await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } })
+    await chat.holds(1)
+    await post('/hooks/agent', { ...run, to: 'room 9' })
+    const sent = (await chat.holds(2))[1]!
+    expect(sent).toMatchObject({ channel: 'chat-native', to: 'room 9' })
+    expect([sent.threadId, sent.route]).toEqual([undefined, undefined])
+  })
+
+  it('is not changed by those who may not write', async () => {
+    const { chat, post } = await start({ 'chat-native': { allowFrom: ['ann'] } })
+    await chat.say({ to: 'room 1' })
+    await chat.say({ from: { id: 'eve' }, to: 'room of eve' })
+    await post('/hooks/agent', run)
+    expect((await chat.holds(2))[1]).toMatchObject({ to: 'room 1' })
+  })
+
+  it('is remembered over a restart', async () => {
+    const chat = await startChat()
+    const dir = temporaryFolder()
+    const changes = { agents: { defaults: quiet }, ...chat.config(dir, { 'chat-native': open }) }
+    const before = await startGateway(changes, dir)
+    await chat.say({ to: 'room 1' })
+    await chat.holds(1)
+    await before.gateway.close()
+    const after = await startGateway(changes, dir)
+    await after.post('/hooks/agent', run)
+    expect((await chat.holds(2))[1]).toMatchObject({ to: 'room 1' })
+  })
+})
+
+describe('a group', () => {
+  it('has a session of its own, and does not change where the main session last heard from', async () => {
+    const model = await startModel()
+    model.script({ text: 'To Ann.' }, { text: 'To the group.' }, { text: 'To Ann again.' })
+    const { chat, post } = await start({ 'chat-native': open }, { model })
+    await chat.say({ to: 'ann', text: 'A secret.' })
+    await chat.holds(1)
+    await chat.say({ to: 'Room 1', group: true, text: 'Hello all.', threadId: 't1', route: { n: 7 } })
+    expect((await chat.holds(2))[1]).toMatchObject({ to: 'Room 1', threadId: 't1', route: { n: 7 }, text: 'To the group.' })
+    expect(JSON.stringify(model.requests[1]!.body)).not.toContain('secret')
+    await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    expect((await chat.holds(3))[2]).toMatchObject({ to: 'ann', text: 'To Ann again.' })
+  })
+})
+
+describe('accounts', () => {
+  it("connect with their own settings over those of the channel, defaults filled in, and nothing that is the gateway's", async () => {
+    const { chat } = await start({ 'chat-native': { ...open, defaultTo: 'ops', accounts: { work: { greeting: 'good morning' }, home: {} } } })
+    await expect.poll(() => chat.connected.length).toBe(2)
+    const url = expect.stringContaining('http://127.0.0.1')
+    expect(chat.connected.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))).toEqual([
+      { channel: 'chat-native', accountId: 'home', config: { url, greeting: 'hello' } },
+      { channel: 'chat-native', accountId: 'work', config: { url, greeting: 'good morning' } },
+    ])
+  })
+
+  it('send as the one that last heard from somebody, while it is there; else as the first', async () => {
+    const chat = await startChat()
+    const dir = temporaryFolder()
+    const config = (accounts: Document) => ({ agents: { defaults: quiet }, ...chat.config(dir, { 'chat-native': { ...open, accounts } }) })
+    const first = await startGateway(config({ work: {} }), dir)
+    await chat.say({ to: 'ann' })
+    expect((await chat.holds(1))[0]).toMatchObject({ accountId: 'work' })
+    await first.gateway.close()
+    const second = await startGateway(config({ home: {}, work: {} }), dir)
+    await second.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    expect((await chat.holds(2))[1]).toMatchObject({ accountId: 'work', to: 'ann' })
+    await second.gateway.close()
+    const third = await startGateway(config({ home: {} }), dir)
+    await third.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ann' })
+  })
+})
