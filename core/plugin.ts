@@ -190,6 +190,15 @@ export interface Tool<Args = never> {
   execute(args: Args, context: ToolContext): unknown
 }
 
+/** What a toolset is handed when it is opened. */
+export interface ToolsetContext extends PartContext {
+  /**
+   * Adds tools that come and go, say with a connection, at any time: each call replaces those of the call before, an empty list takes them away.
+   * A tool with a fault, or with a name that is taken, is left out and named in the log.
+   */
+  offer(tools: readonly Tool[]): void
+}
+
 /** A set of tools that share settings and an end. Give `tools`, or `open` when they need a connection. */
 export interface Toolset<Config = unknown> {
   readonly kind: 'toolset'
@@ -198,7 +207,8 @@ export interface Toolset<Config = unknown> {
   /** Schema of the config section `tools.<name>`; absent: the toolset takes none. */
   config?: JsonSchema
   tools?: readonly Tool[]
-  open?(config: Config, context: PartContext): Promise<{ tools: readonly Tool[]; close(): Promise<void> }>
+  /** The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them. */
+  open?(config: Config, context: ToolsetContext): Promise<{ tools: readonly Tool[]; close(): Promise<void> }>
 }
 
 // ── Providers ───────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
-// The tools that there are: opened from their toolsets, found by name, closed together.
+// The tools that there are: opened from their toolsets, found by name, closed together; some come and go while the gateway runs.
 import { reasonOf, toolFault } from '../loader/verify.ts'
-import type { PartContext, Tool, Toolset } from '../plugin.ts'
+import type { Log, PartContext, Tool, Toolset } from '../plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { withDeadline } from './deadline.ts'
 
@@ -18,9 +18,9 @@ export interface CatalogueEntry {
 export interface Catalogue {
   /** Names are case-sensitive. */
   find(name: string): CatalogueEntry | undefined
-  /** All tools, by name. */
+  /** All tools, by name. It is the same array until tools come or go: whoever works something out from it knows by that when it is stale. */
   list(): readonly CatalogueEntry[]
-  /** What was left out and why, a sentence each. */
+  /** What was left out at the start and why, a sentence each; what is left out later is told in the log of its toolset. */
   problems: readonly string[]
   close(): Promise<void>
 }
@@ -35,46 +35,83 @@ export interface CatalogueDeps {
 
 /** Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and named in `problems`. */
 export async function openCatalogue({ toolsets, settings, context }: CatalogueDeps): Promise<Catalogue> {
-  const opening = Array.from(toolsets, (toolset) => openToolset(toolset, { settings: settings(toolset.name), context: context(toolset.name) }))
-  const opened = await Promise.all(opening)
-  const entries = new Map<string, CatalogueEntry>()
-  const problems = opened.flatMap(({ problems }) => problems)
-  for (const entry of opened.flatMap((toolset) => toolset.entries)) {
-    const taken = entries.get(entry.tool.name)
-    if (taken) problems.push(takenSentence(entry, taken))
-    else entries.set(entry.tool.name, entry)
+  let opened: OpenedToolset[] = []
+  let index = createIndex(opened)
+  const onOffer = ({ toolset, log }: Offer): void => {
+    index = createIndex(opened)
+    for (const clash of index.clashes) if (clash.entry.toolset === toolset) log.warn({ toolset }, clashSentence(clash))
   }
-  const sorted = [...entries.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
+  opened = await Promise.all(
+    Array.from(toolsets, (toolset) => openToolset(toolset, { settings: settings(toolset.name), context: context(toolset.name), onOffer })),
+  )
+  index = createIndex(opened)
   return {
-    find: (name) => entries.get(name),
-    list: () => sorted,
-    problems,
+    find: (name) => index.entries.get(name),
+    list: () => index.sorted,
+    problems: [...opened.flatMap(({ problems }) => problems), ...index.clashes.map(clashSentence)],
     close: async () => void (await Promise.allSettled(opened.map((toolset) => toolset.close()))),
   }
 }
 
-const takenSentence = ({ tool, toolset }: CatalogueEntry, taken: CatalogueEntry): string =>
+interface Clash {
+  entry: CatalogueEntry
+  taken: CatalogueEntry
+}
+
+/** The first toolset that has a tool of a name keeps it; tools that are there to stay go before those that come and go. */
+function createIndex(opened: readonly OpenedToolset[]) {
+  const entries = new Map<string, CatalogueEntry>()
+  const clashes: Clash[] = []
+  for (const entry of [...opened.flatMap(({ fixed }) => fixed), ...opened.flatMap(({ late }) => late())]) {
+    const taken = entries.get(entry.tool.name)
+    if (taken) clashes.push({ entry, taken })
+    else entries.set(entry.tool.name, entry)
+  }
+  return { entries, clashes, sorted: [...entries.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1)) }
+}
+
+const clashSentence = ({ entry: { tool, toolset }, taken }: Clash): string =>
   `The tool "${tool.name}" of the toolset "${toolset}" is left out: the toolset "${taken.toolset}" has one of that name; rename one of them.`
 
 interface OpenedToolset {
-  entries: CatalogueEntry[]
-  problems: string[]
-  close: () => Promise<void>
+  fixed: readonly CatalogueEntry[]
+  /** What it offers at this moment. */
+  late(): readonly CatalogueEntry[]
+  problems: readonly string[]
+  close(): Promise<void>
+}
+
+interface Offer {
+  toolset: string
+  log: Log
+}
+
+interface Opening {
+  settings: unknown
+  context: PartContext
+  onOffer(offer: Offer): void
 }
 
 /** Longest that a toolset may take to open, in milliseconds: the start waits for it. */
 const openMs = 30_000
 
-async function openToolset(toolset: Toolset<never>, { settings, context }: { settings: unknown; context: PartContext }): Promise<OpenedToolset> {
+async function openToolset(toolset: Toolset<never>, { settings, context, onOffer }: Opening): Promise<OpenedToolset> {
   const { name, tools = [] } = toolset
+  const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
+  let late: readonly CatalogueEntry[] = []
+  const offer = (offered: readonly Tool[]): void => {
+    const { sound, problems } = sift(name, offered)
+    for (const problem of problems) context.log.warn({ toolset: name }, problem)
+    late = entriesOf(sound)
+    onOffer({ toolset: name, log: context.log })
+  }
   const limits = { signals: [context.signal], ms: openMs, reason: () => new Error(`it did not open within ${openMs / 1000} seconds`) }
   try {
-    const live = await withDeadline(limits, () => (toolset as Toolset).open?.(settings, context))
+    const live = await withDeadline(limits, () => (toolset as Toolset).open?.(settings, { ...context, offer }))
     const { sound, problems } = sift(name, live?.tools ?? [])
-    const entries = [...tools, ...sound].map((tool) => createEntry(tool, { toolset: name, context }))
-    return { entries, problems, close: async () => live?.close() }
+    return { fixed: entriesOf([...tools, ...sound]), late: () => late, problems, close: async () => live?.close() }
   } catch (error) {
-    return { entries: [], problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`], close: async () => {} }
+    return { fixed: [], late: () => [], problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`], close: async () => {} }
   }
 }
 

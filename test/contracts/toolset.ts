@@ -26,9 +26,10 @@ export interface ToolsetCase<Config> {
 
 export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], sessions = noSessions }: ToolsetCase<Config>): void {
   const withTools = async (use: (tools: readonly Tool[]) => Promise<void> | void) => {
-    const opened = await toolset.open?.(config as Config, createTestContext())
+    let offered: readonly Tool[] = []
+    const opened = await toolset.open?.(config as Config, { ...createTestContext(), offer: (tools) => void (offered = tools) })
     try {
-      await use([...(toolset.tools ?? []), ...(opened?.tools ?? [])])
+      await use([...(toolset.tools ?? []), ...(opened?.tools ?? []), ...offered])
     } finally {
       await opened?.close()
     }

@@ -1,6 +1,6 @@
 // Which tools there are: opened from their toolsets, without faults and twins, closed together.
 import { describe, expect, it } from 'vitest'
-import { defineTool, defineToolset, type PartContext, type Tool, type Toolset, Type } from '../../core/plugin.ts'
+import { defineTool, defineToolset, type PartContext, type Tool, type Toolset, type ToolsetContext, Type } from '../../core/plugin.ts'
 import { openCatalogue } from '../../core/tools/catalogue.ts'
 import { createTestContext } from '../contracts/context.ts'
 
@@ -32,7 +32,7 @@ describe('the catalogue', () => {
     const live = toolset('live', {
       tools: [tool('fixed')],
       open: async (config, context) => {
-        seen.push(config, context === contexts.get('live'))
+        seen.push(config, context.state === contexts.get('live')?.state)
         return { tools: [tool('remote')], close: async () => void seen.push('closed') }
       },
     })
@@ -67,6 +67,47 @@ describe('the catalogue', () => {
     expect(catalogue.list().map((entry) => entry.tool.name)).toEqual(['good'])
     expect(catalogue.problems).toHaveLength(2)
     expect(catalogue.problems[0]).toContain('A tool of the toolset "live" is left out: ')
+  })
+
+  it('learns of tools that come and go while the gateway runs', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const openLive = async (_config: unknown, context: ToolsetContext) => {
+      offer = (tools) => context.offer(tools)
+      offer([tool('early')])
+      return { tools: [tool('fixed')], close: async () => {} }
+    }
+    const catalogue = await open([toolset('live', { open: openLive }), toolset('other', { tools: [tool('walk')] })])
+    const names = () => catalogue.list().map((entry) => entry.tool.name)
+    expect(names()).toEqual(['early', 'fixed', 'walk'])
+    const before = catalogue.list()
+    expect(catalogue.list()).toBe(before)
+    offer([tool('late')])
+    expect(names()).toEqual(['fixed', 'late', 'walk'])
+    expect([catalogue.find('late')?.toolset, catalogue.find('early')]).toEqual(['live', undefined])
+    expect(catalogue.list()).not.toBe(before)
+    offer([])
+    expect(names()).toEqual(['fixed', 'walk'])
+  })
+
+  it('leaves out late tools with a fault or a name that is taken, and tells it in the log', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const context = createTestContext()
+    const live = toolset('live', {
+      open: async (_config, given) => {
+        offer = (tools) => given.offer(tools)
+        return { tools: [], close: async () => {} }
+      },
+    })
+    const catalogue = await open([live, toolset('other', { tools: [tool('walk')] })], () => context)
+    // The toolset that offers comes first in the list, and yet what was there stays.
+    offer([tool('walk'), tool('Bad'), tool('good')])
+    expect(catalogue.find('walk')?.toolset).toBe('other')
+    expect(catalogue.find('good')?.toolset).toBe('live')
+    expect(catalogue.problems).toEqual([])
+    expect(context.logged.map(({ message }) => message)).toEqual([
+      expect.stringContaining('A tool of the toolset "live" is left out: '),
+      'The tool "walk" of the toolset "live" is left out: the toolset "other" has one of that name; rename one of them.',
+    ])
   })
 
   it('closes every toolset though one fails to', async () => {
