@@ -4,10 +4,11 @@ import { channelRules } from './rules/channels.ts'
 import { gatewayRules } from './rules/gateway.ts'
 import { hookRules } from './rules/hooks.ts'
 import type { Rule, RuleContext, RuleFinding } from './rules/rule.ts'
+import { toolRules } from './rules/tools.ts'
 
 export type { RuleContext, RuleFinding } from './rules/rule.ts'
 
-const rules: readonly Rule[] = [gatewayRules, hookRules, agentRules, channelRules]
+const rules: readonly Rule[] = [gatewayRules, hookRules, agentRules, channelRules, toolRules]
 
 /** Everything that the rules find, mistakes and warnings. */
 export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => Array.from(rule(context)))

@@ -11,6 +11,7 @@ export type { LogConfig, SessionConfig, StorageConfig } from './schema/basics.ts
 export type { GatewayConfig } from './schema/gateway.ts'
 export type { HooksConfig } from './schema/hooks.ts'
 export type { ChannelConfig, ConfigurableParts, ProviderConfig, ToolsConfig } from './schema/parts.ts'
+export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
 /**
  * The schema of a configuration with these parts loaded. A key with a default counts as required: defaults are filled in before the check.

@@ -11,7 +11,7 @@ describe('an empty document', () => {
     const { config, warnings } = resolveText('{}')
     expect(warnings).toEqual([])
     expect(config).toEqual({
-      gateway: { port: 18_789, bind: '127.0.0.1', auth: {}, trustedProxies: [], drainSeconds: 10 },
+      gateway: { port: 18_789, bind: '127.0.0.1', auth: {}, tools: {}, trustedProxies: [], drainSeconds: 10 },
       hooks: {
         enabled: false,
         path: '/hooks',

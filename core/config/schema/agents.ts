@@ -1,6 +1,7 @@
 // The config section `agents`: the defaults of all agents, and each agent by its id.
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
+import { AgentTools } from './tool-policy.ts'
 
 /** One entry of a list of allowed models. */
 export type ModelEntry = string | { id: string; alias?: string; reasoning?: boolean }
@@ -76,6 +77,7 @@ const Agent = overridesOf(
       name: Type.String({ pattern: notBlank, description: 'The name of the agent, for people.' }),
       ...overridable,
       heartbeat: overridesOf(Heartbeat),
+      tools: AgentTools,
     },
     { additionalProperties: false, description: 'One agent, by its id; what it leaves out it takes from the defaults.' },
   ),

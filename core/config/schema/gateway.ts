@@ -1,5 +1,6 @@
 // The config section `gateway`: where it listens, who may use it, how it stops.
 import { notBlank, type Static, Type } from '../../typebox.ts'
+import { HttpTools } from './tool-policy.ts'
 
 const AuthRateLimit = Type.Object(
   {
@@ -30,6 +31,7 @@ export const GatewaySection = Type.Object(
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 18_789, description: 'The TCP port; 0 takes a free one.' }),
     bind: Type.String({ pattern: notBlank, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
     auth: GatewayAuth,
+    tools: HttpTools,
     trustedProxies: Type.Array(Type.String(), {
       default: [],
       description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is believed.',

@@ -2,6 +2,7 @@
 import type { Channel, Provider, Toolset } from '../../plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
+import { ChannelGroups, type ChannelGroupsConfig, policyKeys, type SubagentsConfig, subagentsKey, type ToolPolicyConfig } from './tool-policy.ts'
 
 /** The loaded parts that have settings, by name. */
 export interface ConfigurableParts {
@@ -16,7 +17,8 @@ export interface ChannelConfig {
   /** Absent: nobody may talk to it. */
   allowFrom?: string[]
   defaultTo?: string
-  accounts?: Record<string, { defaultTo?: string; [key: string]: unknown }>
+  groups?: ChannelGroupsConfig
+  accounts?: Record<string, { defaultTo?: string; groups?: ChannelGroupsConfig; [key: string]: unknown }>
   [key: string]: unknown
 }
 
@@ -25,7 +27,8 @@ export interface ProviderConfig {
   [key: string]: unknown
 }
 
-export interface ToolsConfig {
+export interface ToolsConfig extends ToolPolicyConfig {
+  subagents?: SubagentsConfig
   timeoutSeconds: number
   /** A toolset's own section, by its name. */
   [toolset: string]: unknown
@@ -39,6 +42,7 @@ const channelKeys = {
     Type.Array(Type.String({ pattern: notBlank }), { description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.' }),
   ),
   defaultTo: DefaultTo,
+  groups: ChannelGroups,
 }
 
 /** The keys of a channel's section that are the gateway's: its account settings are all the others. */
@@ -54,7 +58,7 @@ export function channelsSection(channels: ConfigurableParts['channels']) {
 
 function channelSection({ config, description }: Channel<never>) {
   const { properties, additionalProperties } = overridesOf(objectSchema(config)) as unknown as ObjectSchema
-  const account = { type: 'object', properties: { ...properties, defaultTo: DefaultTo }, additionalProperties }
+  const account = { type: 'object', properties: { ...properties, defaultTo: DefaultTo, groups: ChannelGroups }, additionalProperties }
   const accounts = {
     type: 'object',
     additionalProperties: { ...account, description: 'One account: its settings override those of the channel.' },
@@ -69,11 +73,11 @@ export function toolsSection(toolsets: ConfigurableParts['toolsets']) {
   const timeoutSeconds = Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 60, description: 'Longest time of one tool call, in seconds.' })
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
-    properties: { ...Object.fromEntries(sections), timeoutSeconds },
+    properties: { ...Object.fromEntries(sections), ...policyKeys, subagents: subagentsKey, timeoutSeconds },
     required: ['timeoutSeconds'],
     additionalProperties: false,
     default: {},
-    description: 'The tools: limits, and the settings of toolsets by their names.',
+    description: 'The tools: who may use which, limits, and the settings of toolsets by their names.',
   })
 }
 
