@@ -21,7 +21,7 @@ import { createGatewayAuth } from './http/auth.ts'
 import { registerHealth } from './http/health.ts'
 import { createServer } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
-import type { Parts } from './loader/registry.ts'
+import { isOwnToolset, type Parts } from './loader/registry.ts'
 import type { InboundMessage, Log, PartState } from './plugin.ts'
 import { createEvents } from './sessions/events.ts'
 import { createSessionsView } from './sessions/sessions.ts'
@@ -30,6 +30,8 @@ import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { openCatalogue } from './tools/catalogue.ts'
 import { createInvoke } from './tools/invoke.ts'
+import { createPolicy } from './tools/policy.ts'
+import { registerTools } from './tools/routes.ts'
 
 export interface GatewayOptions {
   config: Config
@@ -64,6 +66,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const events = createEvents({ store })
   const agents = createAgents(config, dir)
   const models = createModels({ config, providers: parts.providers, log: logFor('agents') })
+  const modelRefs = new Map(agents.all.map((agent) => [agent.id, models.resolve(agent.model, agent).ref]))
 
   // Tools
   const catalogue = await openCatalogue({
@@ -71,12 +74,13 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
     settings: (toolset) => (config.tools as Record<string, unknown>)[toolset] ?? {},
     context: (toolset) => ({ log: logFor('tools'), signal: stop.signal, state: state(`toolset:${toolset}`) }),
   })
-  const allowed = (): boolean => true
-  const invoke = createInvoke({ catalogue, allowed, sessions: createSessionsView(store), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
+  const policy = createPolicy({ config, catalogue, modelOf: (agentId) => modelRefs.get(agentId) ?? '', isForeign: (toolset) => !isOwnToolset(parts, toolset) })
+  for (const problem of [...catalogue.problems, ...policy.problems]) logFor('tools').warn({}, problem)
+  const invoke = createInvoke({ catalogue, policy, sessions: createSessionsView(store), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
 
   // Runs, and what follows them
   const recipients = createRecipients({ store, channels: config.channels, loaded: new Set(parts.channels.keys()), mainSession: agents.default.mainSession })
-  const runTurn = createTurn({ invoke, tools: () => catalogue.list().map(({ tool }) => tool), log: logFor('agents') })
+  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
   const runs = createRuns({
     store,
     events,
@@ -105,7 +109,9 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const isReady = (): boolean => ready
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady })
   registerHealth(app, { isReady, probe: () => store.probe() })
-  registerControl(app, { auth: gatewayAuth(config, env), store })
+  const auth = gatewayAuth(config, env)
+  registerControl(app, { auth, store })
+  registerTools(app, { auth, catalogue, policy, invoke, agents })
   const { hooks } = config
   if (hooks.enabled && hooks.token !== undefined) {
     const dispatch = createDispatch({ config, agents, models, recipients, runs, createId })

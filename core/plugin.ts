@@ -173,6 +173,9 @@ export interface ToolContext extends PartContext {
   caller: 'agent' | 'http'
   /** The run that calls, when an agent does. */
   runId?: string
+  /** Channel and account of the message that is being answered, or that the client names. */
+  channel?: string | undefined
+  accountId?: string | undefined
   sessions: SessionsView
 }
 

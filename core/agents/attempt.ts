@@ -3,15 +3,15 @@ import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
-import type { RunResult } from '../store/run-spec.ts'
-import type { Store, StoredRun } from '../store/store.ts'
+import { isFromHook, type RunResult } from '../store/run-spec.ts'
+import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from './agents.ts'
 import { boundHistory } from './history.ts'
 import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
 import type { Ended } from './outcome.ts'
 import { eventBatch, heartbeatNotes, renderPrompt, systemPrompt } from './prompt.ts'
-import type { RunTurn } from './turn.ts'
+import type { RunTurn, TurnInput } from './turn.ts'
 
 /** Why a run's signal aborts. */
 export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'
@@ -78,6 +78,7 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
       { turns: config.session.historyTurns, tokens: config.session.historyTokens },
     ),
     sessionKey: run.sessionKey,
+    from: subjectOf(run, events),
     runId: run.id,
     signal,
   })
@@ -87,6 +88,12 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
     transcript: turn.messages.map((message) => ({ message })),
     eventsRendered: events.length > 0,
   }
+}
+
+/** A periodic check that reads news from outside may do no more than a webhook's own run: the news may well ask for it. */
+function subjectOf({ kind, spec: { origin, deliver } }: StoredRun, events: readonly StoredEvent[]): TurnInput['from'] {
+  const fromHook = isFromHook(origin) || (kind === 'heartbeat' && events.some(({ trusted }) => !trusted))
+  return origin.kind === 'channel' ? { channel: origin.name, accountId: deliver?.accountId, fromHook } : { fromHook }
 }
 
 function logSuspicious(run: StoredRun, texts: readonly string[], log: Log): void {

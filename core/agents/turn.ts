@@ -4,7 +4,8 @@ import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import { untilAborted } from '../tools/deadline.ts'
-import type { Invoke, ToolSession } from '../tools/invoke.ts'
+import type { Invoke } from '../tools/invoke.ts'
+import type { Subject } from '../tools/subject.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply } from './reply.ts'
 import { toolSet } from './turn-tools.ts'
@@ -20,6 +21,8 @@ export interface TurnInput {
   /** Earlier messages of the session, oldest first, already bounded. */
   history: readonly Json[]
   sessionKey: string
+  /** What the tool policy looks at beside agent, session and model. */
+  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook'>
   runId: string
   /** Ends the turn: it then rejects with the signal's reason at once. */
   signal: AbortSignal
@@ -37,8 +40,8 @@ export type RunTurn = (input: TurnInput) => Promise<TurnResult>
 
 export interface TurnDeps {
   invoke: Invoke
-  /** What a session may call. */
-  tools(session: ToolSession): readonly Tool[]
+  /** What a turn may call. */
+  tools(subject: Subject): readonly Tool[]
   log: Log
   /** Most model calls of one turn. */
   maxSteps?: number
@@ -68,14 +71,14 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
   // The library would print its warnings; ours go to the log, below.
   globalThis.AI_SDK_LOG_WARNINGS = false
-  const session = { agentId: input.agent.id, key: input.sessionKey }
-  const call = (tool: string, args: unknown) => invoke({ tool, args, session, caller: 'agent', runId: input.runId, signal })
+  const subject: Subject = { caller: 'agent', agentId: input.agent.id, sessionKey: input.sessionKey, model: input.model.ref, ...input.from }
+  const call = (tool: string, args: unknown) => invoke({ tool, args, subject, runId: input.runId, signal })
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
     model,
     instructions: input.system,
     messages: [...input.history, userMessage(input.prompt)] as unknown as ModelMessage[],
-    tools: toolSet(ai, tools(session), call),
+    tools: toolSet(ai, tools(subject), call),
     stopWhen: ai.isStepCount(maxSteps),
     // The last step is for the answer: nothing more may be called.
     prepareStep: ({ stepNumber }) => (stepNumber === maxSteps - 1 ? { toolChoice: 'none' } : {}),

@@ -95,7 +95,7 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, trusted: false },
+    origin: { kind: 'hook', name: hook, trusted: false, auth: 'token' },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,

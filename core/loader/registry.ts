@@ -41,6 +41,12 @@ export async function loadParts({ plugins, dir, log, importLimitMs = 10_000 }: L
 
 const ownSource = 'svc-gateway'
 
+/** Whether a toolset is one of ours, and not a plugin's. */
+export function isOwnToolset({ toolsets, sources }: Parts, name: string): boolean {
+  const toolset = toolsets.get(name)
+  return toolset !== undefined && sources.get(toolset) === ownSource
+}
+
 interface LoadedModule {
   source: string
   exported?: unknown

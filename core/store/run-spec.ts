@@ -12,7 +12,14 @@ export interface Origin {
   name: string
   /** True: its text is shown to the model without the fence. */
   trusted: boolean
+  /** How a webhook proved who sent it: by the hook token, or by a signature of its own. */
+  auth?: 'token' | 'signed' | undefined
+  /** True: a webhook's run started this one, or one that did. It stays so down the whole line. */
+  viaHook?: boolean | undefined
 }
+
+/** Does a webhook stand at the beginning? */
+export const isFromHook = ({ kind, viaHook }: Origin): boolean => kind === 'hook' || viaHook === true
 
 /** Where a reply is asked to go. */
 export interface Recipient {

@@ -4,21 +4,17 @@ import { InputError, type Json, type Log, type SessionsView, type Tool, type Too
 import { dotted, firstProblem } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { withDeadline } from './deadline.ts'
+import type { Policy } from './policy.ts'
 import { jsonResult } from './result.ts'
-
-export interface ToolSession {
-  agentId: string
-  key: string
-}
+import type { Subject } from './subject.ts'
 
 export interface ToolCall {
   tool: string
   args: unknown
-  session: ToolSession
-  caller: 'agent' | 'http'
+  subject: Subject
   runId?: string | undefined
   /** Ends the call; it then rejects with the signal's reason. */
-  signal: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -29,8 +25,8 @@ export type Invoke = (call: ToolCall) => Promise<Json>
 
 export interface InvokeDeps {
   catalogue: Pick<Catalogue, 'find'>
-  /** May this session use the tool? A refusal looks like a tool that does not exist. */
-  allowed(tool: string, session: ToolSession): boolean
+  /** A refusal looks like a tool that does not exist. */
+  policy: Pick<Policy, 'allows'>
   sessions: SessionsView
   timeoutMs: number
   log: Log
@@ -39,7 +35,7 @@ export interface InvokeDeps {
 export function createInvoke(deps: InvokeDeps): Invoke {
   return async (call) => {
     const entry = deps.catalogue.find(call.tool)
-    if (!entry || !deps.allowed(call.tool, call.session)) throw new GatewayError('tool_not_available')
+    if (!entry || !deps.policy.allows(call.subject, call.tool)) throw new GatewayError('tool_not_available')
     try {
       checkArguments(entry, call.args)
       return jsonResult(await execute(deps, entry, call))
@@ -57,10 +53,10 @@ function checkArguments(entry: CatalogueEntry, args: unknown): void {
 }
 
 function execute({ sessions, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
-  const limits = { signals: [call.signal, context.signal], ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }
-  return withDeadline(limits, async (signal) => {
-    const { agentId, key: sessionKey } = call.session
-    const toolContext: ToolContext = { ...context, signal, agentId, sessionKey, caller: call.caller, sessions, ...(call.runId && { runId: call.runId }) }
+  const signals = call.signal ? [call.signal, context.signal] : [context.signal]
+  return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, async (signal) => {
+    const { model: _model, fromHook: _fromHook, ...subject } = call.subject
+    const toolContext: ToolContext = { ...context, ...subject, signal, sessions, ...(call.runId && { runId: call.runId }) }
     return await (tool as Tool<unknown>).execute(call.args, toolContext)
   })
 }
@@ -68,12 +64,12 @@ function execute({ sessions, timeoutMs }: InvokeDeps, { tool, context }: Catalog
 interface Failure {
   deps: InvokeDeps
   entry: CatalogueEntry
-  signal: AbortSignal
+  signal: AbortSignal | undefined
 }
 
 /** What the caller may know of an error; what a tool threw may hold anything, so only its class and place are logged. */
 function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
-  if (signal.aborted) return signal.reason
+  if (signal?.aborted) return signal.reason
   if (entry.context.signal.aborted) return new GatewayError('shutting_down')
   if (error instanceof GatewayError && error.code !== 'tool_failed') {
     if (error.status >= 500) deps.log.warn({ tool: entry.tool.name, toolset: entry.toolset, type: error.code }, 'tool call failed')

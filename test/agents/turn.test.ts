@@ -54,7 +54,7 @@ async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tool
     context: () => context,
   })
   const sessions = { list: async () => [], status: async () => undefined }
-  const invoke = createInvoke({ catalogue, allowed: () => true, sessions, timeoutMs: 60_000, log })
+  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, sessions, timeoutMs: 60_000, log })
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })

@@ -80,7 +80,7 @@ describe('GET /runs/<id>', () => {
       sessionKey: body.sessionKey,
       model: 'builtin/rules',
       status: 'succeeded',
-      origin: { kind: 'hook', name: 'agent', trusted: false },
+      origin: { kind: 'hook', name: 'agent', trusted: false, auth: 'token' },
       name: 'CI',
       reply: body.reply,
       usage: expect.objectContaining({ steps: 1, totalTokens: expect.any(Number) }),

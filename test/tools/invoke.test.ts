@@ -5,31 +5,34 @@ import { GatewayError } from '../../core/errors.ts'
 import { defineTool, InputError, type Json, type Tool, type ToolContext, Type } from '../../core/plugin.ts'
 import { openCatalogue } from '../../core/tools/catalogue.ts'
 import { createInvoke, type ToolCall } from '../../core/tools/invoke.ts'
+import type { Policy } from '../../core/tools/policy.ts'
 import { maxResultLength } from '../../core/tools/result.ts'
+import type { Subject } from '../../core/tools/subject.ts'
 import { createTestContext } from '../contracts/context.ts'
 
 const sessions: ToolContext['sessions'] = { list: async () => [], status: async () => undefined }
 
+const subject: Subject = { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' }
+
 interface Setup {
   execute?: Tool['execute']
   args?: Tool['args']
-  allowed?: (tool: string, session: ToolCall['session']) => boolean
+  allows?: Policy['allows']
   timeoutMs?: number
 }
 
 /** The tool `probe` behind `invoke`, as the gateway builds it. */
-async function setUp({ execute = () => 'ok', args = Type.Object({}), allowed = () => true, timeoutMs = 60_000 }: Setup = {}) {
+async function setUp({ execute = () => 'ok', args = Type.Object({}), allows = () => true, timeoutMs = 60_000 }: Setup = {}) {
   const context = createTestContext()
   const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
   const catalogue = await openCatalogue({ toolsets: [toolset], settings: () => ({}), context: () => context })
-  const invoke = createInvoke({ catalogue, allowed, sessions, timeoutMs, log: context.log })
+  const invoke = createInvoke({ catalogue, policy: { allows }, sessions, timeoutMs, log: context.log })
   const call = (changes: Partial<ToolCall> = {}): Promise<Json> =>
     invoke({
       tool: 'probe',
       args: {},
-      session: { agentId: 'main', key: 'agent:main:main' },
-      caller: 'http',
+      subject,
       signal: new AbortController().signal,
       ...changes,
     })
@@ -55,17 +58,17 @@ describe('a call', () => {
         return { doubled: args.n * 2 }
       },
     })
-    expect(await call({ args: { n: 21 }, caller: 'agent', runId: 'run-1' })).toEqual({ doubled: 42 })
+    expect(await call({ args: { n: 21 }, subject: { ...subject, caller: 'agent' }, runId: 'run-1' })).toEqual({ doubled: 42 })
     expect(seen).toEqual([{ agentId: 'main', sessionKey: 'agent:main:main', caller: 'agent', runId: 'run-1', aborted: false, own: true, view: true }])
   })
 
   it('of a tool that is not there and of one that is not allowed look the same', async () => {
-    const { call } = await setUp({ allowed: (tool, { agentId }) => tool === 'probe' && agentId === 'main' })
+    const { call } = await setUp({ allows: ({ agentId }, tool) => tool === 'probe' && agentId === 'main' })
     expect(await call()).toBe('ok')
     const refused = await Promise.all([
       refusal(call({ tool: 'PROBE' })),
       refusal(call({ tool: 'constructor' })),
-      refusal(call({ session: { agentId: 'other', key: 'agent:other:main' } })),
+      refusal(call({ subject: { ...subject, agentId: 'other', sessionKey: 'agent:other:main' } })),
     ])
     for (const error of refused) expect([error.code, error.status, error.publicMessage]).toEqual(['tool_not_available', 404, 'The tool is not available.'])
   })

@@ -1,0 +1,53 @@
+// Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it seems to.
+import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
+import { dotted } from '../typebox.ts'
+import { fold, isNamed, matches, type PolicyTool } from './names.ts'
+import { groups } from './profiles.ts'
+
+type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
+
+/** A sentence for each, with the path of its list. */
+export function findIdleNames(config: PolicyConfig, known: readonly PolicyTool[]): string[] {
+  const means = (name: string): boolean => isKnownGroup(name) || known.some((tool) => matches(name, tool))
+  const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool))
+  return [
+    ...listsIn(policiesOf(config), []).flatMap((list) => idle(list, means)),
+    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, isTool)),
+  ]
+}
+
+interface List {
+  path: string
+  names: readonly string[]
+}
+
+const idle = ({ path, names }: List, means: (name: string) => boolean): string[] =>
+  names
+    .filter((name) => !means(name))
+    .map((name) => `${path} names ${JSON.stringify(name)}, but no loaded tool is called so; check the spelling, or whether its plugin is loaded.`)
+
+/** A group that we know is no slip, whether or not its tools are loaded. */
+const isKnownGroup = (name: string): boolean => ['plugins', ...Object.keys(groups)].some((group) => fold(name) === `group:${group}`)
+
+/** Of every section only what belongs to the policy: the settings of a toolset or of an account may have keys of the same names. */
+function policiesOf({ tools, agents, channels }: PolicyConfig): object {
+  const { defaults: _defaults, ...own } = agents
+  return {
+    tools: { ...policyOf(tools), subagents: tools.subagents },
+    agents: mapValues(own, (agent) => ({ tools: policyOf(agent.tools ?? {}) })),
+    channels: mapValues(channels, ({ groups, accounts = {} }) => ({ groups, accounts: mapValues(accounts, groupsOf) })),
+  }
+}
+
+const policyOf = ({ allow, alsoAllow, deny, byProvider, byOrigin }: ToolPolicyConfig) => ({ allow, alsoAllow, deny, byProvider, byOrigin })
+const groupsOf = ({ groups }: { groups?: ChannelGroupsConfig }) => ({ groups })
+
+const mapValues = <In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+
+/** Every list beneath a place: here all lists are of names. */
+function listsIn(value: unknown, keys: readonly string[]): List[] {
+  if (Array.isArray(value)) return [{ path: dotted(keys), names: value as string[] }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, child]) => listsIn(child, [...keys, key]))
+}

@@ -1,0 +1,102 @@
+// Which layers hold for a subject: the lists of the configuration, in the order in which they narrow each other.
+import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/schema.ts'
+import type { Layer, NameList } from './decide.ts'
+import type { GroupPolicy } from './group.ts'
+import { fold } from './names.ts'
+import { keptFromHooks, keptFromHttp, keptFromSubagents, profiles } from './profiles.ts'
+
+export interface LayerConfig {
+  tools: ToolPolicyConfig & Pick<Config['tools'], 'subagents'>
+  agents: Readonly<Record<string, { tools?: ToolPolicyConfig }>>
+  gateway: Pick<Config['gateway'], 'tools'>
+}
+
+/** What of a subject makes a difference: subjects of one shape are decided alike. */
+export interface Shape {
+  caller: 'agent' | 'http'
+  agentId: string
+  /** `<provider>/<model>` */
+  model: string
+  group: GroupPolicy | undefined
+  subagent: boolean
+  fromHook: boolean
+}
+
+/** All layers, also those that say nothing to this shape. */
+export function resolveLayers(config: LayerConfig, { caller, agentId, model, group, subagent, fromHook }: Shape): Layer[] {
+  const all: Place<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
+  const own: Place<ToolPolicyConfig> = { path: `agents.${agentId}.tools`, policy: config.agents[agentId]?.tools ?? {} }
+  const [allBy, ownBy] = [byProvider(all, model), byProvider(own, model)]
+  return [
+    { layer: 'profile', ...profileLists(all, own) },
+    { layer: 'profile_by_provider', ...profileLists(allBy, ownBy) },
+    { layer: 'tools', ...listsAt(all) },
+    { layer: 'tools_by_provider', ...listsAt(allBy) },
+    { layer: 'agent', ...listsAt(own) },
+    { layer: 'agent_by_provider', ...listsAt(ownBy) },
+    { layer: 'group', ...(group && listsAt(group)) },
+    { layer: 'subagent', ...(subagent && subagentLists(config.tools)) },
+    { layer: 'origin', ...(fromHook && originLists(all, own)) },
+    { layer: 'http', ...(caller === 'http' && httpLists(config.gateway.tools)) },
+  ]
+}
+
+type Lists = Pick<Layer, 'allow' | 'deny'>
+
+/** Keys of the configuration, and the path to them. */
+interface Place<Keys> {
+  path: string
+  policy: Keys
+}
+
+function listsAt({ path, policy: { allow, deny } }: Place<ToolLists>): Lists {
+  return { allow: allow && [{ source: `${path}.allow`, names: allow }], deny: deny && [{ source: `${path}.deny`, names: deny }] }
+}
+
+/** An agent that has a profile begins with it in place of everybody's; one that has only `alsoAllow` adds to everybody's. */
+function profileLists(all: Place<ToolScope>, own: Place<ToolScope>): Lists {
+  const { path, policy } = own.policy.profile === undefined ? all : own
+  const names = profiles[policy.profile ?? 'full']
+  if (!names) return {}
+  const added = (own.policy.profile === undefined ? [all, own] : [own]).flatMap(({ path, policy: { alsoAllow } }) =>
+    alsoAllow ? [{ source: `${path}.alsoAllow`, names: alsoAllow }] : [],
+  )
+  return { allow: [{ source: `${path}.profile "${policy.profile}"`, names }, ...added] }
+}
+
+/** The entry for the model, else the one for its provider. */
+function byProvider({ path, policy }: Place<ToolPolicyConfig>, model: string): Place<ToolScope> {
+  const entries = Object.entries(policy.byProvider ?? {})
+  const find = (reference: string) => entries.find(([key]) => fold(key) === fold(reference))
+  const [key, scope] = find(model) ?? find(model.split('/', 1)[0] as string) ?? []
+  return { path: `${path}.byProvider.${key}`, policy: scope ?? {} }
+}
+
+function subagentLists({ subagents }: LayerConfig['tools']): Lists {
+  const place = { path: 'tools.subagents.tools', policy: subagents?.tools ?? {} }
+  return unlessAllowed({ source: 'kept from subagents', names: keptFromSubagents }, listsAt(place))
+}
+
+/** An agent's own `allow` goes before everybody's; what either denies is denied. */
+function originLists(all: Place<ToolPolicyConfig>, own: Place<ToolPolicyConfig>): Lists {
+  const [everybodys, agents] = [hookLists(all), hookLists(own)]
+  const lists = { allow: agents.allow ?? everybodys.allow, deny: [...(everybodys.deny ?? []), ...(agents.deny ?? [])] }
+  return unlessAllowed({ source: 'kept from webhooks', names: keptFromHooks }, lists)
+}
+
+const hookLists = ({ path, policy }: Place<ToolPolicyConfig>): Lists => listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
+
+/** Where a list says what is allowed, it says so of what is kept back, too. */
+function unlessAllowed(kept: NameList, lists: Lists): Lists {
+  return lists.allow ? lists : { deny: [...(lists.deny ?? []), { ...kept, exact: true }] }
+}
+
+function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
+  const lifted = new Set(allow.map(fold))
+  return {
+    deny: [
+      { source: 'gateway.tools.deny', names: deny, exact: true },
+      { source: 'kept from HTTP', names: keptFromHttp.filter((name) => !lifted.has(name)), exact: true },
+    ],
+  }
+}

@@ -1,0 +1,54 @@
+// What the tools' door takes and answers, as schemas.
+import { notBlank, type Static, Type } from '../typebox.ts'
+
+const Text = (description: string) => Type.String({ pattern: notBlank, description })
+
+const SessionKey = Type.Optional(Text('The session that the call is for; left out or `main`: the main session of the default agent.'))
+
+export const InvokeBody = Type.Object({
+  tool: Text('Name of the tool.'),
+  action: Type.Optional(Text('Becomes `args.action` where the tool knows such an argument and `args` lacks it.')),
+  args: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool; left out: none.' })),
+  sessionKey: SessionKey,
+  dryRun: Type.Optional(Type.Unknown({ description: 'Reserved; it is ignored, and the tool runs.' })),
+})
+export type InvokeBody = Static<typeof InvokeBody>
+
+export const InvokeReply = Type.Object({ ok: Type.Literal(true), result: Type.Unknown({ description: "The tool's result; null when it has none." }) })
+export type InvokeReply = Static<typeof InvokeReply>
+
+export const ListQuery = Type.Object({ sessionKey: SessionKey })
+export type ListQuery = Static<typeof ListQuery>
+
+export const ListReply = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      group: Type.Optional(Type.String({ description: 'Its group, for policies: `group:<group>`.' })),
+      description: Type.String(),
+      args: Type.Unsafe<object>({ type: 'object', description: 'JSON Schema of its arguments.' }),
+    }),
+  ),
+})
+
+export const ExplainBody = Type.Object({ tool: Text('Name of the tool.'), sessionKey: SessionKey })
+export type ExplainBody = Static<typeof ExplainBody>
+
+export const ExplainReply = Type.Object({
+  tool: Type.String(),
+  allowed: Type.Boolean(),
+  layers: Type.Array(
+    Type.Object({
+      layer: Type.String(),
+      verdict: Type.Enum(['allow', 'deny', 'none']),
+      rule: Type.Optional(Type.String({ description: 'The name in the list that decided.' })),
+    }),
+    { description: 'What each layer of the policy says, in order.' },
+  ),
+})
+
+/** They say on which channel and account the call is to be judged. */
+export const RoutingHeaders = Type.Object({
+  'x-svc-message-channel': Type.Optional(Type.String({ description: 'Channel that the call has to do with, such as `slack`.' })),
+  'x-svc-account-id': Type.Optional(Type.String({ description: 'Account of that channel, where it has several.' })),
+})

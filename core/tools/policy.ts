@@ -1,0 +1,94 @@
+// The tool policy: who may use which tool, decided once for all subjects of one shape and looked up from then on.
+import type { Config } from '../config/schema.ts'
+import type { Catalogue, CatalogueEntry } from './catalogue.ts'
+import { decide, type Decision, type Verdict } from './decide.ts'
+import { findGroupPolicy } from './group.ts'
+import { findIdleNames } from './idle-names.ts'
+import { resolveLayers, type Shape } from './layers.ts'
+import { fold, type PolicyTool } from './names.ts'
+import type { Subject } from './subject.ts'
+
+export interface Policy {
+  /** Names are case-sensitive here: a tool is called by its very name. */
+  allows(subject: Subject, tool: string): boolean
+  /** What the subject may use, by name. */
+  listed(subject: Subject): readonly CatalogueEntry[]
+  /** Why. A tool that is not there is denied by `catalogue`, and judged by its name alone. */
+  explain(subject: Subject, tool: string): Decision
+  /** Names in the policy's lists that mean no tool, a sentence each. */
+  problems: readonly string[]
+}
+
+export interface PolicyDeps {
+  config: Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
+  catalogue: Pick<Catalogue, 'list' | 'find'>
+  /** The model that an agent uses where nobody chose another, as `<provider>/<model>`. */
+  modelOf: (agentId: string) => string
+  /** Does a plugin that is not ours bring this toolset? */
+  isForeign: (toolset: string) => boolean
+}
+
+/** Shapes whose decisions are kept: agents × models × groups in use; beyond it the oldest is decided again when it comes back. */
+const keptShapes = 1000
+
+export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDeps): Policy {
+  const kept = new Map<string, Decided>()
+  let tools = catalogue.list()
+  const viewOf = (entry: CatalogueEntry): PolicyTool => ({
+    name: entry.tool.name,
+    group: entry.tool.group,
+    toolset: entry.toolset,
+    foreign: isForeign(entry.toolset),
+  })
+
+  const shapeOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): Shape => ({
+    caller,
+    agentId,
+    model: model ?? modelOf(agentId),
+    group: findGroupPolicy(config.channels, { sessionKey, channel, accountId }),
+    subagent: sessionKey.includes(':subagent:'),
+    fromHook,
+  })
+
+  const decided = (subject: Subject): Decided => {
+    // Tools may come and go with a connection; the list is then another one.
+    if (tools !== catalogue.list()) kept.clear()
+    tools = catalogue.list()
+    const shape = shapeOf(subject)
+    const key = keyOf(shape)
+    const known = kept.get(key)
+    if (known) return known
+    const fresh = decideAll(shape)
+    if (kept.size >= keptShapes) kept.delete(kept.keys().next().value as string)
+    kept.set(key, fresh)
+    return fresh
+  }
+
+  const decideAll = (shape: Shape): Decided => {
+    const layers = resolveLayers(config, shape)
+    const listed = tools.filter((entry) => decide(layers, viewOf(entry)).allowed)
+    return { listed, names: new Set(listed.map(({ tool }) => tool.name)) }
+  }
+
+  return {
+    allows: (subject, tool) => decided(subject).names.has(tool),
+    listed: (subject) => decided(subject).listed,
+    explain: (subject, tool) => {
+      const entry = catalogue.find(tool)
+      const decision = decide(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
+      return entry ? decision : { allowed: false, layers: [unknown, ...decision.layers] }
+    },
+    problems: findIdleNames(config, tools.map(viewOf)),
+  }
+}
+
+interface Decided {
+  names: ReadonlySet<string>
+  listed: readonly CatalogueEntry[]
+}
+
+const unknown: Verdict = { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }
+
+/** No part of it holds a line end. */
+const keyOf = ({ caller, agentId, model, group, subagent, fromHook }: Shape): string =>
+  `${caller}\n${fromHook ? 'hook' : ''}\n${subagent ? 'subagent' : ''}\n${agentId}\n${fold(model)}\n${group?.path ?? ''}`

@@ -1,0 +1,37 @@
+// The names that the policy knows by itself: profiles, groups, and what is kept from some callers unless it is opened to them.
+
+/** Absent from the table: `full`, which restricts nothing. */
+export const profiles: Readonly<Record<string, readonly string[]>> = {
+  minimal: ['session_status'],
+  coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:web', 'cron'],
+  messaging: ['message', 'sessions_list', 'sessions_history', 'sessions_send', 'session_status'],
+}
+
+/** Tools that belong to a group by their names. A tool may name a group of its own beside. */
+export const groups: Readonly<Record<string, readonly string[]>> = {
+  sessions: ['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'session_status', 'agents_list'],
+  fs: ['read', 'write', 'edit', 'list'],
+  runtime: ['exec'],
+  web: ['web_fetch'],
+  automation: ['cron', 'gateway'],
+  messaging: ['message'],
+}
+
+/** A subagent does its task; it does not steer what started it. */
+export const keptFromSubagents: readonly string[] = [
+  'gateway',
+  'agents_list',
+  'whatsapp_login',
+  'session_status',
+  'cron',
+  'sessions_send',
+  'sessions_spawn',
+  'sessions_list',
+  'sessions_history',
+]
+
+/** What a text from a stranger could do lasting harm with. */
+export const keptFromHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit']
+
+/** What reaches beyond the one call that a client makes. */
+export const keptFromHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']

@@ -1,0 +1,70 @@
+// DOOR: POST /tools/invoke runs one tool, GET /tools lists what it would run, POST /tools/explain tells why.
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { knownKeys } from '../config/walk.ts'
+import { readBody } from '../http/body.ts'
+import { failures } from '../http/failure.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Invoke } from './invoke.ts'
+import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './messages.ts'
+import type { Policy } from './policy.ts'
+import { resolveSession, type SessionOwners } from './session.ts'
+import type { Subject } from './subject.ts'
+
+export interface ToolsDoor {
+  auth: onRequestHookHandler
+  catalogue: Pick<Catalogue, 'find'>
+  policy: Policy
+  invoke: Invoke
+  agents: SessionOwners
+}
+
+const maxBodyBytes = 2 * 1024 * 1024
+
+const refused = [400, 401, 405, 408, 413, 415, 429, 431, 503]
+const schemas = {
+  invoke: { body: InvokeBody, headers: RoutingHeaders, response: { 200: InvokeReply, ...failures(...refused, 404, 500, 504) } },
+  list: { querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply, ...failures(400, 401, 405, 429, 431, 503) } },
+  explain: { body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply, ...failures(...refused) } },
+}
+
+export function registerTools(app: FastifyInstance, { auth, catalogue, policy, invoke, agents }: ToolsDoor): void {
+  void app.register(
+    async (door) => {
+      door.addHook('onRequest', auth)
+      door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
+
+      door.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) => run(request.body, subjectOf(request, request.body)))
+
+      door.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
+        const entries = policy.listed(subjectOf(request, request.query))
+        return { items: entries.map(({ tool: { name, group, description, args } }) => ({ name, group, description, args })) }
+      })
+
+      door.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
+        const tool = request.body.tool.trim()
+        return { tool, ...policy.explain(subjectOf(request, request.body), tool) }
+      })
+    },
+    { prefix: '/tools' },
+  )
+
+  async function run(body: InvokeBody, subject: Subject): Promise<InvokeReply> {
+    const tool = body.tool.trim()
+    const args = argumentsOf(body, () => catalogue.find(tool)?.tool.args ?? {})
+    return { ok: true, result: await invoke({ tool, args, subject }) }
+  }
+
+  function subjectOf({ headers }: FastifyRequest, { sessionKey }: { sessionKey?: string }): Subject {
+    const session = resolveSession(agents, sessionKey)
+    return { caller: 'http', ...session, channel: named(headers['x-svc-message-channel']), accountId: named(headers['x-svc-account-id']) }
+  }
+}
+
+/** `action` beside the arguments becomes one of them where the tool knows such an argument and it is not among them. */
+function argumentsOf({ action, args = {} }: InvokeBody, schemaOf: () => object): Record<string, unknown> {
+  if (action === undefined || Object.hasOwn(args, 'action') || !knownKeys(schemaOf(), []).includes('action')) return args
+  return { ...args, action }
+}
+
+/** A blank header names nothing. */
+const named = (header: string | string[] | undefined): string | undefined => (typeof header === 'string' && header.trim()) || undefined
