@@ -1,0 +1,260 @@
+// What follows a run of a webhook: the summary in the main session, the delivery of the reply, and what the record says of both.
+import { describe, expect, it } from 'vitest'
+import { type Chat, startChat } from '../doubles/chat.ts'
+import { type ModelServer, startModel } from '../doubles/model.ts'
+import type { Answer as ModelAnswer } from '../doubles/wire.ts'
+import { type Answer, type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+type Channels = Parameters<Chat['config']>[1]
+
+interface Setup extends RunningGateway {
+  chat: Chat
+  model: ModelServer
+  /** Runs it to its end. */
+  run(fields?: Document): Promise<Answer>
+  /** The record of that run, when all that it sends has come to an end. */
+  record(run: Answer): Promise<Answer['body']>
+}
+
+async function start(answers: ModelAnswer[], { channels = { 'chat-native': {} }, ...changes }: { channels?: Channels } & Document = {}): Promise<Setup> {
+  const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
+  model.script(...answers)
+  const plugged = chat.config(dir, channels)
+  const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
+  const gateway = await startGateway({ providers: model.providers, agents, ...changes, ...plugged }, dir)
+  const run = (fields: Document = {}) => gateway.post('/hooks/agent', { message: 'Do it.', name: 'CI', wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
+  const record = async ({ body }: Answer) => {
+    const look = async () => (await gateway.get(`/runs/${body.runId}`)).body
+    await expect.poll(async () => (await look()).deliveries.map(({ status }: { status: string }) => status), { interval: 5 }).not.toContain('pending')
+    return await look()
+  }
+  return { ...gateway, chat, model, run, record }
+}
+
+const ok = { text: 'HEARTBEAT_OK' }
+
+/** The summary that the main session got, as the fence of the next heartbeat shows it. */
+async function summaryOf(answer: ModelAnswer, fields: Document = {}, changes: Parameters<typeof start>[1] = {}): Promise<string> {
+  const { run, model } = await start([answer, ok], changes)
+  await run({ wakeMode: 'now', ...fields })
+  return /\n---\n([\s\S]*)\n<<<END/.exec(await model.prompt(1))![1]!
+}
+
+describe('the summary', () => {
+  it('begins with the name of the hook, and says that the reply was delivered', async () => {
+    expect(await summaryOf({ text: 'All green.' }, { channel: 'chat-native', to: 'ops' })).toBe(
+      'Hook CI: All green.\n(The reply is delivered to ops on chat-native; do not repeat it.)',
+    )
+  })
+
+  it('has no name where none was given', async () => {
+    expect(await summaryOf({ text: 'All green.' }, { name: undefined, deliver: false })).toBe('Hook: All green.\n(The reply was not delivered: none was asked for.)')
+  })
+
+  it('says why the reply was not delivered', async () => {
+    expect(await summaryOf({ text: 'All green.' })).toMatch(/^Hook CI: All green\.\n\(The reply was not delivered: .*"whatsapp".*\)$/)
+  })
+
+  it('is posted for an acknowledgement and for an empty reply as well', async () => {
+    expect(await summaryOf(ok, { channel: 'chat-native', to: 'ops' })).toBe('Hook CI: HEARTBEAT_OK\n(The reply was not delivered: The reply only acknowledges.)')
+    expect(await summaryOf({ text: ' ' }, { deliver: false })).toMatch(/^Hook CI: The run ended without a reply\.\n/)
+  })
+
+  it('tells of a failed run, without what the model service said', async () => {
+    const text = await summaryOf({ status: 400, body: { error: { message: 'canary' } } }, { channel: 'chat-native', to: 'ops' })
+    expect(text).toBe("Hook CI (failed): The model's service answered 400.")
+  })
+
+  it('tells of a run that took too long', async () => {
+    expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe('Hook CI (failed): The run was stopped after 0.3 seconds.')
+  })
+
+  it.each([
+    ['a long reply', { text: 'word '.repeat(2000) }, {}],
+    ['a long name', { text: 'x'.repeat(3000) }, { name: 'n'.repeat(5000) }],
+    ['a long recipient', { text: 'x'.repeat(3000) }, { channel: 'chat-native', to: 't'.repeat(5000) }],
+    ['characters of two halves', { text: '👍'.repeat(2000) }, {}],
+    ['a failure with a long name', { status: 400 }, { name: 'n'.repeat(5000) }],
+  ])('has at most 2000 characters: %s', async (_case, answer, fields) => {
+    const text = await summaryOf(answer as ModelAnswer, fields)
+    expect(text.length).toBeLessThanOrEqual(2000)
+    expect(text).toMatch(/^Hook /)
+    expect(text).toContain('…')
+    expect(text.isWellFormed()).toBe(true)
+  })
+
+  it('goes to the main session of the default agent, whichever agent ran', async () => {
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } }, main: { systemPrompt: 'I am main.' }, ops: { systemPrompt: 'I am ops.' } }
+    const { run, model } = await start([{ text: 'Done.' }, ok], { agents })
+    expect((await run({ agentId: 'ops', wakeMode: 'now', deliver: false })).body.sessionKey).toMatch(/^agent:ops:/)
+    expect(JSON.stringify(model.requests[0]!.body)).toContain('I am ops.')
+    expect(await model.prompt(1)).toContain('Hook CI: Done.')
+    expect(JSON.stringify(model.requests[1]!.body)).toContain('I am main.')
+  })
+
+  it('waits for the next heartbeat when it is not for now', async () => {
+    const { run, model, post } = await start([{ text: 'Done.' }, ok])
+    await run({ wakeMode: 'next-heartbeat', deliver: false })
+    await post('/hooks/wake', { text: 'Ring.' })
+    const prompt = await model.prompt(1)
+    expect(prompt.indexOf('Hook CI: Done.')).toBeLessThan(prompt.indexOf('Ring.'))
+    expect(prompt).toContain('2 events')
+  })
+})
+
+describe('the delivery', () => {
+  const to = { channel: 'chat-native', to: 'ops' }
+
+  it('brings the reply to the channel and recipient that were named', async () => {
+    const { run, record, chat } = await start([{ text: 'All green.' }])
+    const answer = await run(to)
+    expect(await record(answer)).toMatchObject({ status: 'succeeded', reply: 'All green.', deliveries: [{ id: `${answer.body.runId}:0`, ...to, status: 'sent' }] })
+    expect(chat.held).toMatchObject([{ ...to, text: 'All green.' }])
+  })
+
+  it('is not made when deliver is false', async () => {
+    const { run, record, chat } = await start([{ text: 'All green.' }])
+    expect(await record(await run({ ...to, deliver: false }))).toMatchObject({ status: 'succeeded', deliveries: [] })
+    expect(chat.attempts).toEqual([])
+  })
+
+  it('is skipped for an acknowledgement and for an empty reply, with the reason', async () => {
+    const { run, record, chat } = await start([{ text: '**HEARTBEAT_OK**' }, { text: '  ' }])
+    expect(await record(await run(to))).toMatchObject({ deliveries: [{ ...to, status: 'skipped', reason: 'The reply only acknowledges.' }] })
+    expect(await record(await run(to))).toMatchObject({ deliveries: [{ ...to, status: 'skipped', reason: 'The reply is empty.' }] })
+    expect(chat.attempts).toEqual([])
+  })
+
+  it('takes heartbeat.ackMaxChars of the agent, also of one that has no heartbeat', async () => {
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0, ackMaxChars: 5 } }, main: {}, ops: {}, chatty: { heartbeat: { ackMaxChars: 100 } } }
+    const reply = { text: 'HEARTBEAT_OK Nothing new.' }
+    const { run, record } = await start([reply, reply, reply], { agents })
+    const statusOf = async (agentId: string) => (await record(await run({ ...to, agentId }))).deliveries[0].status
+    expect([await statusOf('main'), await statusOf('ops'), await statusOf('chatty')]).toEqual(['sent', 'sent', 'skipped'])
+  })
+
+  it('fails, with a reason, on a channel that is not configured; the run itself succeeds', async () => {
+    const { run, record } = await start([{ text: 'Hi.' }])
+    const answer = await run({ channel: 'chat-none', to: 'ops' })
+    expect(answer.body).toMatchObject({ status: 'succeeded', warnings: ['The channel "chat-none" is not configured; add channels.chat-none to the config.'] })
+    expect(await record(answer)).toMatchObject({
+      status: 'succeeded',
+      deliveries: [{ channel: 'chat-none', to: 'ops', status: 'failed', reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.' }],
+    })
+  })
+
+  it('fails on a channel that is turned off', async () => {
+    const { run, record } = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { enabled: false } } })
+    expect(await record(await run(to))).toMatchObject({ deliveries: [{ status: 'failed', reason: expect.stringContaining('chat-native') }] })
+  })
+
+  it('goes to whatsapp when nobody has written yet', async () => {
+    const { run, record } = await start([{ text: 'Hi.' }])
+    expect(await record(await run())).toMatchObject({ deliveries: [{ channel: 'whatsapp', status: 'failed' }] })
+  })
+
+  it("takes the channel's defaultTo when there is no recipient, the account's own first", async () => {
+    const first = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { defaultTo: 'lobby' } } })
+    expect(await first.record(await first.run({ channel: 'chat-native' }))).toMatchObject({ deliveries: [{ to: 'lobby', status: 'sent' }] })
+    const second = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { defaultTo: 'lobby', accounts: { work: { defaultTo: 'desk' } } } } })
+    expect(await second.record(await second.run({ channel: 'chat-native' }))).toMatchObject({ deliveries: [{ to: 'desk', status: 'sent' }] })
+  })
+
+  it('fails, with a reason, when there is no recipient at all', async () => {
+    const { run, record } = await start([{ text: 'Hi.' }])
+    expect(await record(await run({ channel: 'chat-native' }))).toMatchObject({
+      status: 'succeeded',
+      deliveries: [{ channel: 'chat-native', status: 'failed', reason: expect.stringContaining('channels.chat-native.defaultTo') }],
+    })
+  })
+
+  it('cuts a long reply into messages, never inside a character, and closes code blocks', async () => {
+    const code = ['```js', ...Array.from({ length: 12 }, (_, index) => `line(${index})`), '```'].join('\n')
+    const text = `${'👩‍🚀'.repeat(30)}\n\n${code}\n\nThe end.`
+    const { run, record, chat } = await start([{ text }])
+    await record(await run(to))
+    const texts = chat.held.map((message) => message.text)
+    expect(texts.length).toBeGreaterThan(2)
+    for (const piece of texts) {
+      expect(piece.length).toBeLessThanOrEqual(80)
+      expect(piece.isWellFormed()).toBe(true)
+      expect(piece.match(/```/g)?.length ?? 0).toSatisfy((count: number) => count % 2 === 0)
+    }
+    const whole = texts.join('')
+    for (let index = 0; index < 12; index++) expect(whole).toContain(`line(${index})`)
+    expect(whole.match(/👩‍🚀/gu)?.length ?? 0).toBeGreaterThan(25)
+  })
+
+  it('and the run are two things: what the platform refuses fails the delivery alone', async () => {
+    const { run, record, chat } = await start([{ text: 'Hi.' }])
+    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'there is no such room' } })
+    expect(await record(await run(to))).toMatchObject({ status: 'succeeded', deliveries: [{ status: 'failed', reason: 'there is no such room' }] })
+  })
+})
+
+describe('a run', () => {
+  it('that fails is recorded with what the model service said, which stays out of the log', async () => {
+    const { run, record, logged, chat } = await start([{ status: 400, body: { error: { message: 'canary: the prompt is odd' } } }])
+    const answer = await run({ channel: 'chat-native', to: 'ops' })
+    expect(answer.body).toMatchObject({ ok: true, status: 'failed' })
+    expect(await record(answer)).toMatchObject({
+      status: 'failed',
+      error: { type: 'model_failed', message: "The model's service answered 400.", detail: expect.stringContaining('canary') },
+      deliveries: [],
+    })
+    expect(logged.join('\n')).not.toContain('canary')
+    expect(chat.attempts).toEqual([])
+  })
+
+  it('that takes longer than timeoutSeconds is stopped, whatever the model does', async () => {
+    const { run, record, model } = await start([{ hang: true, text: 'Let me think' }])
+    const answer = await run({ timeoutSeconds: 0.3, deliver: false })
+    expect(answer.body.status).toBe('timed_out')
+    expect(await record(answer)).toMatchObject({ status: 'timed_out', error: { type: 'timed_out', message: 'The run was stopped after 0.3 seconds.' } })
+    await model.requests[0]!.abandoned
+  })
+
+  it("has the agent's own time when the request names none", async () => {
+    const agents = { defaults: { model: 'double/m', timeoutSeconds: 600, heartbeat: { every: 0 } }, main: {}, hasty: { timeoutSeconds: 0.2 } }
+    const { run } = await start([{ hang: true }], { agents })
+    expect((await run({ agentId: 'hasty', deliver: false })).body.status).toBe('timed_out')
+  })
+
+  it('thinks as the request says, else as its agent does', async () => {
+    const agents = { defaults: { model: 'double/m', thinking: 'low', heartbeat: { every: 0 } } }
+    const { run, model } = await start([ok, ok, ok], { agents })
+    await run({ thinking: 'high', deliver: false })
+    await run({ deliver: false })
+    await run({ thinking: 'off', deliver: false })
+    expect(model.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['high', 'low', 'none'])
+  })
+
+  it('uses the model that the request names, by reference or alias', async () => {
+    const agents = { defaults: { model: 'double/m', models: ['double/m', { id: 'double/vendor/large', alias: 'big' }], heartbeat: { every: 0 } } }
+    const { run, model } = await start([ok, ok], { agents })
+    await run({ deliver: false })
+    await run({ model: 'big', deliver: false })
+    expect(model.requests.map(({ body }) => body['model'])).toEqual(['m', 'vendor/large'])
+  })
+
+  it('waits for the one before it in its session, and for nobody else', async () => {
+    const { run, post, get, model } = await start([{ hang: true }, { text: 'other' }], { gateway: { drainSeconds: 0 }, hooks: { allowRequestSessionKey: true } })
+    const body = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false, sessionKey: 'hook:a' }
+    await post('/hooks/agent', body)
+    await model.request(0)
+    const second = await post('/hooks/agent', body)
+    expect((await run({ sessionKey: 'hook:b', deliver: false })).body).toMatchObject({ status: 'succeeded', reply: 'other' })
+    expect((await get(`/runs/${second.body.runId}`)).body.status).toBe('queued')
+  })
+
+  it('waits while agents.defaults.maxConcurrent others go on', async () => {
+    const agents = { defaults: { model: 'double/m', maxConcurrent: 2, heartbeat: { every: 0 } } }
+    const { post, get, model } = await start([{ hang: true }, { hang: true }], { gateway: { drainSeconds: 0 }, agents })
+    const body = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false }
+    await Promise.all([post('/hooks/agent', body), post('/hooks/agent', body)])
+    await model.request(1)
+    const third = await post('/hooks/agent', body, { prefer: 'wait=1' })
+    expect(third.body.status).toBe('queued')
+    expect((await get(`/runs/${third.body.runId}`)).body).not.toHaveProperty('startedAt')
+  })
+})
