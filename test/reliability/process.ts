@@ -18,7 +18,9 @@ export const get = (url: string, path: string): Promise<Answer> => ask(`${url}${
 /** The run as it is told once it has ended. */
 export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {
   const { body } = await get(url, `/runs/${runId}`)
-  return ['queued', 'running'].includes(body.status) ? await ended(url, runId) : body
+  if (!['queued', 'running'].includes(body.status)) return body
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  return await ended(url, runId)
 }
 
 /** The events that wait in the main session of a gateway that has ended. */

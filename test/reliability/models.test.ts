@@ -1,0 +1,32 @@
+// What a model can do to a run, seen from the door: the run ends as it should, the main agent is told, the gateway goes on.
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import type { Answer as ModelAnswer } from '../doubles/wire.ts'
+import { startGateway } from '../helpers.ts'
+
+const failing = { status: 500, headers: { 'retry-after-ms': '1' }, body: { error: { message: 'out of order' } } }
+
+describe('a run whose model', () => {
+  const cases: [what: string, answers: ModelAnswer[], run: { status: string; error?: string; reply?: RegExp }][] = [
+    ['hangs', [{ hang: true, text: 'well, ' }], { status: 'timed_out', error: 'timed_out' }],
+    ['fails', [failing, failing, failing], { status: 'failed', error: 'model_failed' }],
+    ['fails once', [failing, { text: 'better now' }], { status: 'succeeded', reply: /^better now$/ }],
+    ['breaks off', [{ truncate: true, text: 'and then' }], { status: 'failed', error: 'model_failed' }],
+    ['says 10 MB', [{ text: 'blah '.repeat(2_000_000) }], { status: 'succeeded', reply: /^(blah ?){20000}\s*\[cut: / }],
+  ]
+  it.each(cases)('%s ends in time, and its end is told', async (_what, answers, { status, error, reply }) => {
+    const model = await startModel()
+    const { post, get } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } } })
+    model.script(...answers)
+    const ended = await post('/hooks/agent', { name: 'Tried', message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' }, { prefer: 'wait=25' })
+    expect(ended.body.status).toBe(status)
+    if (reply) expect(ended.body.reply).toMatch(reply)
+    const run = await get(`/runs/${ended.body.runId}`)
+    expect(run.body.error?.type).toBe(error)
+    expect(run.body.deliveries).toHaveLength(error ? 0 : 1)
+    // The main agent hears of it with its next turn, whatever that is.
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    await post('/hooks/wake', { text: 'next' })
+    expect(await model.prompt(answers.length)).toContain(error ? 'Hook Tried (failed): ' : 'Hook Tried: ')
+  })
+})
