@@ -76,7 +76,7 @@ const clashSentence = ({ entry: { tool, toolset }, taken }: Clash): string =>
 interface OpenedToolset {
   fixed: readonly CatalogueEntry[]
   /** What it offers at this moment. */
-  late(): readonly CatalogueEntry[]
+  late: () => readonly CatalogueEntry[]
   problems: readonly string[]
   close(): Promise<void>
 }
@@ -89,7 +89,7 @@ interface Offer {
 interface Opening {
   settings: unknown
   context: PartContext
-  onOffer(offer: Offer): void
+  onOffer: (offer: Offer) => void
 }
 
 /** Longest that a toolset may take to open, in milliseconds: the start waits for it. */
