@@ -29,7 +29,7 @@ describe('docs/plugins.md', () => {
   })
 
   it('tells what its notepad remembers', async () => {
-    const opened = await parts.toolsets.get('notes')!.open!({ longest: 5 }, createTestContext())
+    const opened = await parts.toolsets.get('notes')!.open!({ longest: 5 }, { ...createTestContext(), offer: () => undefined })
     const [add, list] = opened.tools
     await add!.execute({ text: 'buy milk' } as never, {} as never)
     expect(await list!.execute({} as never, {} as never)).toEqual(['buy m'])
