@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Order, Result } from './load.ts'
 import { type Measured, median, type Report, report } from './report.ts'
-import { type Server, startBare, startGateway, token } from './servers.ts'
+import { gatewayToken, layeredSession, type Server, startBare, startGateway, token } from './servers.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
 const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1.5, warmUp: 3, starts: 5 }
@@ -26,16 +26,24 @@ interface Target {
   name: string
   server: Server
   path: string
-  field: string
+  body: string
+  token: string
 }
 
 async function measure(): Promise<Report> {
   const starts = await measureStarts()
   const [bare, gateway] = [await startBare(), await startGateway(mkdtempSync(join(dir, 'load-')))]
   const targets: Target[] = [
-    { name: 'bare', server: bare, path: '/wake', field: 'text' },
-    { name: 'wake', server: gateway, path: '/hooks/wake', field: 'text' },
-    { name: 'agent', server: gateway, path: '/hooks/agent', field: 'message' },
+    { name: 'bare', server: bare, path: '/wake', body: '{"text":"$"}', token },
+    { name: 'wake', server: gateway, path: '/hooks/wake', body: '{"text":"$"}', token },
+    { name: 'agent', server: gateway, path: '/hooks/agent', body: '{"message":"$"}', token },
+    {
+      name: 'tool',
+      server: gateway,
+      path: '/tools/invoke',
+      body: `{"tool":"measure","args":{"text":"$"},"sessionKey":"${layeredSession}"}`,
+      token: gatewayToken,
+    },
   ]
   for (const target of targets) await ask(target, { connections: 16, seconds: plan.warmUp })
   const full: Measured[] = []
@@ -48,7 +56,10 @@ async function measure(): Promise<Report> {
 }
 
 async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
-  const [startMs, idleMb]: [Report['startMs'], Report['idleMb']] = [{ bare: [], ours: [] }, { bare: [], ours: [] }]
+  const [startMs, idleMb]: [Report['startMs'], Report['idleMb']] = [
+    { bare: [], ours: [] },
+    { bare: [], ours: [] },
+  ]
   for (let round = 0; round < plan.starts; round++) {
     for (const name of ['bare', 'ours'] as const) {
       const server = await (name === 'bare' ? startBare() : startGateway(mkdtempSync(join(dir, 'start-'))))
@@ -88,8 +99,8 @@ async function interleaved(targets: readonly Target[], shape: () => Shape): Prom
   })
 }
 
-async function ask({ name, server, path, field }: Target, shape: Shape): Promise<Result> {
-  const order: Order = { url: server.url, token, path, field, ...shape }
+async function ask({ name, server, path, body, token }: Target, shape: Shape): Promise<Result> {
+  const order: Order = { url: server.url, token, path, body, ...shape }
   const { result, error } = await answerTo(load, order)
   if (!result) throw new Error(`${name}: ${error}`)
   return result

@@ -6,6 +6,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 export const token = 'token-of-the-bench-0123456789abcdef'
+export const gatewayToken = `gateway-${token}`
+
+/** A session to which the layers of the configuration, of the agent, of the group and of subagents apply. */
+export const layeredSession = 'agent:main:subagent:1:console:group:ops'
 
 export interface Server {
   url: string
@@ -26,16 +30,27 @@ export const startBare = (): Promise<Server> => start({ args: [source('bare.ts')
 /** @param dir an empty folder, which becomes its configuration directory. */
 export async function startGateway(dir: string, nodeOptions: readonly string[] = []): Promise<Server> {
   const config = {
-    gateway: { port: 0, auth: { token: `gateway-${token}` }, drainSeconds: 1 },
+    gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 },
     hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER },
-    agents: { defaults: { model: 'silent/model' } },
+    agents: { defaults: { model: 'silent/model' }, main: { tools: { deny: ['cron'] } } },
+    tools: {
+      profile: 'minimal',
+      alsoAllow: ['measure'],
+      deny: ['exec'],
+      byProvider: { silent: { allow: ['meas*'] } },
+      subagents: { tools: { deny: ['write'] } },
+    },
+    channels: { console: { enabled: false, groups: { ops: { tools: { allow: ['measure'] } } } } },
     providers: { silent: { kind: 'silent' } },
-    plugins: [source('silent-provider.ts')],
+    plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
     log: { level: 'error' },
   }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return await start({ args: [...nodeOptions, '--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file], path: '/hooks/wake' })
+  return await start({
+    args: [...nodeOptions, '--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file],
+    path: '/hooks/wake',
+  })
 }
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
@@ -86,7 +101,9 @@ const ticksPerSecond = 100
 
 function cpuSecondsOf(pid: number): number {
   if (Number.isNaN(pid)) return pid
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 

@@ -1,0 +1,17 @@
+// A tool that does next to nothing: with it the bench measures what a call costs, and no work beside it.
+import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
+
+const Args = Type.Object({ text: Type.String({ minLength: 1 }) }, { additionalProperties: false })
+
+export default defineToolset({
+  name: 'cheap',
+  description: 'Costs nothing.',
+  tools: [
+    defineTool<Static<typeof Args>>({
+      name: 'measure',
+      description: 'Tells how long a text is.',
+      args: Args,
+      execute: ({ text }) => ({ length: text.length }),
+    }),
+  ],
+})
