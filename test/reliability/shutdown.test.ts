@@ -9,7 +9,8 @@ import { ended, post, start, waitingTexts } from './process.ts'
 describe('SIGTERM', () => {
   it('still answers every request whose headers it has, takes no new connection, and exits with 0', async () => {
     const dir = temporaryFolder()
-    const gateway = await start(dir)
+    // Nothing here takes that long: whoever waits for its end is stuck.
+    const gateway = await start(dir, { gateway: { drainSeconds: 3600 } })
     const texts = Array.from({ length: 50 }, (_, index) => `half sent ${index}`)
     const halves = await Promise.all(texts.map((text) => sendHeaders(gateway.url, { text, mode: 'next-heartbeat' })))
     const exit = gateway.end('SIGTERM')
@@ -41,12 +42,15 @@ describe('SIGTERM', () => {
 
   it('puts a run that does not end in time back, and the next start does it without counting the attempt', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
-    model.script({ hang: true }, { text: 'done after all' })
-    const changes = { gateway: { drainSeconds: 0 }, providers: model.providers, agents: { defaults: { model: 'double/m', maxAttempts: 1 } } }
+    model.script({ hang: true }, { hang: true }, { text: 'done after all' })
+    const changes = { gateway: { drainSeconds: 0 }, providers: model.providers, agents: { defaults: { model: 'double/m', maxAttempts: 2 } } }
     const before = await start(dir, changes)
     const { body } = await post(before.url, ['agent', { message: 'take your time', deliver: false, wakeMode: 'next-heartbeat' }])
     await model.request(0)
     expect(await before.end('SIGTERM')).toBe(0)
+    const interrupted = await start(dir, changes)
+    await model.request(1)
+    await interrupted.end('SIGKILL')
     const after = await start(dir, changes)
     expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', reply: 'done after all' })
   })
