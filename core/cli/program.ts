@@ -1,15 +1,11 @@
 // The commands, and what a failed one says: one clear text, never a stack.
-import { createRequire, enableCompileCache } from 'node:module'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { GatewayError } from '../errors.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
-  // Compiled code is kept in the user's own cache, where nobody else can write: it is executed.
-  enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-gateway', 'compiled'))
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
   const commands = await Promise.all([import('./start.ts'), import('./check.ts'), import('./setup.ts')])
