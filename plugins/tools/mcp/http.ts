@@ -1,0 +1,34 @@
+// The way to an MCP server over streamable HTTP: redirects stay within its origin, and no message is longer than the bound.
+import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { maxMessageBytes } from './limits.ts'
+
+type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'StreamableHTTPClientTransport'>
+
+export function createHttpTransport(sdk: Sdk, { url, headers = {} }: { url: string; headers?: Record<string, string> }): StreamableHTTPClientTransport {
+  return new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch })
+}
+
+async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init)
+  if (!response.body) return response
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  return new Response(response.body.pipeThrough(bound(isStream)), response)
+}
+
+/** Of a stream of events each may be as long as a message: the count begins anew behind a blank line. */
+function bound(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let size = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      size += chunk.length
+      if (size > maxMessageBytes) return controller.error(new Error(`the server sent a message of more than ${maxMessageBytes} bytes`))
+      if (isStream && endsEvent(chunk)) size = 0
+      return controller.enqueue(chunk)
+    },
+  })
+}
+
+function endsEvent(chunk: Uint8Array): boolean {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return bytes.includes('\n\n') || bytes.includes('\r\n\r\n') || bytes.includes('\r\r')
+}

@@ -1,0 +1,40 @@
+// Tools of MCP servers, programs on this machine or services elsewhere: each becomes `<server>__<tool>` while its server is there.
+import { defineToolset, type Tool, type ToolsetContext } from 'svc-gateway/plugin'
+import { keepConnected } from './connection.ts'
+import { Config, type ServerSettings, settingsFault } from './settings.ts'
+import { toTools } from './tools.ts'
+
+export default defineToolset<Config>({
+  name: 'mcp',
+  description: 'Tools of MCP servers.',
+  config: Config,
+  async open({ servers }, context) {
+    const offered = new Map<string, readonly Tool[]>()
+    const connections = Object.entries(servers).flatMap(([name, settings]) => {
+      const fault = settingsFault(settings)
+      if (fault === undefined) return [connect(name, settings)]
+      context.log.warn({ server: name }, `The MCP server "${name}" is left out: ${fault}.`)
+      return []
+    })
+    // Nothing here waits for a server: the gateway starts without it, and its tools come when it does.
+    return { tools: [], close: async () => void (await Promise.all(connections.map(({ close }) => close()))) }
+
+    function connect(server: string, settings: ServerSettings) {
+      return keepConnected({
+        server,
+        settings,
+        signal: context.signal,
+        log: context.log,
+        onTools: (listed, call) => {
+          offered.set(server, toTools(listed, { server, call, log: context.log }))
+          offerAll(context, servers, offered)
+        },
+      })
+    }
+  },
+})
+
+/** In the order of the configuration, so that of two tools of one name always the same one counts. */
+function offerAll(context: ToolsetContext, servers: object, offered: ReadonlyMap<string, readonly Tool[]>): void {
+  context.offer(Object.keys(servers).flatMap((server) => offered.get(server) ?? []))
+}

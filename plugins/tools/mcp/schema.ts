@@ -1,0 +1,110 @@
+// Makes of a server's schema one that is safe to check with: a plain tree of bounded size, without references and patterns.
+import { cleanText } from './text.ts'
+import { maxArgDescription, maxSchemaDepth, maxSchemaLength, maxSchemaNodes } from './limits.ts'
+
+type Node = Readonly<Record<string, unknown>>
+
+/**
+ * The schema of a tool's arguments, loosened and never tightened: the server checks its arguments itself, with its own patterns, on its own time.
+ * Local references are written out (models read that more easily, too); where they run in a circle, anything is taken.
+ * Throws, with the end of a sentence, when it is too large or makes no sense.
+ */
+export function plainSchema(schema: unknown): Node {
+  if (!isNode(schema) || schema['type'] !== 'object') throw new Error('its inputSchema is not the schema of an object')
+  const plain = walk(schema, { root: schema, depth: 0, references: [], budget: { nodes: maxSchemaNodes } })
+  if (JSON.stringify(plain).length > maxSchemaLength) throw new Error(`its inputSchema is longer than ${maxSchemaLength} characters`)
+  return plain
+}
+
+interface Walk {
+  root: Node
+  depth: number
+  /** Those that were followed on the way here. */
+  references: readonly string[]
+  budget: { nodes: number }
+}
+
+function walk(schema: unknown, walked: Walk): Node {
+  if (schema === true) return {}
+  if (schema === false) return { enum: [] }
+  if (!isNode(schema)) throw new Error('a part of its inputSchema is not a schema')
+  if (walked.depth > maxSchemaDepth || walked.budget.nodes-- <= 0) throw new Error('its inputSchema is too large')
+  const { $ref } = schema
+  if ($ref !== undefined) return follow($ref, schema, walked)
+  const inside = { ...walked, depth: walked.depth + 1 }
+  return Object.fromEntries(Object.entries(schema).flatMap(([keyword, value]) => keep(keyword, value, { schema, inside })))
+}
+
+function follow(reference: unknown, { $ref: _ref, ...beside }: Node, walked: Walk): Node {
+  if (typeof reference !== 'string' || !reference.startsWith('#')) throw new Error('its inputSchema refers to something outside of itself')
+  if (walked.references.includes(reference)) return {}
+  const inside = { ...walked, depth: walked.depth + 1, references: [...walked.references, reference] }
+  return { ...walk(target(reference, walked.root), inside), ...walk(beside, inside) }
+}
+
+function target(reference: string, root: Node): unknown {
+  const keys = decodeURIComponent(reference).split('/').slice(1)
+  const found = keys
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Node)[key] : undefined), root)
+  if (found === undefined || (keys.length === 0 && reference !== '#')) throw new Error('its inputSchema refers to a part that is not there')
+  return found
+}
+
+interface Keyword {
+  /** The schema that has it. */
+  schema: Node
+  inside: Walk
+}
+
+/** Keywords that are not here are dropped: they only ever narrow, or serve references. */
+function keep(keyword: string, value: unknown, { schema, inside }: Keyword): [string, unknown][] {
+  switch (keyword) {
+    case 'type':
+      return [[keyword, typesOf(value)]]
+    case 'title':
+    case 'description':
+      return typeof value === 'string' ? [[keyword, cleanText(value, maxArgDescription)]] : []
+    case 'properties':
+      return [[keyword, mapValues(value, (child) => walk(child, inside))]]
+    case 'additionalProperties':
+      // Keys that a pattern would have allowed must not be refused now.
+      return schema['patternProperties'] === undefined ? [[keyword, value === false ? false : walk(value, inside)]] : []
+    case 'items':
+      return Array.isArray(value) ? [] : [[keyword, walk(value, inside)]]
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+      // Loosened alternatives may overlap: "one of them" becomes "any of them".
+      return [[keyword === 'allOf' ? keyword : 'anyOf', listOf(value).map((child) => walk(child, inside))]]
+    case 'required':
+      return [[keyword, listOf(value).filter((name) => typeof name === 'string')]]
+    case 'enum':
+      return [[keyword, listOf(value)]]
+    case 'const':
+    case 'default':
+      return [[keyword, value]]
+    default:
+      return bounds.has(keyword) && typeof value === 'number' ? [[keyword, value]] : []
+  }
+}
+
+const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
+const bounds: ReadonlySet<string> = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems'])
+
+function typesOf(value: unknown): unknown {
+  if ([value].flat().every((name) => types.has(name))) return value
+  throw new Error('its inputSchema has a type that JSON Schema does not know')
+}
+
+function listOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  throw new Error('its inputSchema has something else where a list must stand')
+}
+
+function mapValues(value: unknown, change: (child: unknown) => Node): Node {
+  if (!isNode(value)) throw new Error('its inputSchema has something else where properties must stand')
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, change(child)]))
+}
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)

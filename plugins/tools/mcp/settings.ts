@@ -1,0 +1,51 @@
+// The settings of MCP servers: how each is started, or where it answers.
+import { type Static, Type } from 'svc-gateway/plugin'
+
+const ByName = (options: { description: string; value: string }) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: Type.String({ description: options.value }),
+    secret: true,
+    description: options.description,
+  })
+
+const Server = Type.Object(
+  {
+    command: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'The program to start; it talks over its standard input and output.' })),
+    args: Type.Optional(Type.Array(Type.String(), { description: 'Its arguments.' })),
+    env: Type.Optional(
+      ByName({
+        description: 'Environment variables that it gets. Of those of the gateway it gets only PATH, HOME and the like.',
+        value: 'The value of one variable.',
+      }),
+    ),
+    cwd: Type.String({ path: true, default: '.', description: 'The folder that it runs in, relative to the configuration directory.' }),
+    url: Type.Optional(Type.String({ pattern: '^https?://', description: 'Where a server answers that is reached over streamable HTTP.' })),
+    headers: Type.Optional(ByName({ description: 'Headers for every request to it, such as Authorization.', value: 'The value of one header.' })),
+  },
+  { additionalProperties: false, description: 'One server: "command" for a program on this machine, "url" for a service.' },
+)
+
+export const Config = Type.Object(
+  {
+    servers: Type.Unsafe<Record<string, Static<typeof Server>>>({
+      type: 'object',
+      additionalProperties: Server,
+      default: {},
+      description: 'MCP servers by their names. A tool is called <server>__<tool> here.',
+    }),
+  },
+  { additionalProperties: false, description: 'MCP servers whose tools the agents may use.' },
+)
+export type Config = Static<typeof Config>
+
+export type ServerSettings = Static<typeof Server>
+
+/** What one key's schema can't tell, as the end of a sentence. */
+export function settingsFault({ command, args, env, url, headers }: ServerSettings): string | undefined {
+  if (command === undefined && url === undefined) return 'it has neither "command" nor "url"; give one of them'
+  if (command !== undefined && url !== undefined) return 'it has both "command" and "url"; keep one of them'
+  if (command === undefined && (args ?? env) !== undefined) return '"args" and "env" belong to a "command"; a "url" takes "headers"'
+  if (url === undefined && headers !== undefined) return '"headers" belong to a "url"; a "command" takes "env"'
+  return url === undefined || URL.canParse(url) ? undefined : 'its "url" is not an address'
+}

@@ -1,0 +1,12 @@
+// Makes text of a server fit to be read: bounded, and without characters that nobody sees.
+
+/** Characters that nobody sees (line ends and tabs apart) can hide words from people that a model reads. */
+const unseen = /[[\p{Z}\p{C}]--[ \n\t]]/gv
+
+export function cleanText(text: string, longest: number): string {
+  const seen = text
+    .slice(0, longest * 4)
+    .replace(unseen, ' ')
+    .trim()
+  return seen.length > longest ? `${seen.slice(0, longest - 1)}…` : seen
+}

@@ -1,0 +1,60 @@
+// A server's list of tools → tools of the gateway: named after their server, described within bounds; what makes no sense is left out.
+import { hash } from 'node:crypto'
+import { defineTool, type Log, type Tool } from 'svc-gateway/plugin'
+import { maxDescription, maxTools } from './limits.ts'
+import { resultOf } from './result.ts'
+import { plainSchema } from './schema.ts'
+import type { CallTool, Listed } from './session.ts'
+import { cleanText } from './text.ts'
+
+export interface ToolsDeps {
+  /** The server's name in the configuration. */
+  server: string
+  call: CallTool
+  log: Log
+}
+
+export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
+  const { server, log } = deps
+  if (listed.length > maxTools) log.warn({ server }, `An MCP server lists more than ${maxTools} tools; those beyond are left out.`)
+  const tools = new Map<string, Tool>()
+  for (const one of listed.slice(0, maxTools)) {
+    try {
+      const tool = toTool(one, deps)
+      if (tools.has(tool.name)) throw new Error('another one of this server has the same name')
+      tools.set(tool.name, tool)
+    } catch (error) {
+      const tool = cleanText(String(one['name']), longestName)
+      log.warn({ server, tool }, `A tool of an MCP server is left out: ${(error as Error).message}.`)
+    }
+  }
+  return [...tools.values()]
+}
+
+function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
+  const { name, description, inputSchema } = listed
+  if (typeof name !== 'string' || !/[a-z0-9]/i.test(name)) throw new Error('it has no name that can be used')
+  const text = typeof description === 'string' ? cleanText(description, maxDescription) : ''
+  return defineTool<Record<string, unknown>>({
+    name: toolName(server, name),
+    group: 'mcp',
+    description: `${text || `The tool "${cleanText(name, longestName)}".`} (from the MCP server "${cleanText(server, longestName)}")`,
+    args: plainSchema(inputSchema),
+    execute: (args, { signal }) => resultOf(call(listed, args, signal)),
+  })
+}
+
+/** Longest name that a model service takes, in characters. */
+const longestName = 64
+
+/**
+ * `<server>__<tool>`, each in snake_case. Only the separator has two underscores, so no server can take a name that belongs to another.
+ * What is too long is cut and ends in a mark of the whole.
+ */
+function toolName(server: string, tool: string): string {
+  const prefix = slug(server)
+  const name = `${/^[a-z]/.test(prefix) ? prefix : `mcp_${prefix}`}__${slug(tool)}`
+  return name.length <= longestName ? name : `${name.slice(0, longestName - 9)}_${hash('sha256', `${server}\n${tool}`).slice(0, 8)}`
+}
+
+const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '_')

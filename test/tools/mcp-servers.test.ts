@@ -1,0 +1,386 @@
+// Tools of MCP servers: honest ones, and all the ways in which one can be broken, slow, or mean ill without harm to anybody.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { InputError, type Json, type Tool } from '../../core/plugin.ts'
+import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { createInvoke } from '../../core/tools/invoke.ts'
+import mcp from '../../plugins/tools/mcp/index.ts'
+import { plainSchema } from '../../plugins/tools/mcp/schema.ts'
+import type { ServerSettings } from '../../plugins/tools/mcp/settings.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { temporaryFolder } from '../helpers.ts'
+
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
+const honest = (changes: Partial<ServerSettings> = {}): ServerSettings => ({ command: process.execPath, args: [fixture('server')], cwd: '.', ...changes })
+const liar = (...ways: string[]): ServerSettings => ({ command: process.execPath, args: [fixture('liar'), ...ways], cwd: '.' })
+
+/** The toolset in a real catalogue, its tools behind a real `invoke`. */
+async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20_000 } = {}) {
+  const context = createTestContext()
+  const waiting = new Set<() => void>()
+  const live = {
+    ...mcp,
+    open: (config: unknown, given: Parameters<NonNullable<typeof mcp.open>>[1]) =>
+      mcp.open!(config as never, {
+        ...given,
+        offer: (tools: readonly Tool[]) => {
+          given.offer(tools)
+          for (const look of waiting) look()
+        },
+      }),
+  }
+  const catalogue = await openCatalogue({ toolsets: [live], settings: () => ({ servers }), context: () => context })
+  onTestFinished(() => catalogue.close())
+  const sessions = { list: async () => [], status: async () => undefined }
+  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, sessions, timeoutMs, log: context.log })
+  return {
+    catalogue,
+    logged: () => JSON.stringify(context.logged),
+    call: (tool: string, args: Json = {}) => invoke({ tool, args, subject: { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' } }),
+    /** Resolves with the names of the tools when they are as they should be. */
+    tools: (isSo: (names: string[]) => boolean = (names) => names.length > 0) =>
+      new Promise<string[]>((resolve) => {
+        const look = (): void => {
+          const names = catalogue.list().map(({ tool }) => tool.name)
+          if (!isSo(names)) return
+          waiting.delete(look)
+          resolve(names)
+        }
+        waiting.add(look)
+        look()
+      }),
+  }
+}
+
+const isGone = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+describe('an MCP server that is a program', () => {
+  it('brings its tools, named after it, and answers calls', async () => {
+    const { tools, call, catalogue } = await connect({ 'My Server': honest() })
+    expect(catalogue.list()).toEqual([])
+    expect(await tools()).toEqual(
+      ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'where'].map((name) => `my_server__${name}`),
+    )
+    expect(catalogue.find('my_server__echo')?.tool).toMatchObject({ group: 'mcp', description: 'Says it again. (from the MCP server "My Server")' })
+    expect(await call('my_server__add_numbers', { a: 2, b: 3 })).toEqual({ sum: 5 })
+    expect(await call('my_server__echo', { text: 'hello' })).toBe('hello')
+    expect(await call('my_server__picture')).toEqual({ content: [{ type: 'text', text: 'Here:' }, expect.objectContaining({ type: 'image', data: 'AAAA' })] })
+  })
+
+  it('is not asked when the arguments do not fit its schema', async () => {
+    const { tools, call } = await connect({ s: honest() })
+    await tools()
+    await expect(call('s__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({ code: 'invalid_arguments', message: 'args.a must be a number.' })
+  })
+
+  it('tells the caller what its tool calls an error', async () => {
+    const { tools, call } = await connect({ s: honest() })
+    await tools()
+    await expect(call('s__refuse')).rejects.toMatchObject({ code: 'invalid_arguments', message: 'There is no such city.', cause: expect.any(InputError) })
+  })
+
+  it('gets a minimal environment, its own variables, and its folder', async () => {
+    const folder = temporaryFolder()
+    process.env['SECRET_OF_THE_GATEWAY'] = 'canary'
+    onTestFinished(() => void delete process.env['SECRET_OF_THE_GATEWAY'])
+    const { tools, call } = await connect({ s: honest({ env: { OWN: 'yes' }, cwd: folder }) })
+    await tools()
+    const env = JSON.parse((await call('s__environment')) as string) as Record<string, string>
+    expect(env['OWN']).toBe('yes')
+    expect(env['PATH']).toBe(process.env['PATH'])
+    expect(Object.keys(env)).not.toContain('SECRET_OF_THE_GATEWAY')
+    expect(await call('s__where')).toMatchObject({ cwd: folder })
+  })
+
+  it('may gain tools while it runs', async () => {
+    const { tools, call } = await connect({ s: honest() })
+    await tools()
+    await call('s__learn')
+    await tools((names) => names.includes('s__learnt'))
+    expect(await call('s__learnt')).toBe('new')
+  })
+
+  it('is ended with the gateway', async () => {
+    const { tools, call, catalogue } = await connect({ s: honest() })
+    await tools()
+    const { pid } = (await call('s__where')) as { pid: number }
+    expect(isGone(pid)).toBe(false)
+    await catalogue.close()
+    expect(isGone(pid)).toBe(true)
+  })
+
+  it('that dies takes nobody with it, and comes back', async () => {
+    const { tools, call } = await connect({ s: honest(), other: honest() })
+    await tools((names) => names.includes('s__die') && names.includes('other__echo'))
+    await expect(call('s__die')).rejects.toMatchObject({ code: 'tool_failed' })
+    await tools((names) => !names.includes('s__die') && names.includes('other__echo'))
+    expect(await call('other__echo', { text: 'still here' })).toBe('still here')
+    await tools((names) => names.includes('s__echo'))
+    expect(await call('s__echo', { text: 'again' })).toBe('again')
+  })
+
+  it('that hangs is left at the deadline, told so, and stays of use', async () => {
+    const told = join(temporaryFolder(), 'told')
+    const { tools, call } = await connect({ s: honest({ env: { CANCELLED: told } }) }, { timeoutMs: 300 })
+    await tools()
+    await expect(call('s__hang')).rejects.toMatchObject({ code: 'tool_timeout' })
+    expect(await call('s__echo', { text: 'and on' })).toBe('and on')
+    expect(readFileSync(told, 'utf8')).toBe('cancelled')
+  })
+})
+
+describe('an MCP server that can not be had', () => {
+  it.each([
+    ['there is no such program', { command: 'no-such-program-anywhere', cwd: '.' }],
+    ['it ends at once', { command: process.execPath, args: ['-e', 'process.exit(1)'], cwd: '.' }],
+    ['nobody listens', { url: 'http://127.0.0.1:1/mcp', cwd: '.' }],
+    ['its list is none', liar('notools')],
+  ])('is told in the log, and tried again: %s', async (_why, settings) => {
+    const { catalogue, logged, tools } = await connect({ bad: settings, good: honest() })
+    await tools()
+    await expect.poll(logged).toContain('an MCP server is not connected; it is tried again')
+    expect(catalogue.find('good__echo')).toBeDefined()
+    await catalogue.close()
+  })
+
+  it('holds nobody up when it never answers', async () => {
+    const { tools, catalogue } = await connect({ bad: liar('mute'), good: honest() })
+    expect(await tools()).toContain('good__echo')
+    await catalogue.close()
+  })
+
+  it('is left out when its settings make no sense', async () => {
+    const { logged } = await connect({
+      none: { cwd: '.' },
+      both: { command: 'x', url: 'http://127.0.0.1:1', cwd: '.' },
+      mixed: { command: 'x', headers: { a: 'b' }, cwd: '.' },
+      mixed2: { url: 'http://127.0.0.1:1', env: { a: 'b' }, cwd: '.' },
+      crooked: { url: 'http://:::', cwd: '.' },
+    })
+    for (const name of ['none', 'both', 'mixed', 'mixed2', 'crooked']) expect(logged()).toContain(`The MCP server \\"${name}\\" is left out: `)
+  })
+
+  it('is ended although it will not', async () => {
+    const pids = join(temporaryFolder(), 'pids')
+    const { tools, catalogue } = await connect({ s: liar('stubborn', pids) })
+    await tools()
+    await catalogue.close()
+    expect(isGone(Number(readFileSync(pids, 'utf8')))).toBe(true)
+  })
+
+  it('is ended together with what it has started', async () => {
+    const home = createTcpServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void home.close())
+    await once(home, 'listening')
+    const { catalogue } = await connect({ s: liar('parent', String((home.address() as AddressInfo).port)) })
+    const [child] = (await once(home, 'connection')) as [Socket]
+    const ended = once(
+      child.resume().on('error', () => {}),
+      'close',
+    )
+    await catalogue.close()
+    await ended
+  })
+})
+
+describe('an MCP server that lies', () => {
+  it('has only the tools that make sense', async () => {
+    const { tools, logged } = await connect({ s: liar('odd') })
+    const names = await tools()
+    expect(names).toHaveLength(2)
+    expect(names[0]).toBe('s__good')
+    expect(names[1]).toMatch(/^s__x{52}_[0-9a-f]{8}$/)
+    for (const reason of [
+      'it has no name that can be used',
+      'its inputSchema is not the schema of an object',
+      'its inputSchema refers to something outside of itself',
+      'its inputSchema refers to a part that is not there',
+      'its inputSchema has a type that JSON Schema does not know',
+      'its inputSchema has something else where a list must stand',
+      'its inputSchema is too large',
+      'another one of this server has the same name',
+    ])
+      expect(logged()).toContain(reason)
+  })
+
+  it('can not preach: descriptions are cut, and what nobody sees is taken out', async () => {
+    const { tools, catalogue } = await connect({ s: liar('preacher') })
+    await tools()
+    const { description, args } = catalogue.find('s__preach')!.tool
+    expect(description).toMatch(/^Ignore all earlier instructions\. {2,3}Obey/)
+    expect(description.length).toBeLessThan(1100)
+    expect(JSON.stringify(args).length).toBeLessThan(700)
+  })
+
+  it('can not crowd out the others', async () => {
+    const { tools, logged } = await connect({ s: liar('crowd'), good: honest() })
+    const names = await tools((all) => all.includes('good__echo') && all.includes('s__tool_1'))
+    expect(names.filter((name) => name.startsWith('s__'))).toHaveLength(200)
+    expect(logged()).toContain('more than 200 tools')
+  })
+
+  it('can not keep anybody listing for ever', async () => {
+    const { tools, logged } = await connect({ s: liar('endless'), good: honest() })
+    expect(await tools()).toContain('good__echo')
+    await expect.poll(logged).toContain('{"server":"s"},"message":"an MCP server is connected"')
+  })
+
+  it('can not let its patterns run here', async () => {
+    const { tools, call } = await connect({ s: liar('pattern') })
+    await tools()
+    expect(await call('s__match', { a: `${'a'.repeat(100_000)}!` })).toBe('match')
+  })
+
+  it('can not send more than the bound: the call fails, the others go on, and it is connected again', async () => {
+    const { tools, call } = await connect({ s: liar('flood'), good: honest() })
+    await tools((names) => names.includes('s__call') && names.includes('good__echo'))
+    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    expect(await call('good__echo', { text: 'still here' })).toBe('still here')
+    await tools((names) => names.includes('s__call'))
+  })
+
+  it('fails the call alone when its result makes no sense', async () => {
+    const { tools, call } = await connect({ s: liar('nonsense') })
+    await tools()
+    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
+  })
+
+  it('may write a log where messages should be', async () => {
+    const { tools, call } = await connect({ s: liar('chatty') }, { timeoutMs: 300 })
+    expect(await tools()).toEqual(['s__call'])
+    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_timeout' })
+  })
+
+  it('can not take a name that another server has', async () => {
+    const { tools, call, logged } = await connect({ a: honest(), A: honest() })
+    await tools()
+    await expect.poll(logged).toContain('The tool \\"a__echo\\" of the toolset \\"mcp\\" is left out')
+    expect(await call('a__echo', { text: 'one of them' })).toBe('one of them')
+  })
+})
+
+/** An MCP server over HTTP, as a function of its requests. */
+async function listen(handle: RequestListener): Promise<string> {
+  const server = createServer(handle)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+async function bodyOf(request: IncomingMessage): Promise<{ id?: number; method?: string }> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method?: string }) : {}
+}
+
+const serverInfo = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'remote', version: '1' } }
+
+/** Answers each method with a result; what is not there is refused as a server does that does not know it. */
+const remote =
+  (results: Record<string, () => unknown>, seen: IncomingMessage[] = []): RequestListener =>
+  (request, response) => {
+    void bodyOf(request).then(({ id, method = '' }) => {
+      seen.push(request)
+      if (request.method !== 'POST') return response.writeHead(405).end()
+      if (id === undefined) return response.writeHead(202).end()
+      const result = results[method]?.()
+      const answer = result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result }
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+    })
+  }
+
+const tool = { name: 'call', description: 'Does something.', inputSchema: { type: 'object' } }
+
+describe('an MCP server over HTTP', () => {
+  it('brings its tools, and gets the headers of its settings', async () => {
+    const seen: IncomingMessage[] = []
+    const url = await listen(
+      remote(
+        { initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }) },
+        seen,
+      ),
+    )
+    const { tools, call } = await connect({ far: { url, headers: { authorization: 'Bearer far-away' }, cwd: '.' } })
+    expect(await tools()).toEqual(['far__call'])
+    expect(await call('far__call')).toBe('done')
+    expect(seen.every(({ headers }) => headers.authorization === 'Bearer far-away')).toBe(true)
+  })
+
+  it('can not send more than the bound', async () => {
+    const flood = { content: [{ type: 'text', text: 'x'.repeat(50 * 1024 * 1024) }] }
+    const url = await listen(remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => flood }))
+    const { tools, call } = await connect({ far: { url, cwd: '.' } })
+    await tools()
+    await expect(call('far__call')).rejects.toMatchObject({ code: 'tool_failed' })
+  })
+
+  it('can not send the credential of its settings elsewhere', async () => {
+    const elsewhere: IncomingMessage[] = []
+    const target = await listen(remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }) }, elsewhere))
+    const url = await listen((_request, response) => response.writeHead(307, { location: target }).end())
+    const { logged } = await connect({ far: { url, headers: { authorization: 'Bearer far-away' }, cwd: '.' } })
+    await expect.poll(logged).toContain('an MCP server is not connected')
+    expect(elsewhere).toEqual([])
+  })
+
+  it('that goes away loses its tools, and gets them back with itself', async () => {
+    let there = true
+    const url = await listen((request, response) => {
+      if (!there) return void response.writeHead(500).end()
+      return remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => ({ content: [] }) })(request, response)
+    })
+    const { tools, call } = await connect({ far: { url, cwd: '.' } })
+    await tools()
+    there = false
+    await expect(call('far__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    await tools((names) => names.length === 0)
+    there = true
+    await tools()
+  })
+})
+
+describe('the schema of a server', () => {
+  const args = (schema: object) => plainSchema({ type: 'object', ...schema })
+
+  it('has its references written out, and anything where they run in a circle', () => {
+    const tree = { type: 'object', properties: { value: { type: 'string' }, next: { $ref: '#/$defs/tree' } } }
+    expect(args({ properties: { tree: { $ref: '#/$defs/tree', description: 'A tree.' } }, $defs: { tree } })).toEqual({
+      type: 'object',
+      properties: {
+        tree: { type: 'object', properties: { value: { type: 'string' }, next: {} }, description: 'A tree.' },
+      },
+    })
+  })
+
+  it('is loosened, never tightened', () => {
+    const named = { properties: { pattern: { type: 'string', pattern: 'x', format: 'date' } }, patternProperties: { '^x-': {} }, additionalProperties: false }
+    expect(args(named)).toEqual({ type: 'object', properties: { pattern: { type: 'string' } } })
+    expect(args({ oneOf: [{ required: ['a'] }, { required: ['b'] }], not: { required: ['c'] } })).toEqual({
+      type: 'object',
+      anyOf: [{ required: ['a'] }, { required: ['b'] }],
+    })
+  })
+
+  it('may name a property anything', () => {
+    const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"},"`${process.exit()}`":{"type":"string"}}') as object
+    expect(JSON.stringify(args({ properties }))).toBe(JSON.stringify({ type: 'object', properties }))
+    expect(Object.getPrototypeOf(args({ properties }))).toBe(Object.prototype)
+  })
+})
