@@ -26,6 +26,9 @@ interface HeartbeatDeps {
 
 /** Bells rung within this time are one. */
 const coalesceMs = 250
+/** After a beat that failed while events wait, it beats again: first after this time, then after twice as long each time. */
+const firstPauseMs = 60_000
+const longestPauseMs = 30 * 60_000
 /** Outside active hours, how long a bell waits before it looks at the clock again. */
 const longestNapMs = 15 * 60_000
 
@@ -57,33 +60,42 @@ interface Heart {
 
 function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Heart {
   const everyMs = parseDuration(config.every) ?? 0
-  let bell: NodeJS.Timeout | undefined
+  const alarm = createAlarm(() => void beat())
   let periodic: NodeJS.Timeout | undefined
   let beating = false
   let rungMeanwhile = false
+  let failures = 0
   let closed = false
 
   const ring = (ms: number): void => {
     if (beating) rungMeanwhile = true
-    else if (!closed) bell ??= setTimeout(() => void beat(), ms).unref()
+    else if (!closed) alarm.set(ms)
   }
 
   const beat = async (): Promise<void> => {
-    bell = undefined
     const wait = minutesUntilActive(config.activeHours, new Date())
     // The wall clock may jump on the way (daylight saving, a machine that slept), so it is looked at again now and then.
     if (wait > 0) return ring(Math.min(wait * 60_000, longestNapMs))
     beating = true
+    const done = await beatAll()
+    beating = false
+    failures = done ? 0 : failures + 1
+    if (rungMeanwhile) ring(coalesceMs)
+    else if (!done) ring(Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs))
+    rungMeanwhile = false
+  }
+
+  /** What one bounded batch of events left over is served by the next beat. False: events wait that could not be shown. */
+  const beatAll = async (): Promise<boolean> => {
     try {
-      // What one bounded batch of events left over is served by the next beat.
-      while (!closed && (await beatOnce(deps, agent, config)) === 'more') continue
+      for (;;) {
+        const end = await beatOnce(deps, agent, config)
+        if (closed || end !== 'more') return end !== 'failed'
+      }
     } catch (error) {
       deps.log.error({ agentId: agent.id, error: (error as Error).name }, 'heartbeat failed')
-    } finally {
-      beating = false
+      return false
     }
-    if (rungMeanwhile) ring(coalesceMs)
-    rungMeanwhile = false
   }
 
   const start = (): void => {
@@ -97,14 +109,35 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
     start,
     close: () => {
       closed = true
-      clearTimeout(bell)
+      alarm.clear()
       clearInterval(periodic)
     },
   }
 }
 
-/** One beat; `more` when it rendered events and others still wait. Nothing to look at: no run, no model call. */
-async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Promise<'done' | 'more'> {
+/** Goes off once, at the earliest of the times it was set to. */
+function createAlarm(goOff: () => void) {
+  let timer: NodeJS.Timeout | undefined
+  let setTo = Number.POSITIVE_INFINITY
+  const clear = (): void => {
+    clearTimeout(timer)
+    setTo = Number.POSITIVE_INFINITY
+  }
+  const set = (ms: number): void => {
+    const at = performance.now() + ms
+    if (at >= setTo) return
+    clear()
+    setTo = at
+    timer = setTimeout(() => {
+      clear()
+      goOff()
+    }, ms).unref()
+  }
+  return { set, clear }
+}
+
+/** One beat; `more` when it rendered events and others still wait, `failed` when it left them. Nothing to look at: no run, no model call. */
+async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Promise<'done' | 'more' | 'failed'> {
   const waiting = await deps.store.countWaitingEvents(agent.mainSession)
   if (waiting === 0 && !(await heartbeatNotes(agent))) return 'done'
   const id = deps.createId()
@@ -118,7 +151,7 @@ async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConf
   const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey: agent.mainSession, spec, maxAttempts: deps.maxAttempts } as const
   await deps.runs.accept({ at: Date.now(), runs: [run] })
   const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
-  if (ended?.status !== 'succeeded') return 'done'
+  if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
   const left = await deps.store.countWaitingEvents(agent.mainSession)
   return left > 0 && left < waiting ? 'more' : 'done'
 }

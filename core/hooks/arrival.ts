@@ -9,7 +9,7 @@ const longestKey = 256
 export function arrivalOf(request: FastifyRequest, hook: string): Arrival {
   return {
     hook,
-    client: request.ip,
+    client: request.client.address,
     headers: harmless(request.headers),
     rawBody: request.rawBody.toString('utf8'),
     idempotency: idempotencyOf(request),

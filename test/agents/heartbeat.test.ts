@@ -1,7 +1,7 @@
 // The heartbeat: what makes it beat, what it shows to the model, what it does with the answer, and when it stays quiet.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel, systemOf } from '../doubles/model.ts'
 import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
@@ -134,6 +134,21 @@ describe('events', () => {
     await expect.poll(() => logged.some((line) => line.includes('"status":"timed_out"')), { timeout: 5_000, interval: 5 }).toBe(true)
     await post('/hooks/wake', { text: 'three' })
     expect(eventsOf(await model.prompt(2))).toEqual(['one', 'two', 'three'])
+  })
+
+  it('are tried again by themselves after a beat that failed, and at once when a bell rings', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+    onTestFinished(() => void vi.useRealTimers())
+    const model = await startModel()
+    model.script({ status: 400 }, { status: 400 }, ok)
+    const { post, logged } = await start(model)
+    const failed = (count: number) => expect.poll(() => logged.filter((line) => line.includes('"status":"failed"')).length).toBe(count)
+    await post('/hooks/wake', { text: 'one' })
+    await failed(1)
+    await post('/hooks/wake', { text: 'two' })
+    await failed(2)
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(eventsOf(await model.prompt(2))).toEqual(['one', 'two'])
   })
 
   it('are shown once', async () => {

@@ -93,12 +93,15 @@ describe('the summary', () => {
   })
 
   it('waits for the next heartbeat when it is not for now', async () => {
-    const { run, model, post } = await start([{ text: 'Done.' }, ok])
-    await run({ wakeMode: 'next-heartbeat', deliver: false })
+    const { run, model, post } = await start([{ text: 'Done.' }, { hang: true }, ok])
+    await run({ deliver: false })
+    // A bell would have been heard by the time this one has run out.
+    await run({ deliver: false, timeoutSeconds: 0.6 })
     await post('/hooks/wake', { text: 'Ring.' })
-    const prompt = await model.prompt(1)
-    expect(prompt.indexOf('Hook CI: Done.')).toBeLessThan(prompt.indexOf('Ring.'))
-    expect(prompt).toContain('2 events')
+    const prompt = await model.prompt(2)
+    expect(prompt).toContain('3 events')
+    expect(prompt.indexOf('Hook CI: Done.')).toBeLessThan(prompt.indexOf('Hook CI (failed)'))
+    expect(prompt.indexOf('Hook CI (failed)')).toBeLessThan(prompt.indexOf('Ring.'))
   })
 })
 
