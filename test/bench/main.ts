@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Order, Result } from './load.ts'
 import { type Measured, median, type Report, report } from './report.ts'
-import { gatewayToken, layeredSession, type Server, startBare, startGateway, token } from './servers.ts'
+import { gatewayToken, layeredSession, type Server, startBare, startGateway, startLoaded, token } from './servers.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
 const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1.5, warmUp: 3, starts: 5 }
@@ -32,7 +32,7 @@ interface Target {
 
 async function measure(): Promise<Report> {
   const starts = await measureStarts()
-  const [bare, gateway] = [await startBare(), await startGateway(mkdtempSync(join(dir, 'load-')))]
+  const [bare, gateway] = [await startBare(), await startLoaded(mkdtempSync(join(dir, 'load-')))]
   const targets: Target[] = [
     { name: 'bare', server: bare, path: '/wake', body: '{"text":"$"}', token },
     { name: 'wake', server: gateway, path: '/hooks/wake', body: '{"text":"$"}', token },

@@ -13,7 +13,6 @@ export const layeredSession = 'agent:main:subagent:1:console:group:ops'
 
 export interface Server {
   url: string
-  pid: number
   /** From the start of the process to the end of its first answer, in milliseconds. */
   firstAnswerMs: number
   /** User and system time of the process and its children so far, in seconds; NaN where the kernel does not tell. */
@@ -27,10 +26,12 @@ const source = (file: string): string => join(import.meta.dirname, file)
 
 export const startBare = (): Promise<Server> => start({ args: [source('bare.ts')], path: '/wake' })
 
-/** @param dir an empty folder, which becomes its configuration directory. */
-export async function startGateway(dir: string, nodeOptions: readonly string[] = []): Promise<Server> {
-  const config = {
-    gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 },
+/** As it comes, in an empty folder, which becomes its configuration directory. */
+export const startGateway = (dir: string): Promise<Server> => startWith(dir, {})
+
+/** The same with a model that never answers, a queue without a bound and every layer of the tool policy in force. */
+export const startLoaded = (dir: string): Promise<Server> =>
+  startWith(dir, {
     hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER },
     agents: { defaults: { model: 'silent/model' }, main: { tools: { deny: ['cron'] } } },
     tools: {
@@ -43,14 +44,13 @@ export async function startGateway(dir: string, nodeOptions: readonly string[] =
     channels: { console: { enabled: false, groups: { ops: { tools: { allow: ['measure'] } } } } },
     providers: { silent: { kind: 'silent' } },
     plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
-    log: { level: 'error' },
-  }
+  })
+
+async function startWith(dir: string, changes: object): Promise<Server> {
+  const config = { gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 }, hooks: { enabled: true, token }, log: { level: 'error' }, ...changes }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return await start({
-    args: [...nodeOptions, '--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file],
-    path: '/hooks/wake',
-  })
+  return await start({ args: ['--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file], path: '/hooks/wake' })
 }
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
@@ -68,7 +68,6 @@ async function start({ args, path }: { args: readonly string[]; path: string }):
   return {
     url,
     firstAnswerMs,
-    pid,
     cpuSeconds: () => sum(processTree(pid).map(cpuSecondsOf)),
     memoryMb: () => sum(processTree(pid).map(memoryMbOf)),
     stop: async () => {
