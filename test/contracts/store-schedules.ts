@@ -1,0 +1,82 @@
+// The part of the store's contract about schedules: kept, in order of their times, and each time fired once.
+import { describe, expect, it } from 'vitest'
+import type { OpenStore } from './store.ts'
+import { claim, newMessage, newRun, newSchedule, start } from './store-samples.ts'
+
+const roomy = { at: start, most: 100 }
+
+export function schedulesContract(opened: OpenStore): void {
+  describe('schedules', () => {
+    it('keeps them for good, by agent, in the order in which they were added', async () => {
+      const cron = newSchedule({ timing: { kind: 'cron', expression: '0 9 * * 1-5', timezone: 'Europe/Berlin' } })
+      const [second, other] = [newSchedule(), newSchedule({ agentId: 'other' })]
+      for (const schedule of [cron, second, other]) expect(await opened.store.addSchedule(schedule, roomy)).toBe(true)
+      await opened.reopen()
+      expect(await opened.store.listSchedules('main')).toEqual([
+        { ...cron, lastAt: null, createdAt: start },
+        { ...second, lastAt: null, createdAt: start },
+      ])
+      expect(await opened.store.listSchedules('other')).toHaveLength(1)
+    })
+
+    it('takes no more than an agent may have, also when all come at once', async () => {
+      const { store } = opened
+      const added = await Promise.all(Array.from({ length: 9 }, () => store.addSchedule(newSchedule(), { at: start, most: 3 })))
+      expect(added.filter(Boolean)).toHaveLength(3)
+      expect(await store.addSchedule(newSchedule({ agentId: 'other' }), { at: start, most: 3 })).toBe(true)
+    })
+
+    it('removes only what belongs to the agent', async () => {
+      const { store } = opened
+      const schedule = newSchedule()
+      await store.addSchedule(schedule, roomy)
+      expect(await store.removeSchedule(schedule.id, 'other')).toBe(false)
+      expect(await store.removeSchedule(schedule.id, 'main')).toBe(true)
+      expect(await store.removeSchedule(schedule.id, 'main')).toBe(false)
+    })
+
+    it('names those that are due, the oldest first, and when the next one is', async () => {
+      const { store } = opened
+      expect(await store.nextScheduleAt()).toBeUndefined()
+      const [late, early, future] = [start + 20, start + 10, start + 30].map((nextAt) => newSchedule({ nextAt }))
+      for (const schedule of [late!, early!, future!]) await store.addSchedule(schedule, roomy)
+      expect(await store.nextScheduleAt()).toBe(start + 10)
+      expect((await store.dueSchedules(start + 20, 9)).map(({ id }) => id)).toEqual([early!.id, late!.id])
+      expect(await store.dueSchedules(start + 20, 1)).toHaveLength(1)
+    })
+
+    it('fires each time once, whoever else tries', async () => {
+      const { store } = opened
+      const { id: scheduleId } = await add(opened)
+      const firing = { scheduleId, due: start, nextAt: start + 60_000 }
+      const tries = await Promise.all(Array.from({ length: 8 }, () => store.accept({ at: start, firing, runs: [newRun({ kind: 'schedule' })] })))
+      expect(tries.map(({ outcome }) => outcome).toSorted()).toEqual(['accepted', ...Array.from({ length: 7 }, () => 'conflict')])
+      expect(await claim(store)).toHaveLength(1)
+      expect(await store.listSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
+    })
+
+    it('forgets a schedule that has fired for the last time', async () => {
+      const { store } = opened
+      const { id: scheduleId } = await add(opened)
+      const last = { at: start, firing: { scheduleId, due: start, nextAt: null } }
+      expect(await store.accept(last)).toEqual({ outcome: 'accepted' })
+      expect(await store.listSchedules('main')).toEqual([])
+      expect(await store.accept(last)).toEqual({ outcome: 'conflict' })
+    })
+  })
+
+  describe('a message that no run has ended with', () => {
+    it('is put into the outbox by accepting it', async () => {
+      const message = newMessage({ runId: '' })
+      await opened.store.accept({ at: start, messages: [message] })
+      await opened.reopen()
+      expect(await opened.store.claimMessages({ owner: 'me', max: 9, at: start, leaseMs: 1000 })).toMatchObject([{ id: message.id }])
+    })
+  })
+}
+
+async function add({ store }: OpenStore) {
+  const schedule = newSchedule()
+  await store.addSchedule(schedule, roomy)
+  return schedule
+}
