@@ -1,4 +1,5 @@
 // Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it seems to.
+import { nearest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
 import { dotted } from '../typebox.ts'
 import { fold, isNamed, matches, type PolicyTool } from './names.ts'
@@ -8,26 +9,39 @@ type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
 /** A sentence for each, with the path of its list. */
 export function findIdleNames(config: PolicyConfig, known: readonly PolicyTool[]): string[] {
-  const means = (name: string): boolean => isKnownGroup(name) || known.some((tool) => matches(name, tool))
+  const tools = known.map(({ name }) => name)
+  const all = [...tools, ...knownGroups, ...known.flatMap(({ group, toolset }) => [...(group ? [`group:${group}`] : []), ...(toolset ? [toolset] : [])])]
+  // A group that we know is no slip, whether or not its tools are loaded.
+  const means = (name: string): boolean => knownGroups.includes(fold(name)) || known.some((tool) => matches(name, tool))
   const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool))
   return [
-    ...listsIn(policiesOf(config), []).flatMap((list) => idle(list, means)),
-    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, isTool)),
+    ...listsIn(policiesOf(config), []).flatMap((list) => idle(list, { means, names: all })),
+    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, { means: isTool, names: tools })),
   ]
 }
+
+const knownGroups: readonly string[] = ['plugins', ...Object.keys(groups)].map((group) => `group:${group}`)
 
 interface List {
   path: string
   names: readonly string[]
 }
 
-const idle = ({ path, names }: List, means: (name: string) => boolean): string[] =>
-  names
-    .filter((name) => !means(name))
-    .map((name) => `${path} names ${JSON.stringify(name)}, but no loaded tool is called so; check the spelling, or whether its plugin is loaded.`)
+interface Known {
+  means: (name: string) => boolean
+  /** What a slip may have meant. */
+  names: readonly string[]
+}
 
-/** A group that we know is no slip, whether or not its tools are loaded. */
-const isKnownGroup = (name: string): boolean => ['plugins', ...Object.keys(groups)].some((group) => fold(name) === `group:${group}`)
+function idle({ path, names }: List, known: Known): string[] {
+  return names
+    .filter((name) => !known.means(name))
+    .map((name) => {
+      const meant = nearest(name, known.names)
+      const fix = meant ? `did you mean ${JSON.stringify(meant)}?` : 'check the spelling, and whether its plugin is loaded.'
+      return `${path} names ${JSON.stringify(name)}, but no loaded tool is called so; ${fix}`
+    })
+}
 
 /** Of every section only what belongs to the policy: the settings of a toolset or of an account may have keys of the same names. */
 function policiesOf({ tools, agents, channels }: PolicyConfig): object {

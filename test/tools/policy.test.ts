@@ -1,0 +1,271 @@
+// The policy of a whole configuration: which lists hold for whom, what it says of itself, and what it warns of.
+import { describe, expect, it } from 'vitest'
+import type { Verdict } from '../../core/tools/decide.ts'
+import type { Subject } from '../../core/tools/subject.ts'
+import type { Document } from '../helpers.ts'
+import { openPolicy, plain, plainTools, type Toolsets } from './door.ts'
+
+const turn: Subject = { caller: 'agent', agentId: 'main', sessionKey: 'agent:main:main' }
+
+const toolsets: Toolsets = {
+  files: [plain('read', { group: 'fs' }), plain('write', { group: 'fs' })],
+  shell: [plain('exec', { group: 'runtime' })],
+  sessions: plainTools('session_status', 'sessions_list', 'sessions_spawn', 'sessions_send', 'sessions_history', 'agents_list'),
+  other: plainTools('cron', 'gateway', 'whatsapp_login', 'message', 'web_fetch', 'edit'),
+  foreign: [plain('roll_dice', { group: 'games' }), plain('flip_coin', { group: 'games' })],
+}
+const all = Object.values(toolsets).flatMap((tools) => tools.map(({ name }) => name))
+
+/** What the configuration leaves a subject, by name. */
+async function left(changes: Document, subject: Partial<Subject> = {}): Promise<string[]> {
+  const { policy } = await openPolicy(toolsets, changes)
+  const asked = { ...turn, ...subject }
+  const listed = policy.listed(asked).map(({ tool }) => tool.name)
+  expect(all.filter((tool) => policy.allows(asked, tool)).toSorted()).toEqual(listed)
+  expect(all.filter((tool) => policy.explain(asked, tool).allowed).toSorted()).toEqual(listed)
+  return listed
+}
+
+const without = (...names: readonly string[]) => all.filter((name) => !names.includes(name)).toSorted()
+
+describe('the lists of tools', () => {
+  it('restrict nothing when they are absent, and everything when they are empty', async () => {
+    expect(await left({})).toEqual(without())
+    expect(await left({ tools: { allow: [] } })).toEqual([])
+    expect(await left({ tools: { deny: [] } })).toEqual(without())
+  })
+
+  it('take groups, toolsets, patterns and any case; deny wins', async () => {
+    expect(await left({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual(['edit', 'exec', 'read', 'roll_dice'])
+    expect(await left({ tools: { deny: ['*'], allow: ['*'] } })).toEqual([])
+    expect(await left({ tools: { deny: ['group:plugins'] } })).toEqual(without('roll_dice', 'flip_coin'))
+    expect(await left({ tools: { allow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice'])
+  })
+
+  it('of an agent narrow those of all, and never widen them', async () => {
+    const changes = { tools: { allow: ['read', 'exec'] }, agents: { main: { tools: { allow: ['read', 'cron'] } }, other: {} } }
+    expect(await left(changes)).toEqual(['read'])
+    expect(await left(changes, { agentId: 'other' })).toEqual(['exec', 'read'])
+  })
+})
+
+describe('profiles', () => {
+  it.each([
+    ['minimal', ['session_status']],
+    ['messaging', ['message', 'session_status', 'sessions_history', 'sessions_list', 'sessions_send']],
+    ['coding', without('gateway', 'whatsapp_login', 'message', 'roll_dice', 'flip_coin')],
+    ['full', without()],
+  ])('%s', async (profile, tools) => {
+    expect(await left({ tools: { profile } })).toEqual(tools)
+  })
+
+  it('are added to by alsoAllow, which means nothing without one', async () => {
+    expect(await left({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice', 'session_status'])
+    expect(await left({ tools: { alsoAllow: ['read'] } })).toEqual(without())
+  })
+
+  it('of an agent replace everybody’s together with its additions; an addition alone joins them', async () => {
+    const tools = { profile: 'minimal', alsoAllow: ['read'] }
+    expect(await left({ tools, agents: { main: { tools: { profile: 'messaging' } } } })).not.toContain('read')
+    expect(await left({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } })).toEqual(['cron', 'session_status'])
+    expect(await left({ tools, agents: { main: { tools: { alsoAllow: ['cron'] } } } })).toEqual(['cron', 'read', 'session_status'])
+    expect(await left({ tools, agents: { main: { tools: { profile: 'full' } } } })).toEqual(without())
+  })
+})
+
+describe('the lists of providers and models', () => {
+  const tools = { byProvider: { test: { deny: ['exec'] }, 'TEST/Small': { profile: 'minimal', alsoAllow: ['exec'] }, 'other/vendor/big': { allow: ['read'] } } }
+
+  it('hold for the model of the turn; that of a model goes before that of its provider', async () => {
+    expect(await left({ tools })).toEqual(without('exec'))
+    expect(await left({ tools }, { model: 'test/large' })).toEqual(without('exec'))
+    expect(await left({ tools }, { model: 'test/small' })).toEqual(['exec', 'session_status'])
+    expect(await left({ tools }, { model: 'other/vendor/big' })).toEqual(['read'])
+    expect(await left({ tools }, { model: 'other/vendor' })).toEqual(without())
+  })
+
+  it('of an agent narrow further, and its profile replaces theirs', async () => {
+    const byProvider = { test: { deny: ['cron'] }, 'test/small': { profile: 'messaging' } }
+    const agents = { main: { tools: { byProvider } } }
+    expect(await left({ tools, agents })).toEqual(without('exec', 'cron'))
+    expect(await left({ tools, agents }, { model: 'test/small' })).toContain('message')
+    expect(await left({ tools, agents }, { model: 'test/small' })).not.toContain('exec')
+  })
+})
+
+describe('the lists of groups', () => {
+  const channels = {
+    console: {
+      groups: {
+        C42: { tools: { deny: ['exec'] } },
+        '19:abc': { tools: { allow: ['read'] } },
+        '19': { tools: { allow: ['write'] } },
+        '*': { tools: { allow: ['cron'] } },
+      },
+      accounts: { default: {}, work: { groups: { c42: { tools: { allow: ['message'] } } } } },
+    },
+  }
+  const inGroup = (sessionKey: string, rest: Partial<Subject> = {}) => left({ channels }, { sessionKey, ...rest })
+
+  it.each([
+    ['agent:main:console:group:c42', without('exec')],
+    ['agent:main:console:channel:c42:thread:7', without('exec')],
+    ['agent:main:console:group:c4', ['cron']],
+    ['agent:main:console:group:19:abc', ['read']],
+    ['agent:main:console:group:19:abc:topic:1', ['read']],
+    ['agent:main:console:group:19:abd', ['write']],
+    ['agent:main:subagent:1:console:group:19', ['write']],
+    ['agent:main:hook:console:group:c42', without('exec')],
+    ['agent:main:elsewhere:group:c42', without()],
+    ['agent:main:constructor:group:constructor', without()],
+    ['agent:main:console:group:constructor', ['cron']],
+    ['agent:main:main', without()],
+    ['agent:group:group:c42', without()],
+  ])('hold in %s', async (sessionKey, tools) => {
+    expect(await inGroup(sessionKey)).toEqual(tools)
+  })
+
+  it('follow the channel and the account that the caller names', async () => {
+    expect(await inGroup('agent:main:console:group:c42', { accountId: 'Work' })).toEqual(['message'])
+    expect(await inGroup('agent:main:console:group:c7', { accountId: 'work' })).toEqual(without())
+    expect(await inGroup('agent:main:console:group:c42', { accountId: 'nobody' })).toEqual(without('exec'))
+    expect(await inGroup('agent:main:chat:group:c42', { channel: 'Console' })).toEqual(without('exec'))
+    expect(await inGroup('agent:main:console:group:c42', { channel: '__proto__', accountId: '__proto__' })).toEqual(without())
+    expect(await inGroup('agent:main:main', { channel: 'console' })).toEqual(without())
+  })
+})
+
+describe('subagents', () => {
+  const sessionKey = 'agent:main:subagent:1'
+  const kept = ['gateway', 'agents_list', 'whatsapp_login', 'session_status', 'cron', 'sessions_send', 'sessions_spawn', 'sessions_list', 'sessions_history']
+  const asked = (tools: object, rest: Document = {}) => left({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
+
+  it('do without what steers other sessions', async () => {
+    expect(await left({}, { sessionKey })).toEqual(without(...kept))
+    expect(await asked({ deny: ['exec'] })).toEqual(without(...kept, 'exec'))
+  })
+
+  it('get exactly what a list of their own allows', async () => {
+    expect(await asked({ allow: ['read', 'group:sessions'], deny: ['sessions_spawn'] })).toEqual(
+      ['read', 'session_status', 'sessions_list', 'sessions_send', 'sessions_history', 'agents_list'].toSorted(),
+    )
+    expect(await asked({ allow: ['*'] })).toEqual(without())
+    expect(await asked({ allow: [] })).toEqual([])
+  })
+
+  it('never get more than the layers before leave', async () => {
+    expect(await left({ tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } }, { sessionKey })).toEqual(['read'])
+  })
+})
+
+describe('runs that a webhook started', () => {
+  const kept = ['exec', 'gateway', 'cron', 'write', 'edit']
+  const asked = (tools: object, agents = {}) => left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
+
+  it('do without what does lasting harm', async () => {
+    expect(await left({}, { fromHook: true })).toEqual(without(...kept))
+    expect(await asked({ deny: ['read'] })).toEqual(without(...kept, 'read'))
+  })
+
+  it('get exactly what a list of theirs allows, an agent’s own before everybody’s; what either denies is denied', async () => {
+    expect(await asked({ allow: ['exec', 'read'] })).toEqual(['exec', 'read'])
+    const own = (hook: object) => ({ main: { tools: { byOrigin: { hook } } } })
+    expect(await asked({ allow: ['read'] }, own({ allow: ['exec', 'write'] }))).toEqual(['exec', 'write'])
+    expect(await asked({ allow: ['read', 'exec'] }, own({ deny: ['exec'] }))).toEqual(['read'])
+    expect(await asked({ deny: ['exec'] }, own({ allow: ['exec', 'write'] }))).toEqual(['write'])
+  })
+})
+
+describe('calls over HTTP', () => {
+  const restricted = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']
+  const overHttp = (tools: object, rest: Document = {}) => left({ gateway: { tools }, ...rest }, { caller: 'http' })
+
+  it('reach none of the restricted tools unless each is lifted', async () => {
+    expect(await left({}, { caller: 'http' })).toEqual(without(...restricted))
+    for (const [shape, lifted, denied] of shapes())
+      expect([shape, await overHttp(shape)]).toEqual([shape, without(...restricted.filter((name) => !lifted.includes(name)), ...denied)])
+  })
+
+  /** Every way to lift and to deny the four; `read` stands for any other tool. */
+  function* shapes(): Iterable<[shape: object, lifted: string[], denied: string[]]> {
+    const subsets = (names: readonly string[]) => Array.from({ length: 2 ** names.length }, (_, bits) => names.filter((_name, index) => bits & (2 ** index)))
+    for (const allow of subsets(restricted)) for (const deny of subsets(['gateway', 'sessions_send', 'read'])) yield [{ allow, deny }, allow, deny]
+    yield [{ allow: ['*', 'group:sessions', 'sessions', 'sessions_*'] }, [], []]
+    yield [{ deny: ['*', 'group:fs', 'files', 'rea*'] }, [], []]
+    yield [{ allow: [' GATEWAY '], deny: ['Read'] }, ['gateway'], ['read']]
+    yield [{ allow: [] }, [], []]
+  }
+
+  it('get by lifting no more than the other layers leave', async () => {
+    expect(await overHttp({ allow: ['gateway'] }, { tools: { deny: ['gateway'] } })).not.toContain('gateway')
+  })
+})
+
+describe('an explanation', () => {
+  it('tells of every layer what it says, and which name in which list decides', async () => {
+    const { policy } = await openPolicy(toolsets, {
+      tools: { profile: 'coding', alsoAllow: ['message'], deny: ['exec'], byProvider: { test: { allow: ['group:fs', 'exec'] } } },
+      agents: { main: { tools: { allow: ['*'] } } },
+    })
+    const expected: Verdict[] = [
+      { layer: 'profile', verdict: 'allow', rule: 'tools.profile "coding": "group:runtime"' },
+      { layer: 'profile_by_provider', verdict: 'none' },
+      { layer: 'tools', verdict: 'deny', rule: 'tools.deny: "exec"' },
+      { layer: 'tools_by_provider', verdict: 'allow', rule: 'tools.byProvider.test.allow: "exec"' },
+      { layer: 'agent', verdict: 'allow', rule: 'agents.main.tools.allow: "*"' },
+      { layer: 'agent_by_provider', verdict: 'none' },
+      { layer: 'group', verdict: 'none' },
+      { layer: 'subagent', verdict: 'none' },
+      { layer: 'origin', verdict: 'none' },
+      { layer: 'http', verdict: 'none' },
+    ]
+    expect(policy.explain(turn, 'exec')).toEqual({ allowed: false, layers: expected })
+    const rules = (tool: string, subject: Partial<Subject> = {}) =>
+      policy.explain({ ...turn, ...subject }, tool).layers.flatMap(({ verdict, rule }) => (verdict === 'deny' ? [rule] : []))
+    expect(rules('roll_dice')).toEqual(['not in tools.profile "coding" or tools.alsoAllow', 'not in tools.byProvider.test.allow'])
+    expect(rules('write', { fromHook: true })).toEqual(['kept from webhooks: "write"'])
+    expect(rules('cron', { sessionKey: 'agent:main:subagent:1' })).toEqual(['not in tools.byProvider.test.allow', 'kept from subagents: "cron"'])
+    expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('kept from HTTP: "gateway"')
+  })
+
+  it('of a tool that is not there says so first', async () => {
+    const { policy } = await openPolicy(toolsets, { tools: { deny: ['nothing*'] } })
+    const { allowed, layers } = policy.explain(turn, 'nothing_like_it')
+    expect([allowed, layers[0], layers.length]).toEqual([false, { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }, 11])
+    expect(layers[3]).toEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "nothing*"' })
+  })
+})
+
+describe('the warnings', () => {
+  it('name every list with a name that means no tool, and what may have been meant', async () => {
+    const { policy } = await openPolicy(toolsets, {
+      tools: {
+        allow: ['read', 'exce', 'group:fs', 'group:automation', 'group:nothing'],
+        byProvider: { test: { deny: ['zzz*'], profile: 'full' } },
+        subagents: { tools: { deny: ['x_y'] } },
+      },
+      agents: { main: { tools: { alsoAllow: ['fils'], byOrigin: { hook: { allow: ['wrte'] } } } } },
+      channels: { console: { groups: { ops: { tools: { allow: ['reed'] } } }, accounts: { default: { groups: { ops: { tools: { deny: ['q_1'] } } } } } } },
+      gateway: { tools: { allow: ['gateway', 'group:sessions'], deny: ['*'] } },
+    })
+    const names = policy.problems.map((sentence) => /^(\S+) names ("[^"]+"), but no loaded tool is called so; (.+)$/.exec(sentence)?.slice(1))
+    const check = 'check the spelling, and whether its plugin is loaded.'
+    expect(names).toEqual([
+      ['tools.allow', '"exce"', 'did you mean "exec"?'],
+      ['tools.allow', '"group:nothing"', expect.any(String)],
+      ['tools.byProvider.test.deny', '"zzz*"', check],
+      ['tools.subagents.tools.deny', '"x_y"', check],
+      ['agents.main.tools.alsoAllow', '"fils"', 'did you mean "files"?'],
+      ['agents.main.tools.byOrigin.hook.allow', '"wrte"', 'did you mean "write"?'],
+      ['channels.console.groups.ops.tools.allow', '"reed"', 'did you mean "read"?'],
+      ['channels.console.accounts.default.groups.ops.tools.deny', '"q_1"', check],
+      ['gateway.tools.allow', '"group:sessions"', expect.any(String)],
+      ['gateway.tools.deny', '"*"', check],
+    ])
+  })
+
+  it('are none where everything is in order', async () => {
+    const { policy } = await openPolicy(toolsets, { tools: { profile: 'full', deny: ['EXEC', 'group:plugins', 'roll_*', 'shell'] } })
+    expect(policy.problems).toEqual([])
+  })
+})
