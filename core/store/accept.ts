@@ -1,8 +1,11 @@
-// Accepting: the log line, the idempotency key, events, runs and the route of one request, all or nothing.
+// Accepting: the log line, the idempotency key, events, runs, messages and the route of one request, all or nothing.
+import { insertDelivery } from './deliveries.ts'
 import { insertEvents } from './events.ts'
+import { insertMessage } from './outbox.ts'
 import { insertRun } from './runs.ts'
+import { advanceSchedule } from './schedules.ts'
 import { keepRoute, touchSession } from './sessions.ts'
-import type { AcceptCommand, AcceptResult, NewDelivery, Timestamp } from './store.ts'
+import type { AcceptCommand, AcceptResult, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 type Idempotency = NonNullable<AcceptCommand['idempotency']>
@@ -11,9 +14,10 @@ type Idempotency = NonNullable<AcceptCommand['idempotency']>
 const accepted: AcceptResult = { outcome: 'accepted' }
 
 export async function accept(tx: Transaction, command: AcceptCommand): Promise<AcceptResult> {
-  const { at, delivery, idempotency, events, runs, route } = command
+  const { at, delivery, idempotency, events, runs, route, messages, firing } = command
   if (idempotency && !(await takeKey(tx, idempotency, at))) return replay(tx, idempotency)
-  if (delivery) await insertDelivery(tx, delivery, at)
+  if (firing && !(await advanceSchedule(tx, firing))) return { outcome: 'conflict' }
+  if (delivery) await insertDelivery(tx, delivery, command)
   if (events) await insertEvents(tx, events, at)
   for (const run of runs ?? []) {
     await insertRun(tx, run, at)
@@ -23,6 +27,7 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
     await keepRoute(tx, route, at)
     await touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at })
   }
+  for (const message of messages ?? []) await insertMessage(tx, message, at)
   return accepted
 }
 
@@ -43,12 +48,6 @@ async function replay(tx: Transaction, { scope, key, bodyHash }: Idempotency): P
     key,
   )
   return first?.bodyHash === bodyHash ? { outcome: 'replayed', reply: first.reply } : { outcome: 'conflict' }
-}
-
-const insertDeliverySql = 'INSERT INTO delivery (id, at, hook, client, headers, body) VALUES (?, ?, ?, ?, ?, ?)'
-
-async function insertDelivery(tx: Transaction, { id, hook, client, headers, body }: NewDelivery, at: Timestamp): Promise<void> {
-  await tx.run(insertDeliverySql, id, at, hook, client, JSON.stringify(headers), body)
 }
 
 /** Rows that one `forgetExpired` deletes: a day's keys must not hold up the requests of the moment. */

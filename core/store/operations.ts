@@ -1,11 +1,14 @@
 // The table of operations: everything that a store does, once for every engine, each inside one transaction.
 import { accept, forgetExpired } from './accept.ts'
+import { getDelivery, listDeliveries, recordRefusal } from './deliveries.ts'
 import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents } from './events.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
-import { advanceMessage, claimMessages, endMessage, messagesOfRun, nextMessageAt, reapMessages } from './outbox.ts'
+import { liveCounts } from './live-counts.ts'
+import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, messagesOfRun, nextMessageAt, reapMessages, retryMessage } from './outbox.ts'
 import { endRun } from './run-end.ts'
 import { claimRuns, reapRuns, releaseRun, renewRun } from './run-leases.ts'
-import { cancelQueuedRun, countQueuedRuns, getRun } from './runs.ts'
+import { cancelQueuedRun, countQueuedRuns, getRun, listRuns } from './runs.ts'
+import { addSchedule, dueSchedules, listSchedules, nextScheduleAt, removeSchedule } from './schedules.ts'
 import { getSession, lastRoute, listSessions, sessionCounts, transcript } from './sessions.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
 import type { Store } from './store.ts'
@@ -17,6 +20,7 @@ type Operations = { readonly [Name in OperationName]: (tx: Transaction, ...args:
 
 export const writes = {
   accept,
+  recordRefusal,
   claimRuns,
   renewRun,
   endRun,
@@ -28,6 +32,9 @@ export const writes = {
   advanceMessage,
   endMessage,
   reapMessages,
+  retryMessage,
+  addSchedule,
+  removeSchedule,
   setState,
   deleteState,
   lease,
@@ -38,7 +45,10 @@ export const writes = {
 } satisfies Partial<Operations>
 
 const reads = {
+  listDeliveries,
+  getDelivery,
   getRun,
+  listRuns,
   countQueuedRuns,
   waitingEvents,
   countWaitingEvents,
@@ -49,7 +59,13 @@ const reads = {
   sessionCounts,
   lastRoute,
   messagesOfRun,
+  listMessages,
+  getMessage,
   nextMessageAt,
+  listSchedules,
+  dueSchedules,
+  nextScheduleAt,
+  liveCounts,
   getState,
 } satisfies Partial<Operations>
 

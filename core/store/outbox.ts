@@ -1,7 +1,8 @@
 // The outbox: messages wait in the lane of their recipient, are handed out one at a time, and end in exactly one way.
 import type { Json } from '../plugin.ts'
+import { listPage, type Window } from './lists.ts'
 import { type ClaimOptions, reaperLeaseMs } from './run-leases.ts'
-import type { NewMessage, Store, StoredMessage, Timestamp } from './store.ts'
+import type { MessageFilter, NewMessage, Page, PageRequest, Store, StoredMessage, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
@@ -33,11 +34,16 @@ const headOfLane = `(
     AND live.status IN ('pending', 'sending')
   ORDER BY live.channel, live.account_id, live.recipient, live.seq LIMIT 1)`
 
+/** A message that is sent once more comes back to the front of its lane, and may find a later one being sent. */
+const sendingInLane = `(
+  SELECT 1 FROM message AS busy
+  WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient AND busy.status = 'sending')`
+
 const claimSql = `
   UPDATE message SET status = 'sending', attempt = attempt + 1, fence = fence + 1, owner = ?, lease_until = ?
   WHERE seq IN (
     SELECT waiting.seq FROM message AS waiting
-    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
+    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
   RETURNING ${columns}`
 
@@ -77,8 +83,36 @@ export async function messagesOfRun(tx: Transaction, runId: string): Promise<Sto
   return inOrder(await tx.all<MessageRow>(ofRunSql, runId))
 }
 
+export async function listMessages(tx: Transaction, filter: MessageFilter, page: PageRequest): Promise<Page<StoredMessage>> {
+  const { status, channel } = filter
+  const fits = (row: MessageRow) => (!status || row.status === status) && (!channel || row.channel === channel)
+  const { items, next } = await listPage<MessageRow>(tx, { select: `SELECT ${columns} FROM message`, where: narrowest(filter) }, page, fits)
+  return { items: items.map(toMessage), ...(next !== undefined && { next }) }
+}
+
+/** Most are sent, so that there is an index only for the others. */
+const narrowest = ({ status }: MessageFilter): Window['where'] => (status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined)
+
+const getSql = `SELECT ${columns} FROM message WHERE id = ?`
+
+export async function getMessage(tx: Transaction, id: string): Promise<StoredMessage | undefined> {
+  const [row] = await tx.all<MessageRow>(getSql, id)
+  return row && toMessage(row)
+}
+
+/** Whoever asks for it wants it sent, whatever became of the attempt that was lost. */
+const againSql = `
+  UPDATE message SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
+  WHERE id = ? AND status IN ('failed', 'unknown')`
+
+export async function retryMessage(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
+  return (await tx.run(againSql, at, id)) === 1
+}
+
 /** Only heads of lanes: what waits behind another message is not due, whatever its own time says. */
-const nextSql = `SELECT next_at AS "nextAt" FROM message AS waiting WHERE status = 'pending' AND seq = ${headOfLane} ORDER BY next_at LIMIT 1`
+const nextSql = `
+  SELECT next_at AS "nextAt" FROM message AS waiting
+  WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane} ORDER BY next_at LIMIT 1`
 
 export async function nextMessageAt(tx: Transaction): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ nextAt: number }>(nextSql)

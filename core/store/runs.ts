@@ -1,7 +1,8 @@
 // Runs as rows: put into the queue, read, counted, cancelled while they wait.
 import { giveBackTaken } from './events.ts'
+import { listPage, type Window } from './lists.ts'
 import type { RunResult, RunSpec } from './run-spec.ts'
-import type { NewRun, StoredRun, Timestamp } from './store.ts'
+import type { NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
@@ -29,6 +30,25 @@ const getSql = `SELECT ${runColumns} FROM run WHERE id = ?`
 export async function getRun(tx: Transaction, id: string): Promise<StoredRun | undefined> {
   const [row] = await tx.all<RunRow>(getSql, id)
   return row && toRun(row)
+}
+
+export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<StoredRun>> {
+  const { status, kind, agentId, sessionKey } = filter
+  const fits = (row: RunRow) =>
+    (!status || row.status === status) &&
+    (!kind || row.kind === kind) &&
+    (!agentId || row.agentId === agentId) &&
+    (!sessionKey || row.sessionKey === sessionKey)
+  const { items, next } = await listPage<RunRow>(tx, { select: `SELECT ${runColumns} FROM run`, where: narrowest(filter) }, page, fits)
+  return { items: items.map(toRun), ...(next !== undefined && { next }) }
+}
+
+/** Each repeats the condition of the index that is to answer it. */
+function narrowest({ status, sessionKey }: RunFilter): Window['where'] {
+  if (sessionKey !== undefined) return ['session_key = ?', sessionKey]
+  if (status === 'queued' || status === 'running') return [`status = '${status}'`]
+  if (status === undefined || status === 'succeeded') return undefined
+  return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]
 }
 
 const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`

@@ -1,6 +1,6 @@
 // Sessions: when they were last touched, what was said in them, where their messages come from.
 import type { Json } from '../plugin.ts'
-import type { NewRoute, NewTranscriptEntry, SessionCounts, StoredRoute, StoredSession, StoredTranscriptEntry, Timestamp } from './store.ts'
+import type { NewRoute, NewTranscriptEntry, SessionCounts, Store, StoredRoute, StoredSession, StoredTranscriptEntry, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
@@ -13,16 +13,20 @@ export async function touchSession(tx: Transaction, { key, agentId, updatedAt }:
 
 const columns = 'key, agent_id AS "agentId", updated_at AS "updatedAt"'
 const getSql = `SELECT ${columns} FROM session WHERE key = ?`
-const newestSql = `SELECT ${columns} FROM session ORDER BY updated_at DESC LIMIT ?`
-const newestOfAgentSql = `SELECT ${columns} FROM session WHERE agent_id = ? ORDER BY updated_at DESC LIMIT ?`
+const newestSql = `SELECT ${columns} FROM session WHERE (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
+const newestOfAgentSql = `SELECT ${columns} FROM session WHERE agent_id = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
 
 export async function getSession(tx: Transaction, key: string): Promise<StoredSession | undefined> {
   const [session] = await tx.all<StoredSession>(getSql, key)
   return session
 }
 
-export async function listSessions(tx: Transaction, { agentId, limit }: { agentId?: string; limit: number }): Promise<StoredSession[]> {
-  return agentId === undefined ? tx.all<StoredSession>(newestSql, limit) : tx.all<StoredSession>(newestOfAgentSql, agentId, limit)
+const beforeAll = { updatedAt: Number.MAX_SAFE_INTEGER, key: '' }
+
+export async function listSessions(tx: Transaction, ...[{ agentId, after = beforeAll, limit }]: Parameters<Store['listSessions']>): Promise<StoredSession[]> {
+  const { updatedAt, key } = after
+  if (agentId === undefined) return tx.all<StoredSession>(newestSql, updatedAt, key, limit)
+  return tx.all<StoredSession>(newestOfAgentSql, agentId, updatedAt, key, limit)
 }
 
 /** The condition on the lane is what lets the index of live runs answer. */

@@ -49,7 +49,7 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
 
 /** What a command holds in memory, roughly: its texts. */
 function charactersOf({ delivery, events }: AcceptCommand): number {
-  let characters = delivery?.body.length ?? 0
+  let characters = delivery?.body?.length ?? 0
   for (const { text } of events ?? []) characters += text.length
   return characters
 }

@@ -40,8 +40,37 @@ export interface NewDelivery {
   client: string
   /** Redacted before it gets here. */
   headers: Json
-  body: string
+  /** As it came; null when it was refused before it was read. */
+  body: string | null
+  /** The delivery that an operator had repeated. */
+  replayOf?: string | undefined
 }
+
+export type DeliveryStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
+
+/** A delivery that led to nothing, and why. */
+export interface NewRefusal extends NewDelivery {
+  status: Exclude<DeliveryStatus, 'accepted'>
+  error?: { type: string; message: string } | undefined
+}
+
+/** What became of a delivery. */
+export interface DeliveryResult {
+  runIds?: readonly string[]
+  eventIds?: readonly string[]
+  error?: { type: string; message: string }
+  replayOf?: string
+}
+
+/** A delivery in a list: without its headers and its body. */
+export interface DeliveryLine extends Pick<NewDelivery, 'id' | 'hook' | 'client'> {
+  seq: number
+  at: Timestamp
+  status: DeliveryStatus
+  result: DeliveryResult
+}
+
+export interface StoredDelivery extends DeliveryLine, Pick<NewDelivery, 'headers' | 'body'> {}
 
 export interface AcceptCommand {
   at: Timestamp
@@ -52,13 +81,17 @@ export interface AcceptCommand {
   runs?: readonly NewRun[]
   /** Where messages of this session last came from. */
   route?: { sessionKey: string; agentId: string } & NewRoute
+  /** What is to be said, whoever asked for it. */
+  messages?: readonly NewMessage[]
+  /** Present: all of this is a firing of a schedule, and happens only if nobody else has fired it. */
+  firing?: Firing
 }
 
 export type AcceptResult =
   | { outcome: 'accepted' }
   /** The key was used with the same body: here is the reply that was given then. */
   | { outcome: 'replayed'; reply: string }
-  /** The key was used with another body. */
+  /** The key was used with another body, or the schedule has fired already. */
   | { outcome: 'conflict' }
 
 // ── Runs ────────────────────────────────────────────────────────────────────────────────────────
@@ -112,8 +145,9 @@ export type MessageStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown
 
 /** One message to one recipient. A status other than `pending` records what will not be sent, and why. */
 export interface NewMessage {
-  /** `<runId>:<n>`. */
+  /** `<runId>:<n>`; of a message that a tool sent, an id of its own. */
   id: string
+  /** Empty: no run asked for it, but a client over HTTP. */
   runId: string
   channel: string
   accountId: string
@@ -144,6 +178,34 @@ export type MessageEnd =
   | { status: 'sent'; platformId: string | null }
   | { status: 'failed' | 'unknown'; reason: string }
   | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
+
+// ── Schedules ───────────────────────────────────────────────────────────────────────────────────
+
+/** When a schedule fires: by a cron expression of five fields, again and again, or once. */
+export type Timing = { kind: 'cron'; expression: string; timezone?: string | undefined } | { kind: 'every'; ms: number } | { kind: 'at'; at: Timestamp }
+
+export interface NewSchedule {
+  id: string
+  agentId: string
+  name: string
+  timing: Timing
+  /** What each of its runs is asked to do. */
+  spec: RunSpec
+  nextAt: Timestamp
+}
+
+export interface StoredSchedule extends NewSchedule {
+  /** The time for which it last fired. */
+  lastAt: Timestamp | null
+  createdAt: Timestamp
+}
+
+/** One firing: the schedule moves on from `due` to `nextAt`; null: it was the last. */
+export interface Firing {
+  scheduleId: string
+  due: Timestamp
+  nextAt: Timestamp | null
+}
 
 // ── Sessions ────────────────────────────────────────────────────────────────────────────────────
 
@@ -176,6 +238,47 @@ export interface LeaseGrant {
   fence: number
 }
 
+// ── Lists, newest first ─────────────────────────────────────────────────────────────────────────
+
+export interface PageRequest {
+  /** Only what is older than this row. */
+  before?: number | undefined
+  /** Most rows of the answer. */
+  limit: number
+}
+
+export interface Page<Row> {
+  items: Row[]
+  /** Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at has a bound. */
+  next?: number
+}
+
+export interface DeliveryFilter {
+  hook?: string | undefined
+  status?: DeliveryStatus | undefined
+  since?: Timestamp | undefined
+  /** Text that the body holds, in any case. */
+  text?: string | undefined
+}
+
+export interface RunFilter {
+  status?: RunStatus | undefined
+  kind?: NewRun['kind'] | undefined
+  agentId?: string | undefined
+  sessionKey?: string | undefined
+}
+
+export interface MessageFilter {
+  status?: MessageStatus | undefined
+  channel?: string | undefined
+}
+
+/** How much is under way, and what failed to be sent. */
+export interface LiveCounts {
+  runs: { queued: number; running: number }
+  messages: Record<Exclude<MessageStatus, 'sent' | 'skipped'>, number>
+}
+
 // ── The store ───────────────────────────────────────────────────────────────────────────────────
 
 export interface Store {
@@ -184,6 +287,10 @@ export interface Store {
    * Rejects with `store_unavailable` when too much waits, and after five seconds without an answer.
    */
   accept(command: AcceptCommand): Promise<AcceptResult>
+  /** Notes a request that led to nothing. */
+  recordRefusal(refusal: NewRefusal, at: Timestamp): Promise<void>
+  listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>>
+  getDelivery(id: string): Promise<StoredDelivery | undefined>
 
   /**
    * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance.
@@ -201,6 +308,7 @@ export interface Store {
   /** Cancels a run that has not started; false when it has, or is unknown. */
   cancelQueuedRun(id: string, at: Timestamp): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>
+  listRuns(filter: RunFilter, page: PageRequest): Promise<Page<StoredRun>>
   countQueuedRuns(): Promise<number>
 
   /** Gives the session's oldest waiting events to this run; taken again they are the same ones. */
@@ -214,7 +322,8 @@ export interface Store {
   /** The newest entries, oldest first. */
   transcript(sessionKey: string, limit: number): Promise<StoredTranscriptEntry[]>
   getSession(key: string): Promise<StoredSession | undefined>
-  listSessions(filter: { agentId?: string; limit: number }): Promise<StoredSession[]>
+  /** The one that was touched last comes first; `after`: the last of the page before. */
+  listSessions(filter: { agentId?: string | undefined; after?: Pick<StoredSession, 'updatedAt' | 'key'> | undefined; limit: number }): Promise<StoredSession[]>
   sessionCounts(key: string): Promise<SessionCounts>
   /** The newest route of a session, or its newest on one channel. */
   lastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>
@@ -227,8 +336,25 @@ export interface Store {
   /** Messages that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each (`endMessage` with the returned fence). */
   reapMessages(at: Timestamp): Promise<StoredMessage[]>
   messagesOfRun(runId: string): Promise<StoredMessage[]>
+  listMessages(filter: MessageFilter, page: PageRequest): Promise<Page<StoredMessage>>
+  getMessage(id: string): Promise<StoredMessage | undefined>
+  /** Puts a message that failed, or whose fate is unknown, back into its place; its chunks that have arrived are not sent again. False: it is in another state. */
+  retryMessage(id: string, at: Timestamp): Promise<boolean>
   /** When the next pending message is due. */
   nextMessageAt(): Promise<Timestamp | undefined>
+
+  liveCounts(): Promise<LiveCounts>
+
+  /** False: the agent has `most` schedules already. */
+  addSchedule(schedule: NewSchedule, limit: { at: Timestamp; most: number }): Promise<boolean>
+  /** In the order in which they were added. */
+  listSchedules(agentId: string): Promise<StoredSchedule[]>
+  /** False: the agent has no such schedule. */
+  removeSchedule(id: string, agentId: string): Promise<boolean>
+  /** Those whose time has come, the oldest first. Each is then fired with `accept`. */
+  dueSchedules(at: Timestamp, limit: number): Promise<StoredSchedule[]>
+  /** When the next schedule fires. */
+  nextScheduleAt(): Promise<Timestamp | undefined>
 
   getState(part: string, key: string): Promise<Json | undefined>
   setState(part: string, key: string, value: Json): Promise<void>

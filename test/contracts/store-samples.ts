@@ -1,5 +1,5 @@
 // Samples of what a store is given: each valid as it stands, each field open to change.
-import type { AcceptCommand, NewEvent, NewMessage, NewRun, RunEnd, Store, StoredMessage, StoredRun } from '../../core/store/store.ts'
+import type { AcceptCommand, NewEvent, NewMessage, NewRun, NewSchedule, RunEnd, Store, StoredMessage, StoredRun } from '../../core/store/store.ts'
 
 export const start = 1_700_000_000_000
 
@@ -37,6 +37,16 @@ export const newMessage = (changes: Partial<NewMessage> = {}): NewMessage => ({
   text: 'Hi',
   status: 'pending',
   reason: null,
+  ...changes,
+})
+
+export const newSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule => ({
+  id: nextId('schedule'),
+  agentId: 'main',
+  name: 'Daily report',
+  timing: { kind: 'every', ms: 60_000 },
+  spec: newRun().spec,
+  nextAt: start,
   ...changes,
 })
 

@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { acceptContract } from './store-accept.ts'
+import { listsContract } from './store-lists.ts'
 import { outboxContract } from './store-outbox.ts'
 import { runsContract } from './store-runs.ts'
+import { schedulesContract } from './store-schedules.ts'
 import { sessionsContract } from './store-sessions.ts'
 
 /** A place where one store lives: every `open` finds what the one before has written. */
@@ -44,6 +46,8 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     acceptContract(opened)
     runsContract(opened)
     outboxContract(opened)
+    schedulesContract(opened)
     sessionsContract(opened)
+    listsContract(opened)
   })
 }

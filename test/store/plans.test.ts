@@ -7,18 +7,28 @@ import { type OperationName, operations, perform } from '../../core/store/operat
 import { type Connection, connect } from '../../core/store/sqlite-connection.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Transaction } from '../../core/store/transaction.ts'
-import { newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start } from '../contracts/store-samples.ts'
+import { newDelivery, newEvent, newKey, newMessage, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
 
 const held = { id: 'held', fence: 1 }
 const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
+const page = { before: 9, limit: 9 }
 const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null, sessionKey: 's', agentId: 'main' }
 
 /** For each operation, arguments that lead it through all of its statements. */
 const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   accept: [
+    [{ at: start, messages: [newMessage()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
+    [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
     [{ at: start, delivery: newDelivery(), idempotency: newKey({ key: 'other' }), events: [newEvent()], runs: [newRun()], route }],
     [{ at: start, idempotency: newKey() }],
   ],
+  recordRefusal: [[{ ...newDelivery(), status: 'rejected' }, start]],
+  listDeliveries: [
+    [{}, page],
+    [{ hook: 'wake', text: 'disk' }, page],
+    [{ status: 'rejected' }, page],
+  ],
+  getDelivery: [['a delivery']],
   claimRuns: [[claim]],
   renewRun: [[held, start]],
   endRun: [
@@ -29,6 +39,13 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   reapRuns: [[start]],
   cancelQueuedRun: [['waiting', start]],
   getRun: [['held']],
+  listRuns: [
+    [{}, page],
+    [{ sessionKey: 'agent:main:one' }, page],
+    [{ status: 'queued' }, page],
+    [{ status: 'running' }, page],
+    [{ status: 'failed' }, page],
+  ],
   countQueuedRuns: [[]],
   takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
   waitingEvents: [['agent:main:one', 9]],
@@ -47,7 +64,19 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   ],
   reapMessages: [[start]],
   messagesOfRun: [['held']],
+  listMessages: [
+    [{}, page],
+    [{ status: 'failed' }, page],
+  ],
+  getMessage: [['m']],
+  retryMessage: [['m', start]],
   nextMessageAt: [[]],
+  liveCounts: [[]],
+  addSchedule: [[newSchedule(), { at: start, most: 9 }]],
+  listSchedules: [['main']],
+  removeSchedule: [['daily', 'main']],
+  dueSchedules: [[start, 9]],
+  nextScheduleAt: [[]],
   getState: [['pager', 'cursor']],
   setState: [['pager', 'cursor', 1]],
   deleteState: [['pager', 'cursor']],
@@ -59,7 +88,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
 }
 
 /** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table. */
-const harmless = /INDEX (run_queue|run_lease|message_due|message_lease|event_bell|session_newest)$|^SCAN (lease|CONSTANT ROW)$/
+const harmless = /INDEX (run_queue|run_lease|message_due|message_lease|event_bell|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW)$/
 
 describe('the plan of an operation', () => {
   let dir: string

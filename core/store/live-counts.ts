@@ -1,0 +1,16 @@
+// How much is under way: counted by the indexes of what has not come to its end.
+import type { LiveCounts } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+const runsSql = `SELECT
+  (SELECT count(*) FROM run WHERE status = 'queued') AS queued,
+  (SELECT count(*) FROM run WHERE status = 'running') AS running`
+
+const messagesOf = (status: string) => `(SELECT count(*) FROM message WHERE status <> 'sent' AND status = '${status}') AS ${status}`
+const messagesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(messagesOf).join(', ')}`
+
+export async function liveCounts(tx: Transaction): Promise<LiveCounts> {
+  const [runs = { queued: 0, running: 0 }] = await tx.all<LiveCounts['runs']>(runsSql)
+  const [messages = { pending: 0, sending: 0, failed: 0, unknown: 0 }] = await tx.all<LiveCounts['messages']>(messagesSql)
+  return { runs, messages }
+}

@@ -1,0 +1,159 @@
+// Lists: newest first, sifted, page by page; and the log of what came in.
+import { describe, expect, it } from 'vitest'
+import type { Page, PageRequest } from '../../core/store/store.ts'
+import { claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
+import type { OpenStore } from './store.ts'
+
+/** Every page from the first to the last. */
+async function pages<Row>(list: (page: PageRequest) => Promise<Page<Row>>, limit = 2): Promise<Row[][]> {
+  const all: Row[][] = []
+  for (let before: number | undefined; ;) {
+    const { items, next } = await list({ before, limit })
+    all.push(items)
+    if (next === undefined) return all
+    before = next
+  }
+}
+
+export function listsContract(opened: OpenStore): void {
+  const everything = { limit: 100 }
+
+  describe('the log of deliveries', () => {
+    it('keeps what was accepted with what it led to', async () => {
+      const { store } = opened
+      const delivery = newDelivery({ body: '{"text":"Hi"}', replayOf: 'earlier' })
+      await store.accept({ at: start, delivery, runs: [newRun({ id: 'r1' })], events: [newEvent({ id: 'e1' })] })
+      await opened.reopen()
+      expect(await opened.store.getDelivery(delivery.id)).toMatchObject({
+        id: delivery.id,
+        at: start,
+        status: 'accepted',
+        headers: { 'content-type': 'application/json' },
+        body: '{"text":"Hi"}',
+        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier' },
+      })
+    })
+
+    it('keeps what was refused with the reason, also where no body was read', async () => {
+      const { store } = opened
+      const error = { type: 'payload_too_large', message: 'The body is too large.' }
+      const refusal = { ...newDelivery({ body: null }), status: 'rejected', error } as const
+      await store.recordRefusal(refusal, start)
+      expect(await store.getDelivery(refusal.id)).toMatchObject({ status: 'rejected', body: null, result: { error } })
+      expect(await store.getDelivery('nobody')).toBeUndefined()
+    })
+
+    it('is listed newest first, page by page, without bodies', async () => {
+      const { store } = opened
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await store.accept({ at: start, delivery: newDelivery({ id }) })
+      const listed = await pages((page) => store.listDeliveries({}, page))
+      expect(listed.flat().map(({ id }) => id)).toEqual(['e', 'd', 'c', 'b', 'a'])
+      expect(listed[0]).toHaveLength(2)
+      expect(listed[0]![0]).not.toHaveProperty('body')
+    })
+
+    it('is sifted by hook, status, time and the text of bodies', async () => {
+      const { store } = opened
+      await store.accept({ at: start, delivery: newDelivery({ id: 'old', hook: 'wake', body: '100% of the DISK_1' }) })
+      await store.accept({ at: start + 10, delivery: newDelivery({ id: 'new', hook: 'agent', body: '100 of the disk21' }) })
+      await store.recordRefusal({ ...newDelivery({ id: 'bad', hook: 'wake' }), status: 'rejected' }, start + 20)
+      const found = async (filter: Parameters<typeof store.listDeliveries>[0]) => (await store.listDeliveries(filter, everything)).items.map(({ id }) => id)
+      expect(await found({ hook: 'wake' })).toEqual(['bad', 'old'])
+      expect(await found({ status: 'rejected' })).toEqual(['bad'])
+      expect(await found({ status: 'accepted' })).toEqual(['new', 'old'])
+      expect(await found({ since: start + 10 })).toEqual(['bad', 'new'])
+      expect(await found({ text: 'disk' })).toEqual(['new', 'old'])
+      expect(await found({ text: '100% of the disk_1' })).toEqual(['old'])
+      expect(await found({ hook: 'wake', status: 'accepted', text: 'nothing' })).toEqual([])
+    })
+
+    it('looks at a bounded number of bodies, and says where to go on', async () => {
+      const { store } = opened
+      await store.accept({ at: start, delivery: newDelivery({ id: 'needle', body: 'needle' }) })
+      await Promise.all(Array.from({ length: 250 }, () => store.accept({ at: start, delivery: newDelivery() })))
+      const listed = await pages((page) => store.listDeliveries({ text: 'needle' }, page))
+      expect(listed.map((items) => items.map(({ id }) => id))).toEqual([[], ['needle']])
+    })
+  })
+
+  describe('lists', () => {
+    it('sift runs by status, kind, agent and session', async () => {
+      const { store } = opened
+      const ended = await startRun(store, { id: 'ended', sessionKey: 'agent:main:ended' })
+      await store.endRun(ended, runEnd({ status: 'failed', result: { error: { type: 'x', message: 'y' } } }))
+      await startRun(store, { id: 'running', sessionKey: 'agent:main:running' })
+      await store.accept({ at: start, runs: [newRun({ id: 'queued', agentId: 'ops', kind: 'channel' })] })
+      const found = async (filter: Parameters<typeof store.listRuns>[0]) => (await store.listRuns(filter, everything)).items.map(({ id }) => id)
+      expect(await found({})).toEqual(['queued', 'running', 'ended'])
+      for (const status of ['queued', 'running'] as const) expect(await found({ status })).toEqual([status])
+      expect(await found({ status: 'failed' })).toEqual(['ended'])
+      expect(await found({ status: 'succeeded' })).toEqual([])
+      expect(await found({ kind: 'channel' })).toEqual(['queued'])
+      expect(await found({ agentId: 'ops', status: 'queued' })).toEqual(['queued'])
+      expect(await found({ sessionKey: 'agent:main:ended' })).toEqual(['ended'])
+      expect((await pages((page) => store.listRuns({}, page))).map((items) => items.length)).toEqual([2, 1])
+    })
+
+    it('sift messages by status and channel', async () => {
+      const { store } = opened
+      await post(store, newMessage({ id: 'sent' }), newMessage({ id: 'other', channel: 'chat' }), newMessage({ id: 'failed', status: 'failed', reason: 'no' }))
+      for (const { id, fence } of await claimMessages(store)) if (id === 'sent') await store.endMessage(id, fence, { status: 'sent', platformId: null }, start)
+      const found = async (filter: Parameters<typeof store.listMessages>[0]) => (await store.listMessages(filter, everything)).items.map(({ id }) => id)
+      expect(await found({})).toEqual(['failed', 'other', 'sent'])
+      expect(await found({ status: 'failed' })).toEqual(['failed'])
+      expect(await found({ status: 'sent' })).toEqual(['sent'])
+      expect(await found({ channel: 'chat' })).toEqual(['other'])
+    })
+
+    it('hand out sessions page by page, also those that were touched at the same moment', async () => {
+      const { store } = opened
+      for (const key of ['a', 'b', 'c']) await store.accept({ at: start, runs: [newRun({ sessionKey: key })] })
+      const first = await store.listSessions({ limit: 2 })
+      expect(first.map(({ key }) => key)).toEqual(['c', 'b'])
+      expect((await store.listSessions({ limit: 2, after: first[1] })).map(({ key }) => key)).toEqual(['a'])
+      expect((await store.listSessions({ agentId: 'main', limit: 2, after: first[1] })).map(({ key }) => key)).toEqual(['a'])
+    })
+
+    it('count what is under way', async () => {
+      const { store } = opened
+      await post(store, newMessage(), newMessage(), newMessage({ status: 'failed', reason: 'no' }))
+      await claimMessage(store)
+      await store.accept({ at: start, runs: [newRun()] })
+      expect(await store.liveCounts()).toEqual({ runs: { queued: 1, running: 0 }, messages: { pending: 1, sending: 1, failed: 1, unknown: 0 } })
+    })
+  })
+
+  describe('a message that is sent once more', () => {
+    it('goes out from where it stopped', async () => {
+      const { store } = opened
+      await post(store, newMessage({ id: 'm' }))
+      const { id, fence } = await claimMessage(store)
+      await store.advanceMessage(id, fence, 1)
+      await store.endMessage(id, fence, { status: 'unknown', reason: 'lost' }, start)
+      expect(await store.retryMessage(id, start)).toBe(true)
+      expect(await claimMessage(store)).toMatchObject({ id, chunksSent: 1, attempt: 1, uncertain: false, reason: null })
+    })
+
+    it('waits while a later one to the same recipient is being sent', async () => {
+      const { store } = opened
+      await post(store, newMessage({ id: 'first' }), newMessage({ id: 'second' }))
+      const first = await claimMessage(store)
+      await store.endMessage(first.id, first.fence, { status: 'failed', reason: 'no' }, start)
+      const second = await claimMessage(store)
+      expect(second.id).toBe('second')
+      expect(await store.retryMessage('first', start)).toBe(true)
+      expect(await claimMessages(store)).toEqual([])
+      expect(await store.nextMessageAt()).toBeUndefined()
+      await store.endMessage(second.id, second.fence, { status: 'sent', platformId: null }, start)
+      expect((await claimMessage(store)).id).toBe('first')
+    })
+
+    it('must have failed, or be unknown', async () => {
+      const { store } = opened
+      await post(store, newMessage({ id: 'm' }))
+      expect(await store.retryMessage('m', start)).toBe(false)
+      expect(await store.retryMessage('nobody', start)).toBe(false)
+      expect(await store.getMessage('m')).toMatchObject({ status: 'pending' })
+    })
+  })
+}
