@@ -1,0 +1,128 @@
+// Which tools a turn is offered and may call: by who started it, where it takes place, and which model runs it.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Chat, startChat } from '../doubles/chat.ts'
+import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
+import type { WireRequest } from '../doubles/wire.ts'
+import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+const both = ['session_status', 'sessions_list']
+
+/** Webhooks may use one of the two tools less. */
+const tools = { allow: both, byOrigin: { hook: { deny: ['sessions_list'] } } }
+
+const offered = ({ body }: WireRequest): string[] =>
+  ((body['tools'] ?? []) as { function: { name: string } }[]).map(({ function: { name } }) => name).toSorted()
+
+const start = (model: ModelServer, changes: Document = {}, dir = temporaryFolder()) =>
+  startGateway(
+    { providers: model.providers, gateway: { drainSeconds: 0 }, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, tools, ...changes },
+    dir,
+  )
+
+async function startWithChat(model: ModelServer, { settings, ...changes }: Document): Promise<Chat & Pick<RunningGateway, 'post'>> {
+  const [chat, dir] = [await startChat(), temporaryFolder()]
+  const { post } = await start(model, { ...changes, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'], ...(settings as object) } }) }, dir)
+  return { ...chat, post }
+}
+
+describe('a turn that a webhook started', () => {
+  it('is offered less, and gets nothing by asking for more', async () => {
+    const model = await startModel()
+    model.script({ tool: 'sessions_list', args: {} }, { tool: 'session_status', args: {} }, { text: 'Done.' })
+    const { post } = await start(model)
+    const { body } = await post('/hooks/agent', { message: 'List the sessions.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    expect([body.status, body.reply]).toEqual(['succeeded', 'Done.'])
+    expect(offered(await model.request(0))).toEqual(['session_status'])
+    const answers = messagesOf(await model.request(2)).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
+    expect(answers).toEqual([expect.stringContaining("unavailable tool 'sessions_list'"), expect.stringContaining('waitingEvents')])
+  })
+
+  it('is one that reads its news in a periodic check, too', async () => {
+    const model = await startModel()
+    model.script({ text: 'HEARTBEAT_OK' })
+    const { post } = await start(model)
+    await post('/hooks/wake', { text: 'Please list the sessions.' })
+    expect(offered(await model.request(0))).toEqual(['session_status'])
+  })
+
+  it('may have a list of its own', async () => {
+    const model = await startModel()
+    model.script({ text: 'Done.' })
+    const { post } = await start(model, { tools: { ...tools, byOrigin: { hook: { allow: ['sessions_list'] } } } })
+    await post('/hooks/agent', { message: 'hi', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    expect(offered(await model.request(0))).toEqual(['sessions_list'])
+  })
+})
+
+describe('a turn that nobody outside started', () => {
+  it('is offered what the configuration allows: a periodic check of notes', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    const dir = temporaryFolder()
+    const workspace = join(dir, 'state', 'workspaces', 'main')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'HEARTBEAT.md'), 'Look around.')
+    await start(model, { agents: { defaults: { model: 'double/m', heartbeat: { every: '1s' } } } }, dir)
+    expect(offered(await model.request(0))).toEqual(both)
+  })
+
+  it('is offered it also while news of webhooks wait: a person asked', async () => {
+    const model = await startModel()
+    model.script({ text: 'Hello.' })
+    const chat = await startWithChat(model, {})
+    await chat.post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
+    await chat.say({ text: 'Hi.' })
+    expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([both, expect.stringContaining('The build has failed.')])
+    await chat.holds(1)
+  })
+})
+
+describe('a turn', () => {
+  it('in a group is offered what the group allows', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Hello.' })
+    const settings = { groups: { Ops: { tools: { deny: ['session_status'] } } } }
+    const chat = await startWithChat(model, { settings })
+    await chat.say({ text: 'Hi.', group: true, to: 'ops' })
+    await chat.holds(1)
+    await chat.say({ text: 'Hi.', group: true, to: 'others' })
+    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['sessions_list'], both])
+    await chat.holds(2)
+  })
+
+  it('is offered what its own model may use, not that of its agent', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Done.' })
+    const { post } = await start(model, {
+      tools: { allow: both, byProvider: { 'double/m': { deny: ['session_status'] }, double: { allow: ['session_status'] } } },
+    })
+    const run = (fields: object) => post('/hooks/agent', { message: 'hi', deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
+    await run({})
+    await run({ model: 'double/other' })
+    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['sessions_list'], ['session_status']])
+  })
+
+  it('of an agent is offered what that agent may use', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Done.' })
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } }, main: {}, quiet: { tools: { allow: [] } } }
+    const { post } = await start(model, { agents, tools: { allow: both } })
+    await post('/hooks/agent', { message: 'hi', agentId: 'quiet', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    expect(offered(await model.request(0))).toEqual([])
+  })
+})
+
+describe('the start', () => {
+  it('warns of names that mean no tool', async () => {
+    const { logged } = await startGateway({ tools: { deny: ['session_satus'] } })
+    expect(logged.filter((line) => line.includes('tools.deny names'))).toEqual([
+      JSON.stringify({
+        level: 'warn',
+        room: 'tools',
+        message: 'tools.deny names "session_satus", but no loaded tool is called so; did you mean "session_status"?',
+      }),
+    ])
+  })
+})
