@@ -9,6 +9,7 @@ export const errorTable = {
   malformed_http: [400, 'The request is not valid HTTP.'],
   invalid_arguments: [400, 'The arguments do not fit the schema of the tool.'],
   unauthorized: [401, 'The credential is missing or wrong; send "Authorization: Bearer <token>".'],
+  origin_not_allowed: [403, 'Pages of this origin may not talk to the gateway; list it in gateway.allowedOrigins.'],
   not_found: [404, 'There is nothing at this path.'],
   run_not_found: [404, 'There is no run with this id.'],
   tool_not_available: [404, 'The tool is not available.'],

@@ -36,6 +36,11 @@ export const GatewaySection = Type.Object(
       default: [],
       description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is believed.',
     }),
+    allowedOrigins: Type.Optional(
+      Type.Array(Type.String({ pattern: String.raw`^https?://[^/\s]+$` }), {
+        description: 'Origins of web pages, such as "https://app.example.com", that may talk to the gateway beside those of its own.',
+      }),
+    ),
     drainSeconds: Type.Number({ minimum: 0, maximum: 3600, default: 10, description: 'How long a stopping gateway lets running work finish, in seconds.' }),
   },
   { additionalProperties: false, default: {}, description: 'Where the gateway listens, who may use it, how it stops.' },
