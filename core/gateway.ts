@@ -30,6 +30,7 @@ import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { openCatalogue } from './tools/catalogue.ts'
 import { createInvoke } from './tools/invoke.ts'
+import { registerMcp } from './tools/mcp.ts'
 import { createPolicy } from './tools/policy.ts'
 import { registerTools } from './tools/routes.ts'
 
@@ -112,6 +113,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const auth = gatewayAuth(config, env)
   registerControl(app, { auth, store })
   registerTools(app, { auth, catalogue, policy, invoke, agents })
+  registerMcp(app, { auth, allowedOrigins: config.gateway.allowedOrigins ?? [], policy, invoke, agents })
   const { hooks } = config
   if (hooks.enabled && hooks.token !== undefined) {
     const dispatch = createDispatch({ config, agents, models, recipients, runs, createId })

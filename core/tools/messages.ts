@@ -52,3 +52,11 @@ export const RoutingHeaders = Type.Object({
   'x-svc-message-channel': Type.Optional(Type.String({ description: 'Channel that the call has to do with, such as `slack`.' })),
   'x-svc-account-id': Type.Optional(Type.String({ description: 'Account of that channel, where it has several.' })),
 })
+
+/** As for the tools' door, and the session beside them. */
+export const McpHeaders = Type.Object({
+  'x-svc-session-key': Type.Optional(Text('The session whose tools are offered; left out or `main`: the main session of the default agent.')),
+  ...RoutingHeaders.properties,
+})
+
+export const McpMessage = Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'One message of the Model Context Protocol, as JSON-RPC 2.0.' })

@@ -4,8 +4,7 @@ import { type Static, Type } from 'svc-gateway/plugin'
 const ByName = (options: { description: string; value: string }) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
-    additionalProperties: Type.String({ description: options.value }),
-    secret: true,
+    additionalProperties: Type.String({ secret: true, description: options.value }),
     description: options.description,
   })
 

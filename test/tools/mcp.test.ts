@@ -1,0 +1,150 @@
+// POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over HTTP use.
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { ask, type Document, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+
+const credential = { authorization: `Bearer ${gatewayToken}` }
+const accept = { accept: 'application/json, text/event-stream' }
+
+async function connect({ url }: Pick<RunningGateway, 'url'>, headers: Record<string, string> = {}, pin?: string) {
+  const client = new Client({ name: 'test', version: '1' }, pin === undefined ? {} : { versionNegotiation: { mode: { pin } } })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers: { ...credential, ...headers } } }))
+  onTestFinished(() => client.close())
+  return {
+    client,
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
+  }
+}
+
+const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
+const mcp: Document = { servers: { fix: { command: process.execPath, args: [server] } } }
+
+describe('POST /mcp, for a client of the protocol', () => {
+  it.each([
+    ['of 2025', undefined],
+    ['of 2026, without a handshake', '2026-07-28'],
+  ])('%s: lists the tools with their schemas, and calls them', async (_what, pin) => {
+    const { client, call } = await connect(await startGateway(), {}, pin)
+    const { tools } = await client.listTools()
+    expect(tools.find(({ name }) => name === 'sessions_list')).toMatchObject({
+      description: 'Lists sessions, the most recently used first.',
+      inputSchema: { type: 'object', properties: { limit: { type: 'integer', maximum: 200 } } },
+    })
+    const result = await call('sessions_list')
+    expect(result).toMatchObject({ structuredContent: { items: [] } })
+    expect(result.content).toEqual([{ type: 'text', text: '{"items":[]}' }])
+  })
+
+  it('tells a model what is wrong with its arguments', async () => {
+    const { call } = await connect(await startGateway())
+    expect(await call('sessions_list', { limit: 'many' })).toMatchObject({ isError: true, content: [{ text: 'args.limit must be a whole number.' }] })
+  })
+
+  it('shows what the policy denies nowhere: not in the list, not in a call', async () => {
+    const { names, call } = await connect(await startGateway({ tools: { deny: ['sessions_list'] } }))
+    expect(await names()).toContain('session_status')
+    expect(await names()).not.toContain('sessions_list')
+    const refusals = await Promise.all(['sessions_list', 'no_such_tool'].map((name) => call(name).catch((error: unknown) => String(error))))
+    expect(refusals).toEqual([expect.stringContaining('The tool is not available.'), refusals[0]])
+  })
+
+  it('keeps what is restricted over HTTP to itself', async () => {
+    const own = ['sessions_list']
+    const { names, call } = await connect(await startGateway({ gateway: { tools: { deny: own } } }))
+    expect(await names()).not.toContain('sessions_list')
+    await expect(call('sessions_list')).rejects.toThrow('The tool is not available.')
+  })
+
+  it('offers what the session of its header may use', async () => {
+    const gateway = await startGateway({ agents: { main: {}, guest: { tools: { allow: ['session_status'] } } } })
+    const guest = await connect(gateway, { 'x-svc-session-key': 'agent:guest:main' })
+    expect(await guest.names()).toEqual(['session_status'])
+    expect(await guest.call('session_status')).toMatchObject({ structuredContent: { key: 'agent:guest:main' } })
+    await expect(guest.call('sessions_list')).rejects.toThrow('The tool is not available.')
+    const main = await connect(gateway)
+    expect(await main.names()).toContain('sessions_list')
+    expect(await main.call('session_status')).toMatchObject({ structuredContent: { key: 'agent:main:main' } })
+  })
+})
+
+describe('POST /mcp', () => {
+  const gateway = shareGateway()
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+  const post = (headers: Record<string, string> = {}, body: unknown = message) => gateway.post('/mcp', body, { ...credential, ...accept, ...headers })
+
+  it('takes the credential of the gateway, not the token of the hooks', async () => {
+    expect(await post({ authorization: `Bearer ${hookToken}` })).toMatchObject({ status: 401, body: { error: { type: 'unauthorized' } } })
+  })
+
+  it('answers other methods with 405: it keeps no sessions', async () => {
+    const { url } = await startGateway()
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const answer = await ask(`${url}/mcp`, { method, headers: credential })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    }
+  })
+
+  it('serves pages of its own origin and of those that are listed', async () => {
+    const { url, post: send } = await startGateway({ gateway: { allowedOrigins: ['https://app.example.com'] } })
+    for (const origin of [url, 'https://app.example.com'])
+      expect((await fetch(`${url}/mcp`, { method: 'POST', headers: { ...credential, ...accept, origin }, body: JSON.stringify(message) })).status).toBe(200)
+    expect(await send('/mcp', message, { ...credential, ...accept, origin: 'https://app.example.com.evil.com' })).toMatchObject({ status: 403 })
+  })
+
+  it.each(['https://evil.example.com', 'null', 'http://127.0.0.1:1'])('refuses pages of the origin %s', async (origin) => {
+    expect(await post({ origin })).toMatchObject({ status: 403, body: { ok: false, error: { type: 'origin_not_allowed' } } })
+  })
+
+  it('answers 400 to what is no message, in the words of its layer', async () => {
+    expect(await post({}, '[]')).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request' } } })
+    expect(await post({}, { hello: 'there' })).toMatchObject({ status: 400, body: { jsonrpc: '2.0', error: { code: expect.any(Number) } } })
+    expect(await post({ 'x-svc-session-key': 'agent:' })).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request' } } })
+  })
+
+  it('answers 413 to more than 2 MiB', async () => {
+    expect(await post({}, { ...message, params: { text: 'x'.repeat(2 * 1024 * 1024) } })).toMatchObject({ status: 413 })
+  })
+})
+
+describe('a tool of an MCP server', () => {
+  /** Resolves when the server's tools are there. */
+  const arrived = ({ logged }: RunningGateway) =>
+    expect.poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 }).toBe(true)
+
+  it('is called through /tools/invoke and /mcp, under the policy', async () => {
+    const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
+    await arrived(gateway)
+    expect(await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential)).toMatchObject({
+      status: 200,
+      body: { ok: true, result: { sum: 5 } },
+    })
+    expect(await gateway.post('/tools/invoke', { tool: 'fix__hang' }, credential)).toMatchObject({ status: 404 })
+    const { names, call } = await connect(gateway)
+    const all = await names()
+    expect(all).toEqual(expect.arrayContaining(['fix__echo', 'fix__add_numbers']))
+    expect(all).not.toContain('fix__die')
+    expect(await call('fix__add_numbers', { a: 1, b: 1 })).toMatchObject({ structuredContent: { sum: 2 } })
+  })
+
+  it('is called by an agent in its turn', async () => {
+    const model = await startModel()
+    const gateway = await startGateway({ tools: { mcp }, providers: model.providers, agents: { main: { model: 'double/m' } } })
+    await arrived(gateway)
+    model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'It is 42.' })
+    const { body } = await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    expect(body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
+    expect(JSON.stringify((await model.request(1)).body)).toContain('42')
+  })
+
+  it('leaves the log without a secret of its server', async () => {
+    const secret = 'canary-of-the-server-0123456789'
+    const gateway = await startGateway({
+      tools: { mcp: { servers: { bad: { command: process.execPath, args: ['-e', 'console.error(process.env.KEY)'], env: { KEY: secret } } } } },
+    })
+    await expect.poll(() => gateway.logged.some((line) => line.includes('an MCP server is not connected'))).toBe(true)
+    expect(gateway.logged.filter((line) => !line.includes('"debug"')).join('\n')).not.toContain(secret)
+  })
+})
