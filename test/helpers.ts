@@ -99,7 +99,11 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
     dir,
     logged,
     post: (path, body, headers = {}) =>
-      ask(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}`, ...headers } }),
+      ask(`${url}${path}`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { authorization: `Bearer ${hookToken}`, ...headers },
+      }),
     get: (path, headers = {}) => ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}`, ...headers } }),
   }
 }

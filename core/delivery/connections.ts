@@ -52,7 +52,7 @@ const linkKey = (channel: string, accountId: string): string => JSON.stringify([
 
 function accountsOf({ channels, config }: ConnectionsDeps): Account[] {
   return Object.entries(config).flatMap(([name, section]) => {
-    const channel = channels.get(name) as Channel | undefined
+    const channel = channels.get(name)
     if (!channel || !section.enabled) return []
     return resolveAccounts(section, channel.config).map(({ id, settings }) => ({ channel, accountId: id, settings, allowFrom: section.allowFrom }))
   })
@@ -81,7 +81,10 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       deps.onConnected()
     } catch (error) {
       if (stop.signal.aborted) return
-      deps.log.warn({ channel: channel.name, accountId, error: error instanceof Error ? error.message : typeof error }, 'channel could not connect; it is tried again')
+      deps.log.warn(
+        { channel: channel.name, accountId, error: error instanceof Error ? error.message : typeof error },
+        'channel could not connect; it is tried again',
+      )
       retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
     }
   }

@@ -64,10 +64,12 @@ async function send({ connection, message, text, key }: Piece, ms: number): Prom
 function understood(answer: unknown): SendResult {
   const result = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Record<string, unknown>>
   const detail = typeof result['detail'] === 'string' ? result['detail'] : 'The channel did not say why.'
-  if (result['outcome'] === 'sent') return { outcome: 'sent', ...(result['id'] !== undefined && { id: String(result['id']) }) }
+  if (result['outcome'] === 'sent') return { outcome: 'sent', ...(isId(result['id']) && { id: String(result['id']) }) }
   if (result['outcome'] === 'failed' && reasons.has(result['reason'])) return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
   return { outcome: 'unknown', detail: result['outcome'] === 'unknown' ? detail : 'The channel gave an answer that means nothing.' }
 }
+
+const isId = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number'
 
 const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'transient'])
 

@@ -48,7 +48,6 @@ const bracket = /[<‹«〈⟨《⟪❮❰≪≺⋖ᐸ˂𐒳㸦﹤＜⧼⪻⊰]/
 export function neutralise(text: string): string {
   if (!bracket.test(text)) return text
   // Plain ASCII, the usual case, needs no folding to be searched.
-  // oxlint-disable-next-line no-control-regex
   if (/^[\x00-\x7f]*$/.test(text)) return text.replace(lookAlike, stub)
   const { folded, starts } = fold(text)
   let result = ''
@@ -75,7 +74,7 @@ function fold(text: string): { folded: string; starts: number[] } {
   return { folded, starts }
 }
 
-const invisible = /^[\p{Cf}\p{Mn}\p{Me}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{fe00}-\u{fe0f}]$/u
+const invisible = /^(?:[\p{Cf}\p{Mn}\p{Me}]|[\u115f\u1160\u3164\uffa0])$/u
 
 function plain(character: string): string {
   if (character < '\u0080') return character

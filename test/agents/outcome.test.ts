@@ -22,10 +22,11 @@ async function start(answers: ModelAnswer[], { channels = { 'chat-native': {} },
   const plugged = chat.config(dir, channels)
   const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
   const gateway = await startGateway({ providers: model.providers, agents, ...changes, ...plugged }, dir)
-  const run = (fields: Document = {}) => gateway.post('/hooks/agent', { message: 'Do it.', name: 'CI', wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
+  const run = (fields: Document = {}) =>
+    gateway.post('/hooks/agent', { message: 'Do it.', name: 'CI', wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
   const record = async ({ body }: Answer) => {
     const look = async () => (await gateway.get(`/runs/${body.runId}`)).body
-    await expect.poll(async () => (await look()).deliveries.map(({ status }: { status: string }) => status), { interval: 5 }).not.toContain('pending')
+    await expect.poll(async () => (await look()).deliveries.map(({ status }: { status: string }) => status)).not.toContain('pending')
     return await look()
   }
   return { ...gateway, chat, model, run, record }
@@ -48,7 +49,9 @@ describe('the summary', () => {
   })
 
   it('has no name where none was given', async () => {
-    expect(await summaryOf({ text: 'All green.' }, { name: undefined, deliver: false })).toBe('Hook: All green.\n(The reply was not delivered: none was asked for.)')
+    expect(await summaryOf({ text: 'All green.' }, { name: undefined, deliver: false })).toBe(
+      'Hook: All green.\n(The reply was not delivered: none was asked for.)',
+    )
   })
 
   it('says why the reply was not delivered', async () => {
@@ -56,7 +59,9 @@ describe('the summary', () => {
   })
 
   it('is posted for an acknowledgement and for an empty reply as well', async () => {
-    expect(await summaryOf(ok, { channel: 'chat-native', to: 'ops' })).toBe('Hook CI: HEARTBEAT_OK\n(The reply was not delivered: The reply only acknowledges.)')
+    expect(await summaryOf(ok, { channel: 'chat-native', to: 'ops' })).toBe(
+      'Hook CI: HEARTBEAT_OK\n(The reply was not delivered: The reply only acknowledges.)',
+    )
     expect(await summaryOf({ text: ' ' }, { deliver: false })).toMatch(/^Hook CI: The run ended without a reply\.\n/)
   })
 
@@ -76,7 +81,7 @@ describe('the summary', () => {
     ['characters of two halves', { text: '👍'.repeat(2000) }, {}],
     ['a failure with a long name', { status: 400 }, { name: 'n'.repeat(5000) }],
   ])('has at most 2000 characters: %s', async (_case, answer, fields) => {
-    const text = await summaryOf(answer as ModelAnswer, fields)
+    const text = await summaryOf(answer, fields)
     expect(text.length).toBeLessThanOrEqual(2000)
     expect(text).toMatch(/^Hook /)
     expect(text).toContain('…')
@@ -111,7 +116,11 @@ describe('the delivery', () => {
   it('brings the reply to the channel and recipient that were named', async () => {
     const { run, record, chat } = await start([{ text: 'All green.' }])
     const answer = await run(to)
-    expect(await record(answer)).toMatchObject({ status: 'succeeded', reply: 'All green.', deliveries: [{ id: `${answer.body.runId}:0`, ...to, status: 'sent' }] })
+    expect(await record(answer)).toMatchObject({
+      status: 'succeeded',
+      reply: 'All green.',
+      deliveries: [{ id: `${answer.body.runId}:0`, ...to, status: 'sent' }],
+    })
     expect(chat.held).toMatchObject([{ ...to, text: 'All green.' }])
   })
 
@@ -142,7 +151,9 @@ describe('the delivery', () => {
     expect(answer.body).toMatchObject({ status: 'succeeded', warnings: ['The channel "chat-none" is not configured; add channels.chat-none to the config.'] })
     expect(await record(answer)).toMatchObject({
       status: 'succeeded',
-      deliveries: [{ channel: 'chat-none', to: 'ops', status: 'failed', reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.' }],
+      deliveries: [
+        { channel: 'chat-none', to: 'ops', status: 'failed', reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.' },
+      ],
     })
   })
 
@@ -241,7 +252,10 @@ describe('a run', () => {
   })
 
   it('waits for the one before it in its session, and for nobody else', async () => {
-    const { run, post, get, model } = await start([{ hang: true }, { text: 'other' }], { gateway: { drainSeconds: 0 }, hooks: { allowRequestSessionKey: true } })
+    const { run, post, get, model } = await start([{ hang: true }, { text: 'other' }], {
+      gateway: { drainSeconds: 0 },
+      hooks: { allowRequestSessionKey: true },
+    })
     const body = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false, sessionKey: 'hook:a' }
     await post('/hooks/agent', body)
     await model.request(0)

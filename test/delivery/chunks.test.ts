@@ -15,6 +15,18 @@ function createRandom(state: number): () => number {
   }
 }
 
+/** What is wrong with these chunks of a text. */
+function faultOf(text: string, chunks: readonly string[], limit: number): string | undefined {
+  const bare = (value: string) => value.replaceAll(/[\s`]/g, '')
+  if (bare(chunks.join('')) !== bare(text)) return 'something was lost or changed'
+  for (const piece of chunks) {
+    if (piece.length > limit) return 'a chunk is too long'
+    if (!piece.trim()) return 'a chunk is blank'
+    if (!piece.isWellFormed()) return 'a character is halved'
+  }
+  return chunks.slice(0, -1).some((piece) => fences(piece) % 2 === 1) ? 'a code block is left open' : undefined
+}
+
 const fences = (text: string) => text.split('\n').filter((line) => line.startsWith('```')).length
 
 describe('chunks', () => {
@@ -28,10 +40,20 @@ describe('chunks', () => {
     ['a word that is too long', 'x'.repeat(25), 10, ['x'.repeat(10), 'x'.repeat(10), 'x'.repeat(5)]],
     ['between characters of two halves', '👍👍👍', 3, ['👍', '👍', '👍']],
     ['characters of two halves even where nothing fits', '👍👍', 1, ['👍', '👍']],
-    ['a code block, closed and opened again', '```js\nline one\nline two\nline three\n```', 24, ['```js\nline one\n```', '```js\nline two\n```', '```js\nline three\n```']],
-    ['a code block that begins with the next message', 'Some words before.\n```js\nline one\nline two\n```', 30, ['Some words before.', '```js\nline one\nline two\n```']],
+    [
+      'a code block, closed and opened again',
+      '```js\nline one\nline two\nline three\n```',
+      24,
+      ['```js\nline one\n```', '```js\nline two\n```', '```js\nline three\n```'],
+    ],
+    [
+      'a code block that begins with the next message',
+      'Some words before.\n```js\nline one\nline two\n```',
+      30,
+      ['Some words before.', '```js\nline one\nline two\n```'],
+    ],
     ['no empty code block of a closing line', 'Words.\n```\nline one\n\n```\nThe end of it.', 30, ['Words.\n```\nline one\n```', 'The end of it.']],
-  ])('make %s', (_case, text, limit, chunks) => {
+  ])('make %s', (...[, text, limit, chunks]) => {
     expect(chunk(text, limit)).toEqual(chunks)
   })
 
@@ -41,19 +63,13 @@ describe('chunks', () => {
     for (let round = 0; round < 3000; round++) {
       const text = Array.from({ length: 1 + Math.floor(random() * 60) }, () => pieces[Math.floor(random() * pieces.length)]).join('')
       const limit = 24 + Math.floor(random() * 100)
-      const chunks = chunk(text, limit)
-      const bare = (value: string) => value.replaceAll(/[\s`]/g, '')
-      expect(bare(chunks.join('')), JSON.stringify({ text, limit })).toBe(bare(text))
-      for (const piece of chunks) {
-        expect(piece.length, JSON.stringify({ text, limit })).toBeLessThanOrEqual(limit)
-        expect(piece.trim(), JSON.stringify({ text, limit })).not.toBe('')
-        expect(piece.isWellFormed()).toBe(true)
-      }
-      for (const piece of chunks.slice(0, -1)) expect(fences(piece) % 2, JSON.stringify({ text, limit, piece })).toBe(0)
+      const fault = faultOf(text, chunk(text, limit), limit)
+      expect(fault && { fault, text, limit }).toBeUndefined()
     }
   })
 
   it('are made in time in proportion to the text', () => {
-    for (const text of ['```\n'.repeat(25_000), 'x'.repeat(100_000), ' x'.repeat(50_000), `\`\`\`${'x\n'.repeat(50_000)}`]) expect(chunk(text, 100).length).toBeGreaterThan(100)
+    for (const text of ['```\n'.repeat(25_000), 'x'.repeat(100_000), ' x'.repeat(50_000), `\`\`\`${'x\n'.repeat(50_000)}`])
+      expect(chunk(text, 100).length).toBeGreaterThan(100)
   })
 })

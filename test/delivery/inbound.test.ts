@@ -89,7 +89,12 @@ describe('a message from a channel', () => {
     model.script({ hang: true }, { text: 'Here I am.' })
     const chat = await startChat()
     const dir = temporaryFolder()
-    const changes = { providers: model.providers, agents: { defaults: { ...quiet, model: 'double/m' } }, gateway: { drainSeconds: 0 }, ...chat.config(dir, { 'chat-native': open }) }
+    const changes = {
+      providers: model.providers,
+      agents: { defaults: { ...quiet, model: 'double/m' } },
+      gateway: { drainSeconds: 0 },
+      ...chat.config(dir, { 'chat-native': open }),
+    }
     const before = await startGateway(changes, dir)
     expect(await chat.say({ id: 'a' })).toBe('accepted')
     await model.request(0)
@@ -115,7 +120,13 @@ describe('allowFrom', () => {
   it('lets in whom it names, in any case, and nobody else', async () => {
     const { chat } = await start({ 'chat-native': { allowFrom: ['Ann', 'bob'] } })
     const from = (id: string) => chat.say({ from: { id } })
-    expect([await from('ANN'), await from('bob'), await from('an'), await from('*'), await from('')]).toEqual(['accepted', 'accepted', 'ignored', 'ignored', 'ignored'])
+    expect([await from('ANN'), await from('bob'), await from('an'), await from('*'), await from('')]).toEqual([
+      'accepted',
+      'accepted',
+      'ignored',
+      'ignored',
+      'ignored',
+    ])
   })
 })
 

@@ -1,91 +1,9 @@
 // The outbox: in order per recipient, again where that is safe, never twice, whatever the platform and its plugin do.
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { createConnections } from '../../core/delivery/connections.ts'
-import { createOutbox } from '../../core/delivery/outbox.ts'
-import type { OutboxLimits } from '../../core/delivery/send-message.ts'
-import { loadParts } from '../../core/loader/registry.ts'
-import type { Log } from '../../core/plugin.ts'
-import { openStore } from '../../core/store/open.ts'
-import type { NewMessage, StoredMessage } from '../../core/store/store.ts'
+import { describe, expect, it } from 'vitest'
+import type { NewMessage } from '../../core/store/store.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
-
-const quick: OutboxLimits = { send: 1_000, firstBackoff: 5, longestBackoff: 20, giveUp: 86_400_000 }
-const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
-
-interface Rig {
-  /** Leaves a message as the end of a run does; resolves with its id. */
-  put(message: Partial<NewMessage>): Promise<string>
-  /** The message as soon as it has ended. */
-  ended(id: string): Promise<StoredMessage>
-  messageOf(id: string): Promise<StoredMessage>
-  logged: string[]
-  /** The process dies: nothing more is recorded. */
-  die(): Promise<void>
-  close(): Promise<void>
-}
-
-/** A real store, real connections, the plugin of the chat. */
-async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {}): Promise<Rig> {
-  const logged: string[] = []
-  const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }))
-  const log: Log = { debug: line, info: line, warn: line, error: line }
-  const { plugins, channels: config } = chat.config(dir, all)
-  const parts = await loadParts({ plugins, dir, log })
-  const store = await openStore({ url: 'sqlite:outbox.db', dir, log })
-  const state = () => ({ get: async () => undefined, set: async () => {}, delete: async () => {} })
-  const connections = createConnections({
-    channels: parts.channels,
-    config: config as never,
-    receive: async () => 'accepted',
-    onConnected: () => outbox.ring(),
-    state,
-    log,
-  })
-  const outbox = createOutbox({ store, connections, owner: 'test', limits: { ...quick, ...limits }, log })
-  connections.open()
-  await store.expireLeases()
-  await outbox.resume()
-  let runs = 0
-  let closed = false
-  const close = async (): Promise<void> => {
-    if (closed) return
-    closed = true
-    await outbox.close(1000)
-    await connections.close()
-    await store.close()
-    parts.close()
-  }
-  onTestFinished(close)
-
-  const messageOf = async (id: string) => (await store.messagesOfRun(id.split(':')[0]!))[0]!
-  return {
-    logged,
-    close,
-    messageOf,
-    put: async (message) => {
-      const at = Date.now()
-      const runId = `run${process.hrtime.bigint()}${runs++}`
-      const run = { id: runId, kind: 'hook', agentId: 'main', sessionKey: runId, maxAttempts: 1, spec: {} } as const
-      await store.accept({ at, runs: [run as never] })
-      const [claimed] = await store.claimRuns({ owner: 'test', max: 1, at, leaseMs: 1000 })
-      const whole: NewMessage = { id: `${runId}:0`, runId, channel: 'chat-native', accountId: 'default', to: 'ann', threadId: null, route: null, text: 'Hi.', status: 'pending', reason: null, ...message }
-      await store.endRun(claimed!, { at, status: 'succeeded', result: {}, transcript: [], events: [], messages: [whole], eventsRendered: false })
-      outbox.ring()
-      return whole.id
-    },
-    ended: async (id) => {
-      // Nothing tells that a message has been recorded, so it is looked for.
-      await expect.poll(async () => (await messageOf(id)).status, { timeout: 10_000, interval: 5 }).not.toMatch(/pending|sending/)
-      return await messageOf(id)
-    },
-    die: async () => {
-      closed = true
-      await store.close()
-      parts.close()
-    },
-  }
-}
+import { type Rig, startOutbox } from './start-outbox.ts'
 
 const texts = (chat: Chat, to = 'ann') => chat.held.filter((message) => message.to === to).map(({ text }) => text)
 
@@ -95,7 +13,9 @@ describe('a message', () => {
     const { put, ended } = await startOutbox(chat)
     const id = await put({ threadId: 't1', route: { service: 'eu' } })
     expect(await ended(id)).toMatchObject({ status: 'sent', platformId: `id of ${id}:0`, reason: null })
-    expect(chat.held).toEqual([{ channel: 'chat-native', accountId: 'default', key: `${id}:0`, to: 'ann', text: 'Hi.', threadId: 't1', route: { service: 'eu' } }])
+    expect(chat.held).toEqual([
+      { channel: 'chat-native', accountId: 'default', key: `${id}:0`, to: 'ann', text: 'Hi.', threadId: 't1', route: { service: 'eu' } },
+    ])
   })
 
   it.each(['permanent', 'auth'])('that failed for good (%s) is not repeated, and says why', async (reason) => {
@@ -123,7 +43,7 @@ describe('a message', () => {
     const { put, messageOf } = await startOutbox(chat)
     const before = Date.now()
     const id = await put({})
-    await expect.poll(async () => (await messageOf(id)).reason, { interval: 5 }).toBe('slow down')
+    await expect.poll(async () => (await messageOf(id)).reason).toBe('slow down')
     const { status, nextAt } = await messageOf(id)
     expect(status).toBe('pending')
     expect(nextAt).toBeGreaterThanOrEqual(before + 3_600_000)
@@ -243,7 +163,8 @@ describe('order', () => {
     const { put, ended } = await startOutbox(chat)
     chat.script(transient, 'lose')
     const ids = []
-    for (const text of ['1', '2', '3', '4', '5']) ids.push(await put({ text }), await put({ text, to: 'bob' }), await put({ text, channel: 'chat-reconcile', to: 'cat' }))
+    for (const text of ['1', '2', '3', '4', '5'])
+      ids.push(await put({ text }), await put({ text, to: 'bob' }), await put({ text, channel: 'chat-reconcile', to: 'cat' }))
     for (const id of ids) await ended(id)
     for (const to of ['ann', 'bob', 'cat']) expect(texts(chat, to)).toEqual(['1', '2', '3', '4', '5'])
   })

@@ -62,7 +62,10 @@ describe('POST /hooks/agent', () => {
     expect((await post('/hooks/agent', { message: 'hi', ...still, channel: ' console ' })).status).toBe(200)
   })
 
-  it.each([['a fraction', 0.5], ['a whole day', 86_400]])('takes %s as timeoutSeconds', async (_case, timeoutSeconds) => {
+  it.each([
+    ['a fraction', 0.5],
+    ['a whole day', 86_400],
+  ])('takes %s as timeoutSeconds', async (_case, timeoutSeconds) => {
     expect((await post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds })).status).toBe(200)
   })
 
@@ -77,7 +80,8 @@ describe('POST /hooks/agent', () => {
   })
 
   it('runs an unknown agent as the default one, whatever its characters', async () => {
-    for (const agentId of ['nobody', '../../etc', '__proto__', 'constructor', 'defaults', '💥']) expect(await runOf({ agentId })).toMatchObject({ agentId: 'main' })
+    for (const agentId of ['nobody', '../../etc', '__proto__', 'constructor', 'defaults', '💥'])
+      expect(await runOf({ agentId })).toMatchObject({ agentId: 'main' })
   })
 
   it('runs a model by its alias', async () => {

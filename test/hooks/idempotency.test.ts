@@ -45,7 +45,10 @@ describe('Idempotency-Key', () => {
   it('may have 256 characters, and must not be blank', async () => {
     expect((await post('/hooks/agent', run, key('k'.repeat(256)))).status).toBe(200)
     for (const value of ['k'.repeat(257), '', ' ']) {
-      expect(await post('/hooks/agent', run, key(value))).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('Idempotency-Key') } } })
+      expect(await post('/hooks/agent', run, key(value))).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining('Idempotency-Key') } },
+      })
     }
   })
 

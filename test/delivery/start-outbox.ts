@@ -1,0 +1,99 @@
+// The outbox over a real store, real connections and the plugin of the chat, with a way to put messages in and to die.
+import { expect, onTestFinished } from 'vitest'
+import { createConnections } from '../../core/delivery/connections.ts'
+import { createOutbox } from '../../core/delivery/outbox.ts'
+import type { OutboxLimits } from '../../core/delivery/send-message.ts'
+import { loadParts } from '../../core/loader/registry.ts'
+import type { Log } from '../../core/plugin.ts'
+import { openStore } from '../../core/store/open.ts'
+import type { NewMessage, StoredMessage } from '../../core/store/store.ts'
+import type { Chat } from '../doubles/chat.ts'
+import { temporaryFolder } from '../helpers.ts'
+
+const quick: OutboxLimits = { send: 1_000, firstBackoff: 5, longestBackoff: 20, giveUp: 86_400_000 }
+const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
+
+export interface Rig {
+  /** Leaves a message as the end of a run does; resolves with its id. */
+  put(message: Partial<NewMessage>): Promise<string>
+  /** The message as soon as it has ended. */
+  ended(id: string): Promise<StoredMessage>
+  messageOf(id: string): Promise<StoredMessage>
+  logged: string[]
+  /** The process dies: nothing more is recorded. */
+  die(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {}): Promise<Rig> {
+  const logged: string[] = []
+  const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }))
+  const log: Log = { debug: line, info: line, warn: line, error: line }
+  const { plugins, channels: config } = chat.config(dir, all)
+  const parts = await loadParts({ plugins, dir, log })
+  const store = await openStore({ url: 'sqlite:outbox.db', dir, log })
+  const state = () => ({ get: async () => undefined, set: async () => {}, delete: async () => {} })
+  const connections = createConnections({
+    channels: parts.channels,
+    config: config as never,
+    receive: async () => 'accepted',
+    onConnected: () => outbox.ring(),
+    state,
+    log,
+  })
+  const outbox = createOutbox({ store, connections, owner: 'test', limits: { ...quick, ...limits }, log })
+  connections.open()
+  await store.expireLeases()
+  await outbox.resume()
+  let runs = 0
+  let closed = false
+  const close = async (): Promise<void> => {
+    if (closed) return
+    closed = true
+    await outbox.close(1000)
+    await connections.close()
+    await store.close()
+    parts.close()
+  }
+  onTestFinished(close)
+
+  const messageOf = async (id: string) => (await store.messagesOfRun(id.split(':')[0]!))[0]!
+  return {
+    logged,
+    close,
+    messageOf,
+    put: async (message) => {
+      const at = Date.now()
+      const runId = `run${process.hrtime.bigint()}${runs++}`
+      const run = { id: runId, kind: 'hook', agentId: 'main', sessionKey: runId, maxAttempts: 1, spec: {} } as const
+      await store.accept({ at, runs: [run as never] })
+      const [claimed] = await store.claimRuns({ owner: 'test', max: 1, at, leaseMs: 1000 })
+      const whole: NewMessage = {
+        id: `${runId}:0`,
+        runId,
+        channel: 'chat-native',
+        accountId: 'default',
+        to: 'ann',
+        threadId: null,
+        route: null,
+        text: 'Hi.',
+        status: 'pending',
+        reason: null,
+        ...message,
+      }
+      await store.endRun(claimed!, { at, status: 'succeeded', result: {}, transcript: [], events: [], messages: [whole], eventsRendered: false })
+      outbox.ring()
+      return whole.id
+    },
+    ended: async (id) => {
+      // Nothing tells that a message has been recorded, so it is looked for.
+      await expect.poll(async () => (await messageOf(id)).status).not.toMatch(/pending|sending/)
+      return await messageOf(id)
+    },
+    die: async () => {
+      closed = true
+      await store.close()
+      parts.close()
+    },
+  }
+}
