@@ -1,7 +1,8 @@
 // The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without losing its last answer.
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError } from '../errors.ts'
+import { createServer } from './node-http.ts'
 
 /** What one connection may take; times in milliseconds. */
 export interface ConnectionLimits {

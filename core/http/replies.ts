@@ -1,7 +1,7 @@
 // How a failure reaches its caller and the log: one envelope, the headers of every response, one log line.
-import { STATUS_CODES } from 'node:http'
 import { type ErrorCode, errorTable, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
+import { STATUS_CODES } from './node-http.ts'
 
 /** What every failure looks like, at every door. */
 export interface Envelope {
