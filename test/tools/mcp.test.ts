@@ -111,8 +111,9 @@ describe('POST /mcp', () => {
 
 describe('a tool of an MCP server', () => {
   /** Resolves when the server's tools are there. */
-  const arrived = ({ logged }: RunningGateway) =>
-    expect.poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 }).toBe(true)
+  const arrived = async ({ logged }: RunningGateway): Promise<void> => {
+    await expect.poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 }).toBe(true)
+  }
 
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
     const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
