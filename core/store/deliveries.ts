@@ -1,6 +1,6 @@
 // The log of what came in: one line for each request, accepted or not.
 import type { Json } from '../plugin.ts'
-import { listPage, type Window } from './lists.ts'
+import { type Condition, type Listing, listPage, mapPage } from './lists.ts'
 import type {
   AcceptCommand,
   DeliveryFilter,
@@ -56,21 +56,25 @@ const searchedRows = 200
 export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>> {
   const { hook, status, since = 0 } = filter
   const fits = (row: LineRow) => row.found === 1 && row.at >= since && (!hook || row.hook === hook) && (!status || row.status === status)
-  const { items, next } = await listPage<LineRow>(tx, windowOf(filter), page, fits)
-  const lines = items.map(({ found: _found, ...row }) => ({ ...row, result: JSON.parse(row.result) as DeliveryResult }))
-  return next === undefined ? { items: lines } : { items: lines, next }
+  return mapPage(await listPage(tx, { ...search(filter), where: narrowest(filter), fits }, page), toLine)
 }
 
-function windowOf({ hook, status, text }: DeliveryFilter): Window {
-  const found = text === undefined ? '1' : `CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END`
-  const window = { select: `SELECT ${columns}, ${found} AS found FROM delivery`, where: narrowest({ hook, status }) }
-  return text === undefined ? window : { ...window, values: [`%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`], rows: searchedRows }
+/** Whether a body holds the text is a column like the others. */
+function search({ text }: DeliveryFilter): Pick<Listing<LineRow>, 'select' | 'values' | 'rows'> {
+  const select = (found: string) => `SELECT ${columns}, ${found} AS found FROM delivery`
+  if (text === undefined) return { select: select('1') }
+  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
+  return { select: select(`CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END`), values: [pattern], rows: searchedRows }
 }
 
 /** Most are accepted, so that there is an index only for the others. */
-function narrowest({ hook, status }: Pick<DeliveryFilter, 'hook' | 'status'>): Window['where'] {
+function narrowest({ hook, status }: DeliveryFilter): Condition | undefined {
   if (status && status !== 'accepted') return [`status <> 'accepted' AND status = ?`, status]
   return hook === undefined ? undefined : ['hook = ?', hook]
+}
+
+function toLine({ found: _found, result, ...row }: LineRow): DeliveryLine {
+  return { ...row, result: JSON.parse(result) as DeliveryResult }
 }
 
 const getSql = `SELECT ${columns}, headers, body FROM delivery WHERE id = ?`

@@ -3,27 +3,36 @@ import type { Page, PageRequest } from './store.ts'
 import type { Transaction, Value } from './transaction.ts'
 
 /** Rows that one call looks at: whatever is asked for, it holds up the writes of the moment no longer than that takes. */
-export const windowRows = 1000
+const windowRows = 1000
 
-export interface Window {
+export interface Listing<Row> {
   /** Columns and table, `SELECT … FROM …`, with `seq` among them. */
   select: string
-  /** A condition that an index answers in the order of `seq`, and its values. */
-  where?: readonly [condition: string, ...values: Value[]] | undefined
   /** Values for the placeholders among the columns. */
   values?: readonly Value[]
+  /** A condition that an index answers in the order of `seq`, and its values. */
+  where?: Condition | undefined
+  /** Whether a row of the window belongs into the list. */
+  fits: (row: Row) => boolean
+  /** Rows that this listing looks at. */
   rows?: number
 }
+
+export type Condition = readonly [sql: string, ...values: Value[]]
 
 interface Numbered {
   seq: number
 }
 
-export async function listPage<Row extends Numbered>(tx: Transaction, window: Window, page: PageRequest, fits: (row: Row) => boolean): Promise<Page<Row>> {
-  const { select, where: [condition, ...values] = ['TRUE'], rows = windowRows } = window
+export async function listPage<Row extends Numbered>(tx: Transaction, listing: Listing<Row>, { before, limit }: PageRequest): Promise<Page<Row>> {
+  const { select, values = [], where: [condition, ...wanted] = ['TRUE'], fits, rows = windowRows } = listing
   const sql = `${select} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`
-  const looked = await tx.all<Row>(sql, ...(window.values ?? []), ...values, page.before ?? Number.MAX_SAFE_INTEGER, rows)
-  const items = looked.filter(fits).slice(0, page.limit)
-  const last = items.length === page.limit ? items.at(-1) : looked.length === rows ? looked.at(-1) : undefined
+  const looked = await tx.all<Row>(sql, ...values, ...wanted, before ?? Number.MAX_SAFE_INTEGER, rows)
+  const items = looked.filter(fits).slice(0, limit)
+  const end = looked.length === rows ? looked.at(-1) : undefined
+  const last = items.length === limit ? items.at(-1) : end
   return last ? { items, next: last.seq } : { items }
 }
+
+/** The same page with its rows in another shape. */
+export const mapPage = <Row, Item>(page: Page<Row>, shape: (row: Row) => Item): Page<Item> => ({ ...page, items: page.items.map(shape) })

@@ -1,6 +1,6 @@
 // The outbox: messages wait in the lane of their recipient, are handed out one at a time, and end in exactly one way.
 import type { Json } from '../plugin.ts'
-import { listPage, type Window } from './lists.ts'
+import { type Condition, listPage, mapPage } from './lists.ts'
 import { type ClaimOptions, reaperLeaseMs } from './run-leases.ts'
 import type { MessageFilter, NewMessage, Page, PageRequest, Store, StoredMessage, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -86,12 +86,11 @@ export async function messagesOfRun(tx: Transaction, runId: string): Promise<Sto
 export async function listMessages(tx: Transaction, filter: MessageFilter, page: PageRequest): Promise<Page<StoredMessage>> {
   const { status, channel } = filter
   const fits = (row: MessageRow) => (!status || row.status === status) && (!channel || row.channel === channel)
-  const { items, next } = await listPage<MessageRow>(tx, { select: `SELECT ${columns} FROM message`, where: narrowest(filter) }, page, fits)
-  return { items: items.map(toMessage), ...(next !== undefined && { next }) }
+  return mapPage(await listPage(tx, { select: `SELECT ${columns} FROM message`, where: narrowest(filter), fits }, page), toMessage)
 }
 
 /** Most are sent, so that there is an index only for the others. */
-const narrowest = ({ status }: MessageFilter): Window['where'] => (status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined)
+const narrowest = ({ status }: MessageFilter): Condition | undefined => (status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined)
 
 const getSql = `SELECT ${columns} FROM message WHERE id = ?`
 

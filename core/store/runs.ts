@@ -1,6 +1,6 @@
 // Runs as rows: put into the queue, read, counted, cancelled while they wait.
 import { giveBackTaken } from './events.ts'
-import { listPage, type Window } from './lists.ts'
+import { type Condition, listPage, mapPage } from './lists.ts'
 import type { RunResult, RunSpec } from './run-spec.ts'
 import type { NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -39,12 +39,11 @@ export async function listRuns(tx: Transaction, filter: RunFilter, page: PageReq
     (!kind || row.kind === kind) &&
     (!agentId || row.agentId === agentId) &&
     (!sessionKey || row.sessionKey === sessionKey)
-  const { items, next } = await listPage<RunRow>(tx, { select: `SELECT ${runColumns} FROM run`, where: narrowest(filter) }, page, fits)
-  return { items: items.map(toRun), ...(next !== undefined && { next }) }
+  return mapPage(await listPage(tx, { select: `SELECT ${runColumns} FROM run`, where: narrowest(filter), fits }, page), toRun)
 }
 
 /** Each repeats the condition of the index that is to answer it. */
-function narrowest({ status, sessionKey }: RunFilter): Window['where'] {
+function narrowest({ status, sessionKey }: RunFilter): Condition | undefined {
   if (sessionKey !== undefined) return ['session_key = ?', sessionKey]
   if (status === 'queued' || status === 'running') return [`status = '${status}'`]
   if (status === undefined || status === 'succeeded') return undefined
