@@ -1,7 +1,11 @@
 // The policy of a whole configuration: which lists hold for whom, what it says of itself, and what it warns of.
 import { describe, expect, it } from 'vitest'
+import { defineToolset, type Tool } from '../../core/plugin.ts'
+import { openCatalogue } from '../../core/tools/catalogue.ts'
 import type { Verdict } from '../../core/tools/decide.ts'
+import { createPolicy } from '../../core/tools/policy.ts'
 import type { Subject } from '../../core/tools/subject.ts'
+import { createTestContext } from '../contracts/context.ts'
 import type { Document } from '../helpers.ts'
 import { openPolicy, plain, plainTools, type Toolsets } from './door.ts'
 
@@ -233,6 +237,59 @@ describe('an explanation', () => {
     const { allowed, layers } = policy.explain(turn, 'nothing_like_it')
     expect([allowed, layers[0], layers.length]).toEqual([false, { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }, 11])
     expect(layers[3]).toEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "nothing*"' })
+  })
+})
+
+describe('a decision that is kept', () => {
+  const changes = {
+    tools: { byProvider: { 'test/small': { deny: ['read'] } }, byOrigin: { hook: { deny: ['message'] } }, subagents: { tools: { deny: ['web_fetch'] } } },
+    agents: { main: {}, other: { tools: { deny: ['roll_dice'] } } },
+    channels: { console: { groups: { a: { tools: { deny: ['flip_coin'] } }, b: { tools: { deny: ['exec'] } } } } },
+  }
+
+  it('is the same as a fresh one, whoever asked before', async () => {
+    const { policy } = await openPolicy(toolsets, changes)
+    for (const caller of ['agent', 'http'] as const)
+      for (const agentId of ['main', 'other'])
+        for (const model of ['test/small', 'test/large'])
+          for (const key of ['main', 'console:group:a', 'console:group:b', 'subagent:1'])
+            for (const fromHook of [false, true]) {
+              const subject: Subject = { caller, agentId, model, sessionKey: `agent:${agentId}:${key}`, fromHook }
+              const [keptNames, explained] = [policy.listed(subject).map(({ tool }) => tool.name), all.filter((tool) => policy.explain(subject, tool).allowed)]
+              expect([subject, keptNames]).toEqual([subject, explained.toSorted()])
+            }
+  })
+
+  it('is made anew when there were too many others', async () => {
+    const { policy } = await openPolicy(toolsets, changes)
+    const before = policy.listed(turn)
+    for (let index = 0; index < 1500; index++) policy.listed({ ...turn, model: `test/${index}` })
+    expect(policy.listed(turn)).not.toBe(before)
+    expect(policy.listed(turn)).toEqual(before)
+    expect(policy.listed(turn)).toBe(policy.listed(turn))
+  })
+
+  it('is made anew when tools come or go', async () => {
+    const { config } = await openPolicy({}, { tools: { deny: ['late_evil'] } })
+    const context = createTestContext()
+    const offered = Promise.withResolvers<(tools: readonly Tool[]) => void>()
+    const live = defineToolset<never>({
+      name: 'live',
+      description: 'Has tools now and then.',
+      open: async (_config, { offer }) => {
+        offered.resolve(offer)
+        return { tools: plainTools('fixed'), close: async () => {} }
+      },
+    })
+    const catalogue = await openCatalogue({ toolsets: [live], settings: () => ({}), context: () => context })
+    const policy = createPolicy({ config, catalogue, modelOf: () => 'test/model', isForeign: () => false })
+    const names = () => policy.listed(turn).map(({ tool }) => tool.name)
+    expect(names()).toEqual(['fixed'])
+    const offer = await offered.promise
+    offer(plainTools('late', 'late_evil'))
+    expect([names(), policy.allows(turn, 'late'), policy.allows(turn, 'late_evil')]).toEqual([['fixed', 'late'], true, false])
+    offer([])
+    expect([names(), policy.allows(turn, 'late')]).toEqual([['fixed'], false])
   })
 })
 
