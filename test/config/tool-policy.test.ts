@@ -1,0 +1,52 @@
+// The keys of the tool policy: what is refused, what is only told.
+import { describe, expect, it } from 'vitest'
+import { problemsOf, resolveText, warningsOf } from './document.ts'
+
+describe('the tool policy', () => {
+  it('may stand in tools, in an agent, in groups and in gateway', () => {
+    const text = `{
+      tools: { profile: 'coding', alsoAllow: ['x'], deny: [], byProvider: { builtin: { profile: 'full', allow: ['y'] } }, byOrigin: { hook: { allow: [] } },
+        subagents: { tools: { deny: ['z'] } }, weather: { unit: 'f' } },
+      agents: { main: { tools: { allow: ['a'], byProvider: { 'builtin/rules': { alsoAllow: ['b'] } }, byOrigin: { hook: { deny: ['c'] } } } } },
+      channels: { pager: { key: '12345', groups: { '*': { tools: { allow: ['d'] } }, empty: {} }, accounts: { one: { groups: { g: { tools: { deny: ['e'] } } } } } } },
+      gateway: { tools: { allow: ['gateway'], deny: ['f'] }, auth: { token: '0123456789abcdef01234567' } },
+    }`
+    const { config, warnings } = resolveText(text)
+    expect(warnings).toEqual([])
+    expect(config.tools.byProvider).toEqual({ builtin: { profile: 'full', allow: ['y'] } })
+    expect(config.channels['pager']?.accounts?.['one']?.groups).toEqual({ g: { tools: { deny: ['e'] } } })
+  })
+
+  it('begins with a profile that is added to, or with a list, in each place', () => {
+    const scope = "allow: ['a'], alsoAllow: ['b']"
+    const text = `{ tools: { ${scope}, byProvider: { builtin: { ${scope} } } },\n agents: { main: { tools: { ${scope}, byProvider: { 'builtin/rules': { ${scope} } } } } } }`
+    const end = 'must not stand beside allow; move its names there, or take a profile in place of allow'
+    expect(problemsOf(text)).toEqual([
+      `line 1: tools.alsoAllow ${end}`,
+      `line 1: tools.byProvider.builtin.alsoAllow ${end}`,
+      `line 2: agents.main.tools.alsoAllow ${end}`,
+      `line 2: agents.main.tools.byProvider.builtin/rules.alsoAllow ${end}`,
+    ])
+  })
+
+  it.each([
+    ["tools: { profile: 'codeing' }", 'line 1: tools.profile must be one of "minimal", "coding", "messaging", "full"'],
+    ["tools: { allow: 'read' }", 'line 1: tools.allow must be a list'],
+    ["tools: { deny: [' '] }", 'line 1: tools.deny[0] must not be blank'],
+    ['tools: { byOrigin: { hooks: {} } }', 'line 1: tools.byOrigin.hooks is not a known key; did you mean "hook"?'],
+    ["tools: { byOrigin: { hook: { profile: 'full' } } }", 'line 1: tools.byOrigin.hook.profile is not a known key; known here: allow, deny'],
+    ['tools: { subagents: { deny: [] } }', 'line 1: tools.subagents.deny is not a known key; known here: tools'],
+    ['agents: { main: { tools: { subagents: {} } } }', expect.stringContaining('agents.main.tools.subagents is not a known key')],
+    ["gateway: { tools: { profile: 'full' } }", 'line 1: gateway.tools.profile is not a known key; known here: allow, deny'],
+  ])('refuses %s', (text, problem) => {
+    expect(problemsOf(`{ ${text} }`)).toEqual([problem])
+  })
+
+  it('tells of lists for a provider that is not there', () => {
+    const text = "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: {}, 'elsewhere/m': {} } } }"
+    expect(warningsOf(text)).toEqual([
+      'tools.byProvider.hostde names no configured provider, so it holds for no model; did you mean "Hosted"?',
+      'tools.byProvider.elsewhere/m names no configured provider, so it holds for no model',
+    ])
+  })
+})
