@@ -211,7 +211,15 @@ export interface Toolset<Config = unknown> {
   config?: JsonSchema
   tools?: readonly Tool[]
   /** The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them. */
-  open?(config: Config, context: ToolsetContext): Promise<{ tools: readonly Tool[]; close(): Promise<void> }>
+  open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
+}
+
+/** The living end of a toolset. */
+export interface OpenedToolset {
+  tools: readonly Tool[]
+  /** Tools that may be offered later, by their names or by names with `*`: the lists of a policy may name them before they are there. */
+  expected?: readonly Pick<Tool, 'name' | 'group'>[]
+  close(): Promise<void>
 }
 
 // ── Providers ───────────────────────────────────────────────────────────────────────────────────

@@ -15,11 +15,18 @@ export interface CatalogueEntry {
   check(): Check
 }
 
+/** What is known of a tool that may come later. */
+export interface ExpectedTool extends Pick<Tool, 'name' | 'group'> {
+  toolset: string
+}
+
 export interface Catalogue {
   /** Names are case-sensitive. */
   find(name: string): CatalogueEntry | undefined
   /** All tools, by name. It is the same array until tools come or go: whoever works something out from it knows by that when it is stale. */
   list(): readonly CatalogueEntry[]
+  /** Tools that may come later; their names may hold `*`. */
+  expected: readonly ExpectedTool[]
   /** What was left out at the start and why, a sentence each; what is left out later is told in the log of its toolset. */
   problems: readonly string[]
   close(): Promise<void>
@@ -35,7 +42,7 @@ export interface CatalogueDeps {
 
 /** Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and named in `problems`. */
 export async function openCatalogue({ toolsets, settings, context }: CatalogueDeps): Promise<Catalogue> {
-  let opened: OpenedToolset[] = []
+  let opened: LiveToolset[] = []
   let index = createIndex(opened)
   const onOffer = ({ toolset, log }: Offer): void => {
     index = createIndex(opened)
@@ -48,6 +55,7 @@ export async function openCatalogue({ toolsets, settings, context }: CatalogueDe
   return {
     find: (name) => index.entries.get(name),
     list: () => index.sorted,
+    expected: opened.flatMap(({ expected }) => expected),
     problems: [...opened.flatMap(({ problems }) => problems), ...index.clashes.map(clashSentence)],
     close: async () => void (await Promise.allSettled(opened.map((toolset) => toolset.close()))),
   }
@@ -59,7 +67,7 @@ interface Clash {
 }
 
 /** The first toolset that has a tool of a name keeps it; tools that are there to stay go before those that come and go. */
-function createIndex(opened: readonly OpenedToolset[]) {
+function createIndex(opened: readonly LiveToolset[]) {
   const entries = new Map<string, CatalogueEntry>()
   const clashes: Clash[] = []
   for (const entry of [...opened.flatMap(({ fixed }) => fixed), ...opened.flatMap(({ late }) => late())]) {
@@ -73,10 +81,11 @@ function createIndex(opened: readonly OpenedToolset[]) {
 const clashSentence = ({ entry: { tool, toolset }, taken }: Clash): string =>
   `The tool "${tool.name}" of the toolset "${toolset}" is left out: the toolset "${taken.toolset}" has one of that name; rename one of them.`
 
-interface OpenedToolset {
+interface LiveToolset {
   fixed: readonly CatalogueEntry[]
   /** What it offers at this moment. */
   late: () => readonly CatalogueEntry[]
+  expected: readonly ExpectedTool[]
   problems: readonly string[]
   close(): Promise<void>
 }
@@ -95,7 +104,7 @@ interface Opening {
 /** Longest that a toolset may take to open, in milliseconds: the start waits for it. */
 const openMs = 30_000
 
-async function openToolset(toolset: Toolset<never>, { settings, context, onOffer }: Opening): Promise<OpenedToolset> {
+async function openToolset(toolset: Toolset<never>, { settings, context, onOffer }: Opening): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
   const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
   let late: readonly CatalogueEntry[] = []
@@ -109,9 +118,16 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
   try {
     const live = await withDeadline(limits, () => (toolset as Toolset).open?.(settings, { ...context, offer }))
     const { sound, problems } = sift(name, live?.tools ?? [])
-    return { fixed: entriesOf([...tools, ...sound]), late: () => late, problems, close: async () => live?.close() }
+    const expected = (live?.expected ?? []).map((tool) => ({ ...tool, toolset: name }))
+    return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: async () => live?.close() }
   } catch (error) {
-    return { fixed: [], late: () => [], problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`], close: async () => {} }
+    return {
+      fixed: [],
+      late: () => [],
+      expected: [],
+      problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`],
+      close: async () => {},
+    }
   }
 }
 

@@ -7,13 +7,14 @@ import { groups } from './profiles.ts'
 
 type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
-/** A sentence for each, with the path of its list. */
-export function findIdleNames(config: PolicyConfig, known: readonly PolicyTool[]): string[] {
+/** A sentence for each, with the path of its list. Of a tool that is expected later the name may hold `*`. */
+export function findIdleNames(config: PolicyConfig, { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] }): string[] {
   const tools = known.map(({ name }) => name)
   const all = [...tools, ...knownGroups, ...known.flatMap(({ group, toolset }) => [...(group ? [`group:${group}`] : []), ...(toolset ? [toolset] : [])])]
   // A group that we know is no slip, whether or not its tools are loaded.
-  const means = (name: string): boolean => knownGroups.includes(fold(name)) || known.some((tool) => matches(name, tool))
-  const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool))
+  const means = (name: string): boolean => knownGroups.includes(fold(name)) || [...known, ...expected].some((tool) => matches(name, tool)) || mayCome(name)
+  const mayCome = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
+  const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || mayCome(name)
   return [
     ...listsIn(policiesOf(config), []).flatMap((list) => idle(list, { means, names: all })),
     ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, { means: isTool, names: tools })),

@@ -21,7 +21,7 @@ export interface Policy {
 
 export interface PolicyDeps {
   config: Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
-  catalogue: Pick<Catalogue, 'list' | 'find'>
+  catalogue: Pick<Catalogue, 'list' | 'find' | 'expected'>
   /** The model that an agent uses where nobody chose another, as `<provider>/<model>`. */
   modelOf: (agentId: string) => string
   /** Does a plugin that is not ours bring this toolset? */
@@ -78,7 +78,7 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
       const decision = decide(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
       return entry ? decision : { allowed: false, layers: [unknown, ...decision.layers] }
     },
-    problems: findIdleNames(config, tools.map(viewOf)),
+    problems: findIdleNames(config, { known: tools.map(viewOf), expected: catalogue.expected }),
   }
 }
 

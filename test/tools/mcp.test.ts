@@ -117,6 +117,7 @@ describe('a tool of an MCP server', () => {
 
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
     const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
+    expect(gateway.logged.filter((line) => line.includes('no loaded tool'))).toEqual([])
     await arrived(gateway)
     expect(await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential)).toMatchObject({
       status: 200,

@@ -2,7 +2,7 @@
 import { defineToolset, type Tool, type ToolsetContext } from 'svc-gateway/plugin'
 import { keepConnected } from './connection.ts'
 import { Config, type ServerSettings, settingsFault } from './settings.ts'
-import { toTools } from './tools.ts'
+import { group, toolPrefix, toTools } from './tools.ts'
 
 export default defineToolset<Config>({
   name: 'mcp',
@@ -17,7 +17,11 @@ export default defineToolset<Config>({
       return []
     })
     // Nothing here waits for a server: the gateway starts without it, and its tools come when it does.
-    return { tools: [], close: async () => void (await Promise.all(connections.map(({ close }) => close()))) }
+    return {
+      tools: [],
+      expected: Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
+      close: async () => void (await Promise.all(connections.map(({ close }) => close()))),
+    }
 
     function connect(server: string, settings: ServerSettings) {
       return keepConnected({

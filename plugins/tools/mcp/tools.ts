@@ -14,6 +14,9 @@ export interface ToolsDeps {
   log: Log
 }
 
+/** What the policy calls all of them. */
+export const group = 'mcp'
+
 export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
   const { server, log } = deps
   if (listed.length > maxTools) log.warn({ server }, `An MCP server lists more than ${maxTools} tools; those beyond are left out.`)
@@ -37,7 +40,7 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
   const text = typeof description === 'string' ? cleanText(description, maxDescription) : ''
   return defineTool<Record<string, unknown>>({
     name: toolName(server, name),
-    group: 'mcp',
+    group,
     description: `${text || `The tool "${cleanText(name, longestName)}".`} (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
     execute: (args, { signal }) => resultOf(call(listed, args, signal)),
@@ -47,14 +50,16 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
 /** Longest name that a model service takes, in characters. */
 const longestName = 64
 
-/**
- * `<server>__<tool>`, each in snake_case. Only the separator has two underscores, so no server can take a name that belongs to another.
- * What is too long is cut and ends in a mark of the whole.
- */
+/** Only the separator has two underscores, so no server can take a name that belongs to another. */
+export function toolPrefix(server: string): string {
+  const name = snakeCase(server)
+  return `${/^[a-z]/.test(name) ? name : `mcp_${name}`}__`
+}
+
+/** What is too long is cut and ends in a mark of the whole. */
 function toolName(server: string, tool: string): string {
-  const prefix = slug(server)
-  const name = `${/^[a-z]/.test(prefix) ? prefix : `mcp_${prefix}`}__${slug(tool)}`
+  const name = `${toolPrefix(server)}${snakeCase(tool)}`
   return name.length <= longestName ? name : `${name.slice(0, longestName - 9)}_${hash('sha256', `${server}\n${tool}`).slice(0, 8)}`
 }
 
-const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '_')
+const snakeCase = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '_')
