@@ -17,7 +17,7 @@ import { createOutbox } from './delivery/outbox.ts'
 import { createRecipients } from './delivery/recipient.ts'
 import { createDispatch } from './hooks/dispatch.ts'
 import { registerHooks } from './hooks/routes.ts'
-import { createGatewayAuth } from './http/auth.ts'
+import { type CheckCredential, createCredentialCheck, createGatewayAuth } from './http/auth.ts'
 import { registerHealth } from './http/health.ts'
 import { createServer } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
@@ -110,7 +110,8 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const isReady = (): boolean => ready
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady })
   registerHealth(app, { isReady, probe: () => store.probe() })
-  const auth = gatewayAuth(config, env)
+  const checkCredential = credentialCheck(config, env)
+  const auth = createGatewayAuth(checkCredential)
   registerControl(app, { auth, store })
   registerTools(app, { auth, catalogue, policy, invoke, agents })
   registerMcp(app, { auth, allowedOrigins: config.gateway.allowedOrigins ?? [], policy, invoke, agents })
@@ -155,11 +156,15 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   }
 }
 
-function gatewayAuth(config: Config, env: NodeJS.ProcessEnv) {
+function credentialCheck(config: Config, env: NodeJS.ProcessEnv): CheckCredential {
   const { value } = resolveCredential(config.gateway.auth, env)
   if (value === undefined) throw new Error('The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
   const { rateLimit } = config.gateway.auth
-  return createGatewayAuth({ credential: value, exemptLoopback: rateLimit?.exemptLoopback ?? true, ...(rateLimit && { throttle: createThrottle(rateLimit) }) })
+  return createCredentialCheck({
+    credential: value,
+    exemptLoopback: rateLimit?.exemptLoopback ?? true,
+    ...(rateLimit && { throttle: createThrottle(rateLimit) }),
+  })
 }
 
 function createPartState(store: Store, part: string): PartState {

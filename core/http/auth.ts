@@ -41,20 +41,30 @@ interface GatewayAuthOptions {
   exemptLoopback: boolean
 }
 
-/** Guards everything else. While an address is locked out even the right credential is refused. */
-export function createGatewayAuth({ credential, throttle, exemptLoopback }: GatewayAuthOptions): onRequestHookHandler {
+/** Throws `unauthorized` or `rate_limited` unless this client may pass with what it gives. */
+export type CheckCredential = (client: Client, given: string | undefined) => void
+
+/** Judges the gateway's own credential. While an address is locked out even the right one is refused. */
+export function createCredentialCheck({ credential, throttle, exemptLoopback }: GatewayAuthOptions): CheckCredential {
   const matches = createMatcher(credential)
+  return (client, given) => {
+    const passes = given !== undefined && matches(given)
+    if (passes && (!throttle || throttle.isEmpty())) return
+    const counted = throttle && !(exemptLoopback && isLocal(client)) ? throttle : undefined
+    const seconds = counted?.lockedFor(client.key) ?? 0
+    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+    if (passes) return
+    counted?.fail(client.key)
+    throw new GatewayError('unauthorized')
+  }
+}
+
+/** Guards every HTTP door but the hooks and the health checks. */
+export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    const given = bearerToken(request)
-    const passes = given !== undefined && matches(given)
-    if (passes && (!throttle || throttle.isEmpty())) return done()
-    const counted = throttle && !(exemptLoopback && isLocal(request.client)) ? throttle : undefined
-    const seconds = counted?.lockedFor(request.client.key) ?? 0
-    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-    if (passes) return done()
-    counted?.fail(request.client.key)
-    throw new GatewayError('unauthorized')
+    check(request.client, bearerToken(request))
+    done()
   }
 }
 
@@ -68,7 +78,7 @@ export function createMatcher(expected: string): (given: string) => boolean {
 }
 
 /** A token in the URL ends up in logs and histories, so it is refused even beside a good header. */
-function refuseTokenInQuery({ raw }: FastifyRequest): void {
+export function refuseTokenInQuery({ raw }: FastifyRequest): void {
   const url = raw.url ?? ''
   const query = url.indexOf('?')
   if (query !== -1 && new URLSearchParams(url.slice(query + 1)).has('token')) throw new GatewayError('token_in_query')

@@ -1,8 +1,8 @@
 // The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without losing its last answer.
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse as Response } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { createServer } from './node-http.ts'
+import { createServer, ServerResponse } from './node-http.ts'
 
 /** What one connection may take; times in milliseconds. */
 export interface ConnectionLimits {
@@ -31,20 +31,34 @@ export interface Listener {
   onClientError: (error: NodeJS.ErrnoException, socket: Socket) => void
   /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
   closeAfterAnswer: (request: IncomingMessage) => void
+  /** The connection of a request that asks to leave HTTP for a WebSocket, at the one path where that is possible. */
+  upgradeOf: (request: IncomingMessage) => Upgrade | undefined
+}
+
+/** A connection that may leave HTTP. Until it is taken, the request can be answered like any other, and the connection then ends. */
+export interface Upgrade {
+  socket: Socket
+  /** What has been read behind the request. */
+  head: Buffer
+  /** HTTP lets go of the connection: whoever takes it has to end it. */
+  take(): void
 }
 
 interface ListenerDeps {
   limits: ConnectionLimits
   /** Answers below Fastify: the whole response as text, already logged. */
   refusal: (code: ErrorCode, socket: Socket) => string
+  /** The path where a request may become a WebSocket; absent: there is none. */
+  socketPath?: string | undefined
 }
 
-export function createListener({ limits, refusal }: ListenerDeps): Listener {
-  const latest = new WeakMap<Socket, ServerResponse>()
+export function createListener({ limits, refusal, socketPath }: ListenerDeps): Listener {
+  const latest = new WeakMap<Socket, Response>()
   const closing = new WeakSet<Socket>()
+  const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
   function open(handler: RequestListener): Server {
-    const server = createServer(nodeOptions(limits), (request, response) => {
+    const server = createServer({ ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade }, (request, response) => {
       // What was pipelined behind a request that ended the connection is not executed.
       if (closing.has(request.socket)) return
       latest.set(request.socket, response)
@@ -57,7 +71,31 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
       socket.on('error', () => socket.destroy())
       refuse(socket as Socket, 'malformed_http')
     })
+    server.on('upgrade', (request, socket, head) => handler(request, openUpgrade(request, socket as Socket, head)))
     return server
+  }
+
+  /** Everything else that asks for another protocol stays HTTP. So does a request behind one whose answer is not out: that one needs the connection. */
+  function mayUpgrade({ method, url, headers, socket }: IncomingMessage): boolean {
+    if (socketPath === undefined || method !== 'GET' || url?.split('?', 1)[0] !== socketPath) return false
+    return headers.upgrade?.toLowerCase() === 'websocket' && latest.get(socket)?.writableFinished !== false && !closing.has(socket)
+  }
+
+  /** Node has let go of the socket: this gives it a response, so that the request can go the way of all others. */
+  function openUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Response<IncomingMessage> {
+    const destroy = (): unknown => socket.destroy()
+    socket.on('error', destroy)
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => linger(socket))
+    latest.set(socket, response)
+    const take = (): void => {
+      response.detachSocket(socket)
+      socket.off('error', destroy)
+    }
+    upgrades.set(request, { socket, head, take })
+    return response
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -74,7 +112,7 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
   }
 
   /** The body of the latest request stays away or turns out malformed. */
-  function failBody(socket: Socket, { req, headersSent }: ServerResponse, code: ErrorCode): void {
+  function failBody(socket: Socket, { req, headersSent }: Response, code: ErrorCode): void {
     // It was answered without waiting for its body: there is no second answer.
     if (headersSent) socket.destroy()
     else if (req.listenerCount('error') > 0) req.emit('error', new GatewayError(code))
@@ -94,7 +132,7 @@ export function createListener({ limits, refusal }: ListenerDeps): Listener {
     socket.destroySoon = () => linger(socket)
   }
 
-  return { open, onClientError, closeAfterAnswer }
+  return { open, onClientError, closeAfterAnswer, upgradeOf: (request) => upgrades.get(request) }
 }
 
 function nodeOptions(limits: ConnectionLimits) {

@@ -29,6 +29,7 @@ function codeOfStatus(status: number): ErrorCode {
 
 /** The headers that this failure adds. Whoever may come again is told when, in whole seconds. */
 export function headersOf(error: GatewayError): Record<string, string> {
+  if (error.status === 426) return { connection: 'upgrade', upgrade: 'websocket' }
   if (error.status === 401) return { 'www-authenticate': 'Bearer' }
   if (error.status === 429 || error.status === 503) return { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 1))) }
   return {}

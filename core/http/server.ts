@@ -6,7 +6,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { type Client, type ClientOf, createClientOf } from './client.ts'
-import { type ConnectionLimits, connectionLimits, createListener, type Listener } from './listener.ts'
+import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'
 import { noRoute } from './methods.ts'
 import { envelope, headersOf, logFailure, rawResponse, securityHeaders, toGatewayError } from './replies.ts'
 import { compileValidator } from './validation.ts'
@@ -17,6 +17,8 @@ declare module 'fastify' {
     readonly client: Client
     /** The body as it came, where the door reads one. */
     rawBody: Buffer
+    /** The connection, where the request may make a WebSocket of it. */
+    readonly upgrade: Upgrade | undefined
   }
   interface FastifyContextConfig {
     /** This route answers while the gateway starts and stops, too. */
@@ -31,16 +33,19 @@ export interface ServerOptions {
   /** While false, every route but those marked `always` answers 503. */
   isReady: () => boolean
   limits?: Partial<ConnectionLimits>
+  /** The path where a request may become a WebSocket. */
+  socketPath?: string
 }
 
-export function createServer({ log, trustedProxies, isReady, limits }: ServerOptions): FastifyInstance {
+export function createServer({ log, trustedProxies, isReady, limits, socketPath }: ServerOptions): FastifyInstance {
   const clientOf = createClientOf(trustedProxies)
   const nextId = createRequestIds()
-  const listener = createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, nextId) })
+  const listener = createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, nextId), socketPath })
   const fail = createFailureReply({ log, listener, clientOf })
   const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
   app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
+  app.decorateRequest('upgrade', { getter: upgradeOfRequest })
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     refuseMalformed(request.raw)
@@ -54,6 +59,10 @@ export function createServer({ log, trustedProxies, isReady, limits }: ServerOpt
 
   function clientOfRequest(this: FastifyRequest): Client {
     return clientOf(this.raw)
+  }
+
+  function upgradeOfRequest(this: FastifyRequest): Upgrade | undefined {
+    return listener.upgradeOf(this.raw)
   }
 }
 

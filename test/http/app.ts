@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { createGatewayAuth, createHookAuth } from '../../core/http/auth.ts'
+import { createCredentialCheck, createGatewayAuth, createHookAuth } from '../../core/http/auth.ts'
 import { type BodyOptions, readBody } from '../../core/http/body.ts'
 import { registerHealth } from '../../core/http/health.ts'
 import type { ConnectionLimits } from '../../core/http/listener.ts'
@@ -69,7 +69,8 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
     { prefix: '/hooks' },
   )
   await app.register(async (tools) => {
-    tools.addHook('onRequest', createGatewayAuth({ credential: password, throttle: createThrottle(attempts), exemptLoopback: options.exemptLoopback ?? true }))
+    const check = createCredentialCheck({ credential: password, throttle: createThrottle(attempts), exemptLoopback: options.exemptLoopback ?? true })
+    tools.addHook('onRequest', createGatewayAuth(check))
     tools.addHook('preValidation', readBody({ maxBytes: 2_097_152, accept: 'object' }))
     tools.get('/tools', () => ({ ok: true, items: [] }))
     tools.post('/tools/invoke', ({ body }) => ({ ok: true, body }))

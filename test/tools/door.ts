@@ -5,7 +5,7 @@ import { resolveCredential } from '../../core/config/credentials.ts'
 import { readConfigFile } from '../../core/config/file.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import type { Config } from '../../core/config/schema.ts'
-import { createGatewayAuth } from '../../core/http/auth.ts'
+import { createCredentialCheck, createGatewayAuth } from '../../core/http/auth.ts'
 import { createServer } from '../../core/http/server.ts'
 import { createThrottle } from '../../core/http/throttle.ts'
 import { defineTool, defineToolset, type Tool, Type } from '../../core/plugin.ts'
@@ -15,6 +15,7 @@ import { createPolicy, type Policy } from '../../core/tools/policy.ts'
 import { registerTools } from '../../core/tools/routes.ts'
 import { onTestFinished } from 'vitest'
 import { createTestContext, type TestContext } from '../contracts/context.ts'
+import { createTestVerbs } from '../contracts/verbs.ts'
 import { type Answer, ask, type Document, gatewayToken, temporaryFolder, writeConfig } from '../helpers.ts'
 
 /** Tools by the names of their toolsets; those of `foreign` come from a plugin that is not ours. */
@@ -63,14 +64,13 @@ export async function openDoor(
   const { config, catalogue, policy, context } = await openPolicy(toolsets, changes)
   const { rateLimit } = config.gateway.auth
   const app = createServer({ log: context.log, trustedProxies: [], isReady: () => true })
-  const auth = createGatewayAuth({
+  const check = createCredentialCheck({
     credential: resolveCredential(config.gateway.auth, env).value ?? '',
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
     ...(rateLimit && { throttle: createThrottle(rateLimit) }),
   })
-  const sessions = { list: async () => [], status: async () => undefined }
-  const invoke = createInvoke({ catalogue, policy, sessions, timeoutMs, log: context.log })
-  registerTools(app, { auth, catalogue, policy, invoke, agents: createAgents(config, '.') })
+  const invoke = createInvoke({ catalogue, policy, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
+  registerTools(app, { auth: createGatewayAuth(check), catalogue, policy, invoke, agents: createAgents(config, '.') })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => app.close())
   const bearer = { authorization: `Bearer ${gatewayToken}` }
