@@ -26,7 +26,8 @@ const numbersIn = (prompt: string): number[] => Array.from(prompt.matchAll(/<eve
 
 async function fill(dir: string): Promise<void> {
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
-  const event = (n: number) => ({ id: `e${n}`, sessionKey: 'agent:main:main', text: `<event ${n}>`, mode: 'now', source: 'webhook wake', trusted: false }) as const
+  const event = (n: number) =>
+    ({ id: `e${n}`, sessionKey: 'agent:main:main', text: `<event ${n}>`, mode: 'now', source: 'webhook wake', trusted: false }) as const
   for (let n = 0; n < events; n += atOnce) await store.accept({ at: Date.now(), events: range(n, atOnce).map(event) })
   const route = { channel: 'console', accountId: 'default', to: 'someone', threadId: null, route: null }
   for (let n = 0; n < sessions; n += atOnce) {

@@ -18,7 +18,11 @@ describe('a run whose model', () => {
     const model = await startModel()
     const { post, get } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } } })
     model.script(...answers)
-    const ended = await post('/hooks/agent', { name: 'Tried', message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' }, { prefer: 'wait=25' })
+    const ended = await post(
+      '/hooks/agent',
+      { name: 'Tried', message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=25' },
+    )
     expect(ended.body.status).toBe(status)
     if (reply) expect(ended.body.reply).toMatch(reply)
     const run = await get(`/runs/${ended.body.runId}`)

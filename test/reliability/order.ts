@@ -38,7 +38,8 @@ export async function runsStayInOrder(count: number): Promise<void> {
   await forEachClient(async (client) => {
     for (let n = 0; n < count / clients; n++) expect((await run(`<${client}-${n}>`, { sessionKey: 'crowded' })).status).toBe(200)
   })
-  for (const message of ['from elsewhere', 'once more']) expect((await run(message, { sessionKey: 'quiet' }, { prefer: 'wait=20' })).body.status).toBe('succeeded')
+  for (const message of ['from elsewhere', 'once more'])
+    expect((await run(message, { sessionKey: 'quiet' }, { prefer: 'wait=20' })).body.status).toBe('succeeded')
   await run('the last one', { sessionKey: 'crowded' }, { prefer: 'wait=300' })
   await post('/hooks/wake', { text: '<the last one>' })
   const told = (await readUntilLast(model, 1)).flat()

@@ -88,7 +88,9 @@ async function sendHeaders(url: string, wake: object): Promise<Half> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const body = JSON.stringify(wake)
-  socket.write(`POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`)
+  socket.write(
+    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
+  )
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 /)
   return {
     sendBody: async () => {
