@@ -6,7 +6,7 @@ import { fold } from './names.ts'
 import { keptFromHooks, keptFromHttp, keptFromSubagents, profiles } from './profiles.ts'
 
 export interface LayerConfig {
-  tools: ToolPolicyConfig & Pick<Config['tools'], 'subagents'>
+  tools: ToolPolicyConfig & { subagents?: Pick<Config['tools']['subagents'], 'tools'> }
   agents: Readonly<Record<string, { tools?: ToolPolicyConfig }>>
   gateway: Pick<Config['gateway'], 'tools'>
 }
@@ -74,14 +74,14 @@ function byProvider({ path, policy }: Place<ToolPolicyConfig>, model: string): P
 
 function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   const place = { path: 'tools.subagents.tools', policy: subagents?.tools ?? {} }
-  return unlessAllowed({ source: 'kept from subagents', names: keptFromSubagents }, listsAt(place))
+  return unlessAllowed({ source: 'kept from subagents (tools.subagents.tools)', names: keptFromSubagents }, listsAt(place))
 }
 
 /** An agent's own `allow` goes before everybody's; what either denies is denied. */
 function originLists(all: Place<ToolPolicyConfig>, own: Place<ToolPolicyConfig>): Lists {
   const [everybodys, agents] = [hookLists(all), hookLists(own)]
   const lists = { allow: agents.allow ?? everybodys.allow, deny: [...(everybodys.deny ?? []), ...(agents.deny ?? [])] }
-  return unlessAllowed({ source: 'kept from webhooks', names: keptFromHooks }, lists)
+  return unlessAllowed({ source: 'kept from webhooks (tools.byOrigin.hook)', names: keptFromHooks }, lists)
 }
 
 const hookLists = ({ path, policy }: Place<ToolPolicyConfig>): Lists => listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
@@ -96,7 +96,7 @@ function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
   return {
     deny: [
       { source: 'gateway.tools.deny', names: deny, exact: true },
-      { source: 'kept from HTTP', names: keptFromHttp.filter((name) => !lifted.has(name)), exact: true },
+      { source: 'kept from HTTP (gateway.tools)', names: keptFromHttp.filter((name) => !lifted.has(name)), exact: true },
     ],
   }
 }

@@ -227,9 +227,12 @@ describe('an explanation', () => {
     const rules = (tool: string, subject: Partial<Subject> = {}) =>
       policy.explain({ ...turn, ...subject }, tool).layers.flatMap(({ verdict, rule }) => (verdict === 'deny' ? [rule] : []))
     expect(rules('roll_dice')).toEqual(['not in tools.profile "coding" or tools.alsoAllow', 'not in tools.byProvider.test.allow'])
-    expect(rules('write', { fromHook: true })).toEqual(['kept from webhooks: "write"'])
-    expect(rules('cron', { sessionKey: 'agent:main:subagent:1' })).toEqual(['not in tools.byProvider.test.allow', 'kept from subagents: "cron"'])
-    expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('kept from HTTP: "gateway"')
+    expect(rules('write', { fromHook: true })).toEqual(['kept from webhooks (tools.byOrigin.hook): "write"'])
+    expect(rules('cron', { sessionKey: 'agent:main:subagent:1' })).toEqual([
+      'not in tools.byProvider.test.allow',
+      'kept from subagents (tools.subagents.tools): "cron"',
+    ])
+    expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('kept from HTTP (gateway.tools): "gateway"')
   })
 
   it('of a tool that is not there says so first', async () => {
