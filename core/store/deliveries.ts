@@ -28,20 +28,24 @@ async function insert(tx: Transaction, { id, hook, client, headers, body }: NewD
   await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), JSON.stringify(headers), body)
 }
 
-/** The line of a request that was accepted names what it led to. */
-export async function insertDelivery(tx: Transaction, delivery: NewDelivery, { at, runs, events }: AcceptCommand): Promise<void> {
-  const result = {
+export async function insertDelivery(tx: Transaction, delivery: NewDelivery, command: AcceptCommand): Promise<void> {
+  await insert(tx, delivery, { at: command.at, status: 'accepted', result: acceptedResult(delivery, command) })
+}
+
+/** What was accepted names what it led to. */
+export function acceptedResult({ replayOf }: NewDelivery, { runs, events }: AcceptCommand): DeliveryResult {
+  return {
     ...(runs?.length && { runIds: runs.map(({ id }) => id) }),
     ...(events?.length && { eventIds: events.map(({ id }) => id) }),
-    ...(delivery.replayOf !== undefined && { replayOf: delivery.replayOf }),
+    ...(replayOf !== undefined && { replayOf }),
   }
-  await insert(tx, delivery, { at, status: 'accepted', result })
 }
 
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
-  const { status, error, replayOf } = refusal
-  await insert(tx, refusal, { at, status, result: { ...(error && { error }), ...(replayOf !== undefined && { replayOf }) } })
+  await insert(tx, refusal, { at, status: refusal.status, result: refusedResult(refusal) })
 }
+
+export const refusedResult = ({ error, replayOf }: NewRefusal): DeliveryResult => ({ ...(error && { error }), ...(replayOf !== undefined && { replayOf }) })
 
 interface LineRow extends Omit<DeliveryLine, 'result'> {
   result: string
