@@ -135,11 +135,12 @@ function createFailureReply({ log, listener, clientOf }: { log: Log; listener: L
     const { raw, rawBody } = request
     const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
     logFailure(log, error, { requestId: request.id, method: raw.method ?? '', path: pathOf(raw), bodyBytes, client: clientOf(raw).address })
-    if (endsConnection(error, raw)) {
-      listener.closeAfterAnswer(raw)
-      reply.header('connection', 'close')
-    }
-    return reply.code(error.status).headers(headersOf(error)).send(envelope(error))
+    const ends = endsConnection(error, raw)
+    if (ends) listener.closeAfterAnswer(raw)
+    return reply
+      .code(error.status)
+      .headers({ ...headersOf(error), ...(ends && { connection: 'close' }) })
+      .send(envelope(error))
   }
 }
 
