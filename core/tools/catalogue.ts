@@ -109,7 +109,8 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
   const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
   let late: readonly CatalogueEntry[] = []
   const offer = (offered: readonly Tool[]): void => {
-    const { sound, problems } = sift(name, offered)
+    // Not compiled before the first call: a long list of a server must not hold up everybody.
+    const { sound, problems } = sift(name, offered, { compile: false })
     for (const problem of problems) context.log.warn({ toolset: name }, problem)
     late = entriesOf(sound)
     onOffer({ toolset: name, log: context.log })
@@ -117,8 +118,8 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
   const limits = { signals: [context.signal], ms: openMs, reason: () => new Error(`it did not open within ${openMs / 1000} seconds`) }
   try {
     const live = await withDeadline(limits, () => (toolset as Toolset).open?.(settings, { ...context, offer }))
-    const { sound, problems } = sift(name, live?.tools ?? [])
-    const expected = (live?.expected ?? []).map((tool) => ({ ...tool, toolset: name }))
+    const { sound, problems } = sift(name, live?.tools ?? [], { compile: true })
+    const expected = (live?.expected ?? []).map((tool) => ({ name: tool.name, group: tool.group, toolset: name }))
     return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: async () => live?.close() }
   } catch (error) {
     return {
@@ -132,8 +133,8 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
 }
 
 /** Tools that were declared are verified when their file is loaded; those that a connection brought, here. */
-function sift(toolset: string, tools: readonly Tool[]): { sound: Tool[]; problems: string[] } {
-  const faults = new Map(tools.map((tool) => [tool, toolFault(tool, true)]))
+function sift(toolset: string, tools: readonly Tool[], { compile }: { compile: boolean }): { sound: Tool[]; problems: string[] } {
+  const faults = new Map(tools.map((tool) => [tool, toolFault(tool, compile)]))
   const problems = [...faults.values()].flatMap((fault) => (fault ? [`A tool of the toolset "${toolset}" is left out: ${fault}.`] : []))
   return { sound: tools.filter((tool) => !faults.get(tool)), problems }
 }

@@ -75,15 +75,14 @@ function resultOf(result: Json): CallToolResult {
 }
 
 /** The request as far as the protocol is concerned: its credential stays here. It aborts when the client goes away. */
-function webRequest({ headers, host, url }: FastifyRequest, { raw }: FastifyReply): Request {
+function webRequest({ headers }: FastifyRequest, { raw }: FastifyReply): Request {
   const own = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
   const over = new AbortController()
   raw.once('close', () => over.abort())
-  const signal = over.signal
-  return new Request(`http://${host}${url}`, {
+  return new Request('http://gateway/mcp', {
     method: 'POST',
-    headers: [...own.map(([name, value]) => [name, String(value)] as [string, string]), ['content-type', 'application/json']],
-    signal,
+    headers: { ...Object.fromEntries(own.map(([name, value]) => [name, String(value)])), 'content-type': 'application/json' },
+    signal: over.signal,
   })
 }
 

@@ -210,9 +210,18 @@ describe('an MCP server that lies', () => {
       'its inputSchema has a type that JSON Schema does not know',
       'its inputSchema has something else where a list must stand',
       'its inputSchema is too large',
+      'it is too large',
       'another one of this server has the same name',
     ])
       expect(logged()).toContain(reason)
+  })
+
+  it('can not make much of little: what its references are written out to is bounded', () => {
+    const of = (depth: number): object =>
+      depth === 0 ? { enum: [...'abcdefgh'] } : { allOf: [{ $ref: `#/$defs/${depth - 1}` }, { $ref: `#/$defs/${depth - 1}` }] }
+    const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, depth) => [depth, of(depth)]))
+    expect(plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/3' } }, $defs })).toMatchObject({ type: 'object' })
+    expect(() => plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/20' } }, $defs })).toThrow('too large')
   })
 
   it('can not preach: descriptions are cut, and what nobody sees is taken out', async () => {

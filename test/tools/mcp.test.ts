@@ -1,9 +1,11 @@
 // POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over HTTP use.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { ask, type Document, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+import { ask, type Document, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const credential = { authorization: `Bearer ${gatewayToken}` }
 const accept = { accept: 'application/json, text/event-stream' }
@@ -139,6 +141,25 @@ describe('a tool of an MCP server', () => {
     const { body } = await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
     expect(body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
     expect(JSON.stringify((await model.request(1)).body)).toContain('42')
+  })
+
+  it('is told when the client of /mcp goes away', async () => {
+    const told = join(temporaryFolder(), 'told')
+    const gateway = await startGateway({
+      tools: { mcp: { servers: { fix: { command: process.execPath, args: [server], env: { CANCELLED: told, STARTED: `${told}.started` } } } } },
+    })
+    await arrived(gateway)
+    const gone = new AbortController()
+    const asked = fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { ...credential, ...accept },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'fix__hang', arguments: {} } }),
+      signal: gone.signal,
+    }).then((response) => response.text())
+    await expect.poll(() => existsSync(`${told}.started`)).toBe(true)
+    gone.abort()
+    await expect(asked).rejects.toThrow()
+    await expect.poll(() => existsSync(told)).toBe(true)
   })
 
   it('leaves the log without a secret of its server', async () => {

@@ -10,9 +10,12 @@ export const maxTools = 200
 export const maxDescription = 1000
 export const maxArgDescription = 500
 
-/** Largest schema of a tool's arguments, as the length of its JSON and in parts. A tool with a larger one is left out. */
+/** Longest tool in a server's list, and longest schema of arguments, as JSON. A tool with more is left out. */
+export const maxToolLength = 65_536
 export const maxSchemaLength = 32_768
-export const maxSchemaNodes = 2000
+
+/** Most work that a schema may cause: parts, entries of lists, pieces of text. */
+export const maxSchemaWork = 5000
 export const maxSchemaDepth = 32
 
 /** Longest error that a server's tool can tell the caller, in characters. */
@@ -21,6 +24,9 @@ export const maxErrorText = 2000
 /** Longest time for a connection to be made (the first start of a program may have to download it), and for a list of tools, in milliseconds. */
 export const connectMs = 60_000
 export const listMs = 30_000
+
+/** Shortest pause between two lists of tools, in milliseconds, however often a server says that its tools have changed. */
+export const refreshPauseMs = 3000
 
 /** Pauses between two attempts to connect, in milliseconds: the first and the longest. A connection that lasted `steadyMs` begins anew. */
 export const firstPauseMs = 1000

@@ -1,6 +1,7 @@
 // Makes of a server's schema one that is safe to check with: a plain tree of bounded size, without references and patterns.
 import { cleanText } from './text.ts'
-import { maxArgDescription, maxSchemaDepth, maxSchemaLength, maxSchemaNodes } from './limits.ts'
+import { maxArgDescription, maxSchemaDepth, maxSchemaLength, maxSchemaWork } from './limits.ts'
+import { isLongerThan } from './size.ts'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -11,8 +12,8 @@ type Node = Readonly<Record<string, unknown>>
  */
 export function plainSchema(schema: unknown): Node {
   if (!isNode(schema) || schema['type'] !== 'object') throw new Error('its inputSchema is not the schema of an object')
-  const plain = walk(schema, { root: schema, depth: 0, references: [], budget: { nodes: maxSchemaNodes } })
-  if (JSON.stringify(plain).length > maxSchemaLength) throw new Error(`its inputSchema is longer than ${maxSchemaLength} characters`)
+  const plain = walk(schema, { root: schema, depth: 0, references: [], budget: { left: maxSchemaWork } })
+  if (isLongerThan(maxSchemaLength, plain)) throw tooLarge()
   return plain
 }
 
@@ -21,14 +22,23 @@ interface Walk {
   depth: number
   /** Those that were followed on the way here. */
   references: readonly string[]
-  budget: { nodes: number }
+  budget: { left: number }
+}
+
+const tooLarge = () => new Error('its inputSchema is too large')
+
+/** References can make much of little: what counts is what they are written out to. */
+function spend({ budget }: Walk, amount: number): void {
+  budget.left -= amount
+  if (budget.left < 0) throw tooLarge()
 }
 
 function walk(schema: unknown, walked: Walk): Node {
   if (schema === true) return {}
   if (schema === false) return { enum: [] }
   if (!isNode(schema)) throw new Error('a part of its inputSchema is not a schema')
-  if (walked.depth > maxSchemaDepth || walked.budget.nodes-- <= 0) throw new Error('its inputSchema is too large')
+  if (walked.depth > maxSchemaDepth) throw tooLarge()
+  spend(walked, 1 + Object.keys(schema).length)
   const { $ref } = schema
   if ($ref !== undefined) return follow($ref, schema, walked)
   const inside = { ...walked, depth: walked.depth + 1 }
@@ -64,7 +74,9 @@ function keep(keyword: string, value: unknown, { schema, inside }: Keyword): [st
       return [[keyword, typesOf(value)]]
     case 'title':
     case 'description':
-      return typeof value === 'string' ? [[keyword, cleanText(value, maxArgDescription)]] : []
+      if (typeof value !== 'string') return []
+      spend(inside, value.length / 20)
+      return [[keyword, cleanText(value, maxArgDescription)]]
     case 'properties':
       return [[keyword, mapValues(value, (child) => walk(child, inside))]]
     case 'additionalProperties':
@@ -76,11 +88,11 @@ function keep(keyword: string, value: unknown, { schema, inside }: Keyword): [st
     case 'oneOf':
     case 'allOf':
       // Loosened alternatives may overlap: "one of them" becomes "any of them".
-      return [[keyword === 'allOf' ? keyword : 'anyOf', listOf(value).map((child) => walk(child, inside))]]
+      return [[keyword === 'allOf' ? keyword : 'anyOf', listOf(value, inside).map((child) => walk(child, inside))]]
     case 'required':
-      return [[keyword, listOf(value).filter((name) => typeof name === 'string')]]
+      return [[keyword, listOf(value, inside).filter((name) => typeof name === 'string')]]
     case 'enum':
-      return [[keyword, listOf(value)]]
+      return [[keyword, listOf(value, inside)]]
     case 'const':
     case 'default':
       return [[keyword, value]]
@@ -97,9 +109,10 @@ function typesOf(value: unknown): unknown {
   throw new Error('its inputSchema has a type that JSON Schema does not know')
 }
 
-function listOf(value: unknown): unknown[] {
-  if (Array.isArray(value)) return value
-  throw new Error('its inputSchema has something else where a list must stand')
+function listOf(value: unknown, walked: Walk): unknown[] {
+  if (!Array.isArray(value)) throw new Error('its inputSchema has something else where a list must stand')
+  spend(walked, value.length)
+  return value
 }
 
 function mapValues(value: unknown, change: (child: unknown) => Node): Node {

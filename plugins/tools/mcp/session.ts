@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client'
 import type { Log } from 'svc-gateway/plugin'
 import { createHttpTransport } from './http.ts'
-import { connectMs, listMs, maxTools } from './limits.ts'
+import { connectMs, listMs, maxToolLength, maxTools, refreshPauseMs } from './limits.ts'
 import type { ServerSettings } from './settings.ts'
+import { isLongerThan } from './size.ts'
 import { createStdioTransport } from './stdio.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/client')
@@ -30,9 +31,14 @@ export interface SessionDeps {
 export async function openSession({ sdk, server, settings, signal, log, onTools }: SessionDeps): Promise<string> {
   const over = Promise.withResolvers<string>()
   const end = (reason: string): void => over.resolve(reason)
-  const refresh = coalesce(async () => {
-    onTools(await listTools(client, signal), call)
-  }, end)
+  let known = ''
+  const list = async (): Promise<void> => {
+    const listed = await listTools(client, signal)
+    const text = JSON.stringify(listed)
+    if (text !== known) onTools(listed, call)
+    known = text
+  }
+  const refresh = coalesce(list, { signal, giveUp: end })
   const client = new sdk.Client(
     { name: 'svc-gateway', version: '1' },
     {
@@ -48,7 +54,7 @@ export async function openSession({ sdk, server, settings, signal, log, onTools 
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     await client.connect(transport, { timeout: connectMs, signal })
-    onTools(await listTools(client, signal), call)
+    await list()
     log.info({ server }, 'an MCP server is connected')
     return await over.promise
   } finally {
@@ -63,8 +69,8 @@ function createTransport(sdk: Sdk, { server, settings, log }: Pick<SessionDeps, 
   return createStdioTransport(sdk, { settings, onSaid: (text) => log.debug({ server, text }, 'an MCP server says') })
 }
 
-/** One refresh at a time, and one more when something changed meanwhile. A server that can't even list its tools is given up. */
-function coalesce(work: () => Promise<void>, giveUp: (reason: string) => void): () => void {
+/** One refresh at a time, a pause, and one more when something changed meanwhile. A server that can't even list its tools is given up. */
+function coalesce(work: () => Promise<void>, { signal, giveUp }: { signal: AbortSignal; giveUp: (reason: string) => void }): () => void {
   let running = false
   let again = false
   const run = async (): Promise<void> => {
@@ -72,6 +78,7 @@ function coalesce(work: () => Promise<void>, giveUp: (reason: string) => void): 
     do {
       again = false
       await work()
+      await delay(refreshPauseMs, undefined, { signal })
     } while (again)
     running = false
   }
@@ -93,11 +100,17 @@ async function listTools(client: Client, signal: AbortSignal): Promise<Listed[]>
     const answer = await client.request({ method: 'tools/list', params }, anything, { timeout: listMs, signal })
     const { tools, nextCursor } = answer as Listed
     if (!Array.isArray(tools)) throw new Error('its list of tools is not a list')
-    listed.push(...tools.filter((tool): tool is Listed => typeof tool === 'object' && tool !== null).slice(0, maxTools + 1))
+    listed.push(...tools.slice(0, maxTools + 1).map(bounded))
     cursor = nextCursor
     if (typeof cursor !== 'string') break
   }
   return listed
+}
+
+/** Of what is too large only the name is kept, to tell it in the log. */
+function bounded(tool: unknown): Listed {
+  const listed = (typeof tool === 'object' && tool !== null ? tool : { name: tool }) as Listed
+  return isLongerThan(maxToolLength, listed) ? { name: String(listed['name']).slice(0, 100), fault: 'it is too large' } : listed
 }
 
 /** The caller's signal ends the call; the library has a limit of its own, which would come first. */

@@ -35,7 +35,8 @@ export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
 }
 
 function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
-  const { name, description, inputSchema } = listed
+  const { name, description, inputSchema, fault } = listed
+  if (typeof fault === 'string') throw new Error(fault)
   if (typeof name !== 'string' || !/[a-z0-9]/i.test(name)) throw new Error('it has no name that can be used')
   const text = typeof description === 'string' ? cleanText(description, maxDescription) : ''
   return defineTool<Record<string, unknown>>({
