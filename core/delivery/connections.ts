@@ -18,7 +18,16 @@ export interface Connections {
   open(): void
   /** The channel, and its connection once it stands; undefined when the account is not configured. */
   get(channel: string, accountId: string): Pick<Link, 'channel' | 'connection'> | undefined
+  /** Every configured account. */
+  states(): ConnectionState[]
   close(): Promise<void>
+}
+
+export interface ConnectionState {
+  channel: string
+  accountId: string
+  /** `failing`: it could not connect and is tried again; the log says why. */
+  state: 'connecting' | 'connected' | 'failing'
 }
 
 interface ConnectionsDeps {
@@ -44,6 +53,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       for (const link of links.values()) link.open()
     },
     get: (channel, accountId) => links.get(linkKey(channel, accountId)),
+    states: () => Array.from(links.values(), ({ channel, accountId, state }) => ({ channel: channel.name, accountId, state })),
     close: async () => void (await Promise.allSettled([...links.values()].map((link) => link.close()))),
   }
 }
@@ -59,7 +69,7 @@ function accountsOf({ channels, config }: ConnectionsDeps): Account[] {
 }
 
 /** One account and its connection to the platform. */
-export interface Link {
+export interface Link extends Pick<ConnectionState, 'accountId' | 'state'> {
   channel: Channel
   /** Absent while it is not connected. */
   connection: Connection | undefined
@@ -78,9 +88,11 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       const connection = await channel.connect(account.settings, contextOf(deps, account, stop.signal))
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
+      link.state = 'connected'
       deps.onConnected()
     } catch (error) {
       if (stop.signal.aborted) return
+      link.state = 'failing'
       deps.log.warn(
         { channel: channel.name, accountId, error: error instanceof Error ? error.message : typeof error },
         'channel could not connect; it is tried again',
@@ -95,6 +107,8 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 
   const link: Link = {
     channel,
+    accountId,
+    state: 'connecting',
     connection: undefined,
     open: () => begin(firstRetryMs),
     close: async () => {

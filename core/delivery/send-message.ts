@@ -55,7 +55,7 @@ interface Trial {
 function endOf(result: Exclude<PieceEnd, { outcome: 'sent' }>, trial: Trial): MessageEnd {
   const reason = result.detail
   if (result.outcome === 'unknown') return { status: 'unknown', reason }
-  if (result.outcome === 'open') return retry(trial, { reason, uncertain: true })
+  if (result.outcome === 'open') return retry(trial, { reason, uncertain: true, afterMs: result.inFlight ? trial.limits.send : undefined })
   const repeatable = result.reason === 'rate' || result.reason === 'transient'
   return repeatable ? retry(trial, { reason, uncertain: false, afterMs: result.retryAfterMs }) : { status: 'failed', reason }
 }

@@ -13,8 +13,11 @@ export interface Piece {
   uncertain: boolean
 }
 
-/** `open`: it may have arrived; trying again later is safe, since the key is then asked for first or makes doubles impossible. */
-export type PieceEnd = SendResult | { outcome: 'open'; detail: string }
+/**
+ * `open`: it may have arrived; trying again later is safe, since the key is then asked for first or makes doubles impossible.
+ * `inFlight`: the channel never came back, so it may even arrive yet.
+ */
+export type PieceEnd = SendResult | { outcome: 'open'; detail: string; inFlight?: boolean }
 
 /** @param ms how long the platform may take for an answer */
 export async function sendPiece(piece: Piece, ms: number): Promise<PieceEnd> {
@@ -23,7 +26,14 @@ export async function sendPiece(piece: Piece, ms: number): Promise<PieceEnd> {
     if (fate !== 'absent' && fate !== 'repeatable') return endOf(fate, piece.message.reason ?? lost)
   }
   const result = await send(piece, ms)
+  if (result === late) return endOfLate(await lookUp(piece, ms))
   return result.outcome === 'unknown' ? endOf(await lookUp(piece, ms), result.detail) : result
+}
+
+/** What is not there yet may still be on its way: it is asked for once more before it goes out again. */
+function endOfLate(fate: Fate): PieceEnd {
+  const detail = 'The platform did not answer in time.'
+  return fate === 'absent' ? { outcome: 'open', detail, inFlight: true } : endOf(fate, detail)
 }
 
 const lost = 'Nobody knows whether the message arrived.'
@@ -47,13 +57,13 @@ async function lookUp({ channel, connection, message, key }: Piece, ms: number):
   return answer === 'sent' || answer === 'absent' ? answer : 'unknown'
 }
 
-async function send({ connection, message, text, key }: Piece, ms: number): Promise<SendResult> {
+async function send({ connection, message, text, key }: Piece, ms: number): Promise<SendResult | typeof late> {
   const { to, threadId, route } = message
   const attempt = async (): Promise<unknown> =>
     await connection.send({ key, to, text, ...(threadId !== null && { threadId }), ...(route !== null && { route }) })
   try {
     const answer = await within(attempt(), ms)
-    return answer === late ? { outcome: 'unknown', detail: 'The platform did not answer in time.' } : understood(answer)
+    return answer === late ? late : understood(answer)
   } catch {
     // A plugin that throws has said nothing about what the platform did.
     return { outcome: 'unknown', detail: 'The channel failed while sending.' }

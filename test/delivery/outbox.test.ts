@@ -101,6 +101,15 @@ describe('a message whose answer was lost', () => {
     expect(chat.attempts).toHaveLength(1)
   })
 
+  it('is asked for twice when it may still be on its way, and does not overtake itself', async () => {
+    const chat = await startChat()
+    chat.script({ takenAfterQuestions: 1 })
+    const { put, ended } = await startOutbox(chat, { limits: { send: 300 } })
+    expect(await ended(await put({ channel: 'chat-reconcile' }))).toMatchObject({ status: 'sent' })
+    expect(texts(chat)).toEqual(['Hi.'])
+    expect(chat.attempts).toHaveLength(1)
+  })
+
   it('ends as unknown where the platform cannot tell', async () => {
     const chat = await startChat()
     chat.script('lose', 'lose')

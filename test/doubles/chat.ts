@@ -21,6 +21,8 @@ type SendScript =
   | 'drop'
   /** Taken, never answered. */
   | 'hang'
+  /** Taken only after so many questions for keys, never answered. */
+  | { takenAfterQuestions: number }
   /** The plugin throws. */
   | 'throw'
 
@@ -85,6 +87,7 @@ function createService() {
   const inboxes = new Map<Name, InboundMessage[]>()
   const readers = new Map<Name, (message: InboundMessage) => void>()
   const results = new Map<string, (result: string) => void>()
+  let questioned = 0
   let refusals = 0
   let closes = true
   let said = 0
@@ -113,7 +116,8 @@ function createService() {
     attempts.push(message)
     if (!known && (script === undefined || script === 'lose' || script === 'hang')) held.push(message)
     news.dispatchEvent(new Event('news'))
-    if (script === undefined) answer({ outcome: 'sent', id: `id of ${message.key}` })
+    if (typeof script === 'object' && 'takenAfterQuestions' in script) void asked(script.takenAfterQuestions).then(() => held.push(message))
+    else if (script === undefined) answer({ outcome: 'sent', id: `id of ${message.key}` })
     else if (script === 'throw') fail()
     else if (typeof script === 'object') answer(script.answer)
     else if (script !== 'hang') tear()
@@ -121,8 +125,11 @@ function createService() {
 
   function reconcile({ key }: Call, { answer, fail }: Reply): void {
     const script = questions.shift()
+    const known = held.some((message) => message.key === key) ? 'sent' : 'absent'
+    questioned += 1
+    news.dispatchEvent(new Event('news'))
     if (script === 'fail') fail()
-    else if (script !== 'hang') answer(script ?? (held.some((message) => message.key === key) ? 'sent' : 'absent'))
+    else if (script !== 'hang') answer(script ?? known)
   }
 
   function next({ channel }: Call, answer: (value: unknown) => void): void {
@@ -145,6 +152,10 @@ function createService() {
       if (reader) reader(whole)
       else inboxes.set(channel, [...(inboxes.get(channel) ?? []), whole])
     })
+  }
+
+  async function asked(count: number): Promise<void> {
+    while (questioned < count) await once(news, 'news')
   }
 
   const reach = async (list: Attempt[], count: number) => {

@@ -1,0 +1,59 @@
+// Says something on a channel because a tool asks for it: the recipient is settled, the message is in the outbox, then it goes.
+import { type DeliveryReceipt, type DeliveryRequest, InputError } from '../plugin.ts'
+import type { Recipient } from '../store/run-spec.ts'
+import type { AcceptCommand, AcceptResult, Store } from '../store/store.ts'
+import type { Address, Recipients } from './recipient.ts'
+
+export interface Post {
+  /** Resolves when the message is on disk. Throws `InputError` when it can go nowhere. */
+  send(request: DeliveryRequest, sender: Sender): Promise<DeliveryReceipt>
+  /** Settles where a request goes that comes from this session, as it is now. */
+  settle(request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Address>
+}
+
+export interface Sender {
+  sessionKey: string
+  /** The run that sends it; absent: a client over HTTP does. */
+  runId?: string | undefined
+}
+
+interface PostDeps {
+  store: Pick<Store, 'lastRoute'>
+  recipients: Pick<Recipients, 'resolve'>
+  accept(command: AcceptCommand): Promise<AcceptResult>
+  onMessages: () => void
+  createId: () => string
+}
+
+/** Longest message, in characters. */
+const longestText = 100_000
+
+export function createPost({ store, recipients, accept, onMessages, createId }: PostDeps): Post {
+  const settle: Post['settle'] = async (request, sessionKey) => {
+    const found = await recipients.resolve(await recipientOf(request, sessionKey))
+    if ('address' in found) return found.address
+    throw new InputError(found.reason)
+  }
+
+  /** The session knows best whom it talks with; `last` is the main session's, as everywhere. */
+  const recipientOf = async (request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Recipient> => {
+    const { to, accountId, threadId } = request
+    const channel = request.channel?.trim()
+    const own = channel === 'last' ? undefined : await store.lastRoute(sessionKey, channel)
+    if (!own || (to !== undefined && to.trim() !== own.to)) return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+    return { channel: own.channel, to: own.to, accountId: accountId ?? own.accountId, threadId: threadId ?? own.threadId ?? undefined, route: own.route }
+  }
+
+  return {
+    settle,
+    send: async (request, { sessionKey, runId = '' }) => {
+      if (request.text.trim() === '') throw new InputError('text is blank; there is nothing to say.')
+      if (request.text.length > longestText) throw new InputError(`text may have at most ${longestText} characters.`)
+      const address = await settle(request, sessionKey)
+      const id = createId()
+      await accept({ at: Date.now(), messages: [{ id, runId, text: request.text, ...address, status: 'pending', reason: null }] })
+      onMessages()
+      return { id, channel: address.channel, to: address.to }
+    },
+  }
+}
