@@ -52,13 +52,13 @@ export function logFailure(log: Log, error: GatewayError, request: FailedRequest
   else log.info(fields, 'request refused')
 }
 
-/** Class and first stack line of an error, without its message. */
-function placeOf(cause: unknown): { cause?: string; at?: string } {
+/** Class and first stack line of what was thrown, without its message, which may hold anything. */
+export function placeOf(cause: unknown): { cause?: string; at?: string } {
   if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
   const stack = cause.stack ?? ''
-  const afterMessage = stack.slice(stack.indexOf(cause.message) + cause.message.length)
-  const at = /\n\s+at (.+)/.exec(afterMessage)?.[1]
-  return { cause: cause.constructor.name, ...(at !== undefined && { at }) }
+  const message = stack.indexOf(cause.message)
+  const at = message === -1 ? null : /\n\s+at (.+)/.exec(stack.slice(message + cause.message.length))
+  return { cause: cause.constructor.name, ...(at?.[1] !== undefined && { at: at[1] }) }
 }
 
 /** A whole response, for requests that never became one. */

@@ -1,5 +1,6 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
 import { GatewayError } from '../errors.ts'
+import { placeOf } from '../http/replies.ts'
 import { InputError, type Json, type Log, type SessionsView, type Tool, type ToolContext } from '../plugin.ts'
 import { dotted, firstProblem } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
@@ -83,8 +84,7 @@ function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
 /** By name too: a plugin may carry its own copy of the contract. */
 const isInputError = (error: unknown): error is Error => error instanceof InputError || (error instanceof Error && error.name === 'InputError')
 
-function whereThrown(error: unknown): { error: string; at: string | undefined } {
-  const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
-  if (!(cause instanceof Error)) return { error: typeof cause, at: undefined }
-  return { error: cause.name, at: /^\s+at .+$/m.exec(cause.stack ?? '')?.[0].trim() }
+function whereThrown(error: unknown): { error?: string | undefined; at?: string | undefined } {
+  const { cause, at } = placeOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)
+  return { error: cause, at }
 }

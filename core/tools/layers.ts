@@ -6,7 +6,7 @@ import { fold } from './names.ts'
 import { keptFromHooks, keptFromHttp, keptFromSubagents, profiles } from './profiles.ts'
 
 export interface LayerConfig {
-  tools: ToolPolicyConfig & { subagents?: Pick<Config['tools']['subagents'], 'tools'> }
+  tools: ToolPolicyConfig & { subagents?: { tools?: ToolLists } }
   agents: Readonly<Record<string, { tools?: ToolPolicyConfig }>>
   gateway: Pick<Config['gateway'], 'tools'>
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fast
 import { knownKeys } from '../config/walk.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
+import { nameDoor } from '../http/route-list.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Invoke } from './invoke.ts'
 import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './messages.ts'
@@ -20,16 +21,17 @@ export interface ToolsDoor {
 
 const maxBodyBytes = 2 * 1024 * 1024
 
-const refused = [400, 401, 405, 408, 413, 415, 429, 431, 503]
+const refused = [400, 401, 408, 413, 415, 429, 431, 503]
 const schemas = {
   invoke: { body: InvokeBody, headers: RoutingHeaders, response: { 200: InvokeReply, ...failures(...refused, 404, 500, 504) } },
-  list: { querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply, ...failures(400, 401, 405, 429, 431, 503) } },
+  list: { querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply, ...failures(400, 401, 429, 431, 503) } },
   explain: { body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply, ...failures(...refused) } },
 }
 
 export function registerTools(app: FastifyInstance, { auth, catalogue, policy, invoke, agents }: ToolsDoor): void {
   void app.register(
     async (door) => {
+      nameDoor(door, 'tools')
       door.addHook('onRequest', auth)
       door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
 

@@ -1,7 +1,9 @@
 // The tools' door over real sockets: every answer that it can give, and nothing of a tool's inside in any of them.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defineTool, InputError, type Tool, Type } from '../../core/plugin.ts'
-import { gatewayToken } from '../helpers.ts'
+import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { type Door, openDoor, plain, plainTools } from './door.ts'
 
 /** Never to be seen outside the tool. */
@@ -36,6 +38,12 @@ cycle['self'] = cycle
 const misdeeds: Record<string, () => unknown> = {
   throws: () => {
     throw new Error(canary)
+  },
+  throws_what_looks_like_a_place: () => {
+    throw new Error(`x\n    at ${canary}\n    at ${canary}`)
+  },
+  throws_another_message: () => {
+    throw Object.assign(new Error(`x\n    at ${canary}`), { message: 'short' })
   },
   rejects_with_a_text: () => Promise.reject(canary),
   rejects: () => Promise.reject(new TypeError(canary)),
@@ -283,5 +291,30 @@ describe('POST /tools/explain', () => {
   it.each([{}, { tool: '' }, { tool: 'x', sessionKey: 5 }])('answers 400 to %j', async (body) => {
     const door = await openDoor({ test: [echo] })
     expect((await door.post('/tools/explain', body)).status).toBe(400)
+  })
+})
+
+describe('a whole gateway', () => {
+  const bearer = { authorization: `Bearer ${gatewayToken}` }
+
+  it('serves the tools of plugins within tools.timeoutSeconds, and ours', async () => {
+    const dir = temporaryFolder()
+    const tools = "[{ name: 'hang', description: 'Hangs.', args: { type: 'object' }, execute: () => new Promise(() => {}) }]"
+    writeFileSync(join(dir, 'hang.mjs'), `export default { kind: 'toolset', name: 'hanging', description: 'Hangs.', tools: ${tools} }`)
+    const { post, get } = await startGateway({ plugins: ['./hang.mjs'], tools: { timeoutSeconds: 0.05 } }, dir)
+    expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).body).toMatchObject({ ok: true, result: { key: 'agent:main:main' } })
+    expect((await post('/tools/invoke', { tool: 'hang' }, bearer)).body.error.type).toBe('tool_timeout')
+    expect((await get('/tools')).body.items.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['hang', 'session_status']))
+    expect((await post('/tools/invoke', { tool: 'session_status' })).status).toBe(401)
+  })
+
+  it('knows which tools a plugin brings', async () => {
+    const dir = temporaryFolder()
+    const tools = "[{ name: 'wave', description: 'Waves.', args: { type: 'object' }, execute: () => 'hi' }]"
+    writeFileSync(join(dir, 'wave.mjs'), `export default { kind: 'toolset', name: 'waving', description: 'Waves.', tools: ${tools} }`)
+    const { post } = await startGateway({ plugins: ['./wave.mjs'], tools: { deny: ['group:plugins'] } }, dir)
+    const explained = await post('/tools/explain', { tool: 'wave' }, bearer)
+    expect(explained.body.layers).toContainEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "group:plugins"' })
+    expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).status).toBe(200)
   })
 })
