@@ -44,10 +44,10 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
   }
   const claims = createClaims({ claim, retryMs: limits.firstBackoff, log })
 
-  /** The stop came between the claim and the sending: for certain, nothing was sent. */
+  /** The stop came between the claim and the sending: nothing was sent this time, and what was unclear before still is. */
   const giveBack = async (messages: readonly StoredMessage[]): Promise<void> => {
-    const end = { status: 'retry', reason: 'The gateway stopped before it was sent.', nextAt: Date.now(), uncertain: false } as const
-    for (const { id, fence } of messages) await store.endMessage(id, fence, end, Date.now())
+    const reason = 'The gateway stopped before it was sent.'
+    for (const { id, fence, uncertain } of messages) await store.endMessage(id, fence, { status: 'retry', reason, nextAt: Date.now(), uncertain }, Date.now())
   }
 
   const begin = (message: StoredMessage): void => {
