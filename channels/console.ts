@@ -96,7 +96,7 @@ const print = (line: string) => new Promise<void>((resolve, reject) => process.s
 
 const ignore = () => undefined
 
-/** A message must not move the cursor, colour the terminal, or pretend to be another line. */
+/** A message must not move the cursor, colour the terminal, or pretend to be another one: its further lines are indented. */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
 
-const escape = (character: string) => (character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const escape = (character: string) => (character === '\n' ? '\n    ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { describeProblem } from '../config/config-error.ts'
 import { readConfigFile } from '../config/file.ts'
 import { type FirstConfig, writeFirstConfig } from '../config/first-run.ts'
+import { findLocalServers } from '../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
 import { secretValues } from '../config/redaction.ts'
@@ -32,7 +33,7 @@ async function start(options: StartOptions): Promise<void> {
   const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
-  const tokens = found === undefined ? writeFirstConfig(file) : undefined
+  const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
   const { resolved, parts, log } = await prepare(file)
   const { config, dir } = resolved
   if (options.port !== undefined) config.gateway.port = options.port

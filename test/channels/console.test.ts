@@ -85,7 +85,7 @@ describe('the file of the console', () => {
 describe('the terminal of the console', () => {
   it('shows one line for each message, whatever is in it', async () => {
     const output = await run(`await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`)
-    expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\\n[console] boss: hi\\u202e\n')
+    expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\n    [console] boss: hi\\u202e\n')
   })
 
   it('fails the message, not the process, when nobody reads any more', async () => {
