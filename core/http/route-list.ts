@@ -1,0 +1,50 @@
+// Which routes there are, with the schemas they carry: what the OpenAPI document and the list of routes are made from.
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { JsonSchema } from '../typebox.ts'
+
+/** The walled parts of the server; each has a credential of its own, or none. */
+export type Door = 'hooks' | 'tools' | 'mcp' | 'control' | 'health' | 'docs'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    door?: Door
+  }
+  interface FastifySchema {
+    /** One line on what the route does. */
+    summary?: string
+    /** Headers that the handler reads and judges by itself. */
+    readsHeaders?: JsonSchema
+    /** True: it is no address of its own, only what is left of others. */
+    hide?: boolean
+  }
+}
+
+export interface RouteInfo {
+  method: string
+  /** As Fastify writes it: `/runs/:id`. */
+  path: string
+  door: Door | undefined
+  schema: FastifySchema
+}
+
+/** Call it before any route is registered; the list is complete once the server is ready. */
+export function listRoutes(app: FastifyInstance): () => readonly RouteInfo[] {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  return () => routes.flatMap(infoOf)
+}
+
+function infoOf({ method, url, config, schema = {} }: RouteOptions): RouteInfo[] {
+  if (schema.hide) return []
+  return [method]
+    .flat()
+    .filter((name) => name !== 'HEAD' && name !== 'OPTIONS')
+    .map((name) => ({ method: name, path: url, door: config?.door, schema }))
+}
+
+/** Says of all routes of a scope which door they belong to. */
+export function nameDoor(scope: FastifyInstance, door: Door): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, door }
+  })
+}
