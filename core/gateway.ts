@@ -10,15 +10,22 @@ import { createRuns } from './agents/runs.ts'
 import { createTurn } from './agents/turn.ts'
 import { resolveCredential } from './config/credentials.ts'
 import type { Config } from './config/schema.ts'
+import { createEndpoints } from './control/endpoints.ts'
+import { createMeters } from './control/meters.ts'
+import { createMetrics } from './control/metrics.ts'
 import { registerControl } from './control/routes.ts'
 import { type Account, createConnections } from './delivery/connections.ts'
 import { createInbound } from './delivery/inbound.ts'
 import { createOutbox } from './delivery/outbox.ts'
 import { createRecipients } from './delivery/recipient.ts'
+import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
+import { createJournal } from './hooks/journal.ts'
+import { createReplay } from './hooks/replay.ts'
 import { registerHooks } from './hooks/routes.ts'
 import { type CheckCredential, createCredentialCheck, createGatewayAuth } from './http/auth.ts'
 import { registerHealth } from './http/health.ts'
+import { listRoutes } from './http/route-list.ts'
 import { createServer } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
 import { isOwnToolset, type Parts } from './loader/registry.ts'
@@ -60,7 +67,8 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   const stop = new AbortController()
   let ready = false
 
-  const store = await openStore({ url: config.storage.url, dir, log: logFor('store') })
+  const meters = createMeters()
+  const store = meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe }))
   const state = (part: string): PartState => createPartState(store, part)
 
   // Sessions and agents
@@ -109,17 +117,31 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   // Doors
   const isReady = (): boolean => ready
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady })
+  const routes = listRoutes(app)
   registerHealth(app, { isReady, probe: () => store.probe() })
   const checkCredential = credentialCheck(config, env)
   const auth = createGatewayAuth(checkCredential)
-  registerControl(app, { auth, store })
   registerTools(app, { auth, catalogue, policy, invoke, agents })
   registerMcp(app, { auth, allowedOrigins: config.gateway.allowedOrigins ?? [], policy, invoke, agents })
   const { hooks } = config
+  const agentBody = createAgentBody(parts.channels.keys())
+  const journal = createJournal({ store, log: logFor('hooks') })
+  const dispatch = createDispatch({ config, agents, models, recipients, runs, journal, createId })
   if (hooks.enabled && hooks.token !== undefined) {
-    const dispatch = createDispatch({ config, agents, models, recipients, runs, createId })
-    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, channels: parts.channels.keys(), dispatch, runs })
+    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, dispatch, journal, runs, createId })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
+  const endpoints = createEndpoints({
+    config,
+    parts,
+    store,
+    runs,
+    replay: hooks.enabled ? createReplay({ dispatch, agentBody }) : undefined,
+    ring: outbox.ring,
+    connections: connections.states,
+    tools: catalogue.list,
+    routes,
+  })
+  registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store }) })
 
   return {
     app,

@@ -1,21 +1,89 @@
-// DOOR: what the gateway shows of itself: GET /runs/<id>.
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { viewRun } from '../agents/run-view.ts'
-import { GatewayError } from '../errors.ts'
-import type { Store } from '../store/store.ts'
+// DOOR: what the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page /docs.
+import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
+import { readBody } from '../http/body.ts'
+import { failures } from '../http/failure.ts'
+import { nameDoor, type RouteInfo } from '../http/route-list.ts'
+import { Type } from '../typebox.ts'
+import { pageHeaders, readPageFile } from './docs-page.ts'
+import type { Endpoint } from './endpoint.ts'
+import { count, type Meters } from './meters.ts'
+import { type Metrics, metricsType } from './metrics.ts'
+import { createOpenApi } from './openapi.ts'
+import { readVersion } from './version.ts'
 
 export interface ControlDoor {
   auth: onRequestHookHandler
-  store: Pick<Store, 'getRun' | 'messagesOfRun'>
+  endpoints: readonly Endpoint[]
+  routes: () => readonly RouteInfo[]
+  meters: Meters
+  metrics: Metrics
 }
 
-export function registerControl(app: FastifyInstance, { auth, store }: ControlDoor): void {
+const maxBodyBytes = 2 * 1024 * 1024
+
+export function registerControl(app: FastifyInstance, { auth, endpoints, routes, meters, metrics }: ControlDoor): void {
+  countRequests(app, meters)
+  registerDocs(app)
   void app.register(async (door) => {
+    nameDoor(door, 'control')
     door.addHook('onRequest', auth)
-    door.get<{ Params: { id: string } }>('/runs/:id', async ({ params }) => {
-      const run = await store.getRun(params.id)
-      if (!run) throw new GatewayError('run_not_found')
-      return viewRun(run, await store.messagesOfRun(run.id))
+    door.addHook('onRequest', (_request, reply, done) => {
+      reply.headers(privateHeaders)
+      done()
     })
+    door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
+    for (const { method, path, schema, handle } of endpoints) {
+      door.route({ method, url: path, schema, handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }) })
+    }
+    registerDocument(door, routes)
+    door.get('/metrics', { schema: schemas.metrics }, async (_request, reply) => reply.type(metricsType).send(await metrics.read()))
+    door.addHook('onClose', async () => metrics.close())
   })
+}
+
+/** What is answered here is for whoever holds the credential: no cache keeps it, and no page shows it as its own. */
+const privateHeaders = { 'cache-control': 'no-store', 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" }
+
+/** Every response of every door. */
+function countRequests(app: FastifyInstance, { requests }: Meters): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    count(requests, `door="${request.routeOptions.config.door ?? 'none'}",status="${reply.statusCode}"`)
+    done()
+  })
+}
+
+/** Made when it is first asked for: all routes are there by then, and none comes after. */
+function registerDocument(door: FastifyInstance, routes: ControlDoor['routes']): void {
+  let document: string | undefined
+  door.get('/openapi.json', { schema: schemas.document }, (_request, reply) => {
+    document ??= JSON.stringify(createOpenApi(routes(), readVersion()))
+    return reply.type('application/json; charset=utf-8').send(document)
+  })
+}
+
+/** The page is public, since a browser cannot send a credential with an address; the document that it shows is not. */
+function registerDocs(app: FastifyInstance): void {
+  void app.register(async (door) => {
+    nameDoor(door, 'docs')
+    door.get('/docs', { schema: schemas.page }, (_request, reply) => sendFile(reply, ''))
+    door.get<{ Params: { file: string } }>('/docs/:file', { schema: schemas.file }, ({ params }, reply) => sendFile(reply, params.file))
+  })
+}
+
+async function sendFile(reply: FastifyReply, name: string): Promise<FastifyReply> {
+  const { type, content } = await readPageFile(name)
+  return reply.headers(pageHeaders).type(type).send(content)
+}
+
+const answering = (type: string, description: string) => ({ description, content: { [type]: { schema: Type.String() } } })
+
+const schemas = {
+  document: { summary: 'This document.', response: { 200: Type.Unsafe<object>({ type: 'object', description: 'OpenAPI 3.1.' }) } },
+  metrics: { summary: 'Tells Prometheus how things stand.', response: { 200: answering('text/plain', 'The text format of Prometheus.') } },
+  page: { summary: 'Shows this document to people.', response: { 200: answering('text/html', 'A page that asks for the credential.') } },
+  file: {
+    summary: 'A file of the page.',
+    params: Type.Object({ file: Type.String() }),
+    response: { 200: answering('*/*', 'A script or a style.'), ...failures(404) },
+  },
 }

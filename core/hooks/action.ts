@@ -1,6 +1,6 @@
-// The two actions that every hook becomes, as schemas of what a caller may send.
+// The two actions that every hook becomes, as schemas of what a caller may send and what it is answered.
 import { notBlank, type Static, Type } from '../typebox.ts'
-import { thinkingLevels } from '../store/run-spec.ts'
+import { runStatuses, thinkingLevels } from '../store/run-spec.ts'
 
 const Text = (description: string) => Type.String({ pattern: notBlank, description })
 
@@ -33,3 +33,38 @@ export function createAgentBody(loadedChannels: Iterable<string>) {
   })
 }
 export type AgentBody = Static<ReturnType<typeof createAgentBody>>
+
+/** Names of agents, channels and models mean the same with blanks around them. */
+export function trimNames(body: object): void {
+  const fields = body as Record<string, unknown>
+  for (const name of ['agentId', 'channel', 'model']) {
+    const value = fields[name]
+    if (typeof value === 'string') fields[name] = value.trim()
+  }
+}
+
+export const WakeReply = Type.Object({
+  ok: Type.Literal(true),
+  mode: Type.Enum(['now', 'next-heartbeat']),
+  eventId: Type.String(),
+})
+export type WakeReply = Static<typeof WakeReply>
+
+export const AgentReply = Type.Object({
+  ok: Type.Literal(true),
+  runId: Type.String({ description: 'For `GET /runs/{id}`.' }),
+  sessionKey: Type.String({ description: 'The whole key of the session that it runs in.' }),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'Why the reply will not be delivered as asked.' })),
+  status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: how far the run came.' })),
+  reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
+})
+export type AgentReply = Static<typeof AgentReply>
+
+/** Headers that both endpoints know; what is wrong with them is told by whoever reads them. */
+export const IdempotencyHeader = Type.Object({
+  'idempotency-key': Type.Optional(Type.String({ maxLength: 256, description: 'The same key and body again get the first reply again, for 24 hours.' })),
+})
+export const AgentHeaders = Type.Object({
+  ...IdempotencyHeader.properties,
+  prefer: Type.Optional(Type.String({ description: '`wait=N` holds the reply until the run has ended, at most N seconds (300).' })),
+})

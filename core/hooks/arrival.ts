@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import type { NewRefusal } from '../store/store.ts'
 import type { Arrival } from './dispatch.ts'
 
 const longestKey = 256
@@ -13,6 +14,17 @@ export function arrivalOf(request: FastifyRequest, hook: string): Arrival {
     headers: harmless(request.headers),
     rawBody: request.rawBody.toString('utf8'),
     idempotency: idempotencyOf(request),
+  }
+}
+
+/** What is kept of a request that was refused: as much of it as was read. */
+export function refusalOf(request: FastifyRequest, error: GatewayError): Omit<NewRefusal, 'id' | 'hook'> {
+  return {
+    client: request.client.address,
+    headers: harmless(request.headers),
+    body: (request.rawBody as Buffer | null)?.toString('utf8') ?? null,
+    status: error.status < 500 ? 'rejected' : 'failed',
+    error: { type: error.code, message: error.publicMessage },
   }
 }
 

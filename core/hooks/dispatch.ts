@@ -7,8 +7,9 @@ import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { resolveHookSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewEvent, NewRun } from '../store/store.ts'
-import type { AgentBody, WakeBody } from './action.ts'
+import type { AcceptCommand, NewRun } from '../store/store.ts'
+import type { AgentBody, AgentReply, WakeBody, WakeReply } from './action.ts'
+import type { Journal } from './journal.ts'
 
 /** What the door knows of a request beside its action. */
 export interface Arrival {
@@ -18,30 +19,29 @@ export interface Arrival {
   headers: Readonly<Record<string, string>>
   rawBody: string
   idempotency?: { key: string; bodyHash: string } | undefined
-}
-
-export interface WakeReply {
-  ok: true
-  mode: NewEvent['mode']
-  eventId: string
-}
-
-export interface AgentReply {
-  ok: true
-  runId: string
-  sessionKey: string
-  warnings?: string[]
+  /** The delivery that an operator has repeated with this one. */
+  replayOf?: string | undefined
 }
 
 export interface Dispatched<Reply> {
   reply: Reply
   /** True: this very request was accepted before, and `reply` is the reply it got then. */
   replayed: boolean
+  deliveryId: string
+}
+
+/** What an action comes to once every rule of its endpoint is applied: the work, and the reply that it earns. */
+export interface Plan<Reply> {
+  work: Pick<AcceptCommand, 'events' | 'runs'>
+  reply: Reply
 }
 
 export interface Dispatch {
   wake(body: WakeBody, arrival: Arrival): Promise<Dispatched<WakeReply>>
   agent(body: AgentBody, arrival: Arrival): Promise<Dispatched<AgentReply>>
+  /** What the same body would start; nothing is kept. */
+  planWake(body: WakeBody): Plan<WakeReply>
+  planAgent(body: AgentBody, hook: string): Plan<AgentReply>
 }
 
 interface DispatchDeps {
@@ -50,6 +50,7 @@ interface DispatchDeps {
   models: Models
   recipients: Recipients
   runs: Runs
+  journal: Journal
   createId: () => string
 }
 
@@ -57,33 +58,41 @@ interface DispatchDeps {
 const idempotencyMs = 24 * 60 * 60 * 1000
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
-  const { agents, runs, createId } = deps
+  const { agents, runs, journal, createId } = deps
 
-  const accept = async <Reply extends object>(arrival: Arrival, work: Pick<AcceptCommand, 'events' | 'runs'>, reply: Reply): Promise<Dispatched<Reply>> => {
+  const planWake: Dispatch['planWake'] = ({ text, mode = 'now' }) => {
+    const id = createId()
+    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: 'webhook wake', trusted: false }
+    return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
+  }
+
+  const planAgent: Dispatch['planAgent'] = (body, hook) => {
+    const run = createRun(deps, body, hook)
+    const warning = body.deliver === false || !body.channel || body.channel === 'last' ? undefined : deps.recipients.unusable(body.channel)
+    return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warning && { warnings: [warning] }) } }
+  }
+
+  const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, rawBody, idempotency } = arrival
+    const { hook, client, headers, rawBody, replayOf, idempotency } = arrival
+    const delivery = { id: createId(), hook, client, headers, body: rawBody, replayOf }
     const result = await runs.accept({
       at,
-      delivery: { id: createId(), hook, client, headers, body: rawBody },
+      delivery,
       ...(idempotency && { idempotency: { ...idempotency, scope: `hook:${hook}`, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) } }),
       ...work,
     })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
-    if (result.outcome === 'replayed') return { reply: JSON.parse(result.reply) as Reply, replayed: true }
-    return { reply, replayed: false }
+    if (result.outcome === 'accepted') return { reply, replayed: false, deliveryId: delivery.id }
+    journal.note({ ...delivery, status: 'duplicate' })
+    return { reply: JSON.parse(result.reply) as Reply, replayed: true, deliveryId: delivery.id }
   }
 
   return {
-    wake: async ({ text, mode = 'now' }, arrival) => {
-      const id = createId()
-      const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${arrival.hook}`, trusted: false }
-      return await accept(arrival, { events: [event] }, { ok: true, mode, eventId: id })
-    },
-    agent: async (body, arrival) => {
-      const run = createRun(deps, body, arrival.hook)
-      const warning = body.deliver === false || !body.channel || body.channel === 'last' ? undefined : deps.recipients.unusable(body.channel)
-      return await accept(arrival, { runs: [run] }, { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warning && { warnings: [warning] }) })
-    },
+    planWake,
+    planAgent,
+    wake: async (body, arrival) => await accept(arrival, planWake(body)),
+    agent: async (body, arrival) => await accept(arrival, planAgent(body, arrival.hook)),
   }
 }
 

@@ -1,6 +1,7 @@
 // GET /healthz: the process lives. GET /readyz: it can take work.
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { Type } from '../typebox.ts'
 
 export interface HealthOptions {
   /** False while starting and draining. */
@@ -9,13 +10,16 @@ export interface HealthOptions {
   probe: () => Promise<void>
 }
 
+const Healthy = Type.Object({ ok: Type.Literal(true) })
+
 /** Longest wait for a probe; a store that stalls is not ready. */
 const probeMs = 2_000
 
 export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthOptions): void {
   const canStore = createSharedProbe(probe)
-  app.get('/healthz', { config: { always: true } }, () => ({ ok: true }))
-  app.get('/readyz', { config: { always: true } }, async () => {
+  const config = { always: true, door: 'health' } as const
+  app.get('/healthz', { config, schema: { summary: 'Is the process alive?', response: { 200: Healthy } } }, () => ({ ok: true }))
+  app.get('/readyz', { config, schema: { summary: 'Can it take work?', response: { 200: Healthy } } }, async () => {
     if (!isReady()) throw new GatewayError('shutting_down')
     await canStore()
     return { ok: true }

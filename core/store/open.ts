@@ -6,8 +6,16 @@ import type { Log } from '../plugin.ts'
 import { createSqliteStore } from './sqlite.ts'
 import type { Store } from './store.ts'
 
-/** `dir`: the configuration directory, which a relative path in the URL starts from. */
-export async function openStore({ url, dir, log }: { url: string; dir: string; log: Log }): Promise<Store> {
+export interface StoreOptions {
+  url: string
+  /** The configuration directory, which a relative path in the URL starts from. */
+  dir: string
+  log: Log
+  /** Called with each commit: how many operations shared it. */
+  onCommit?: (operations: number) => void
+}
+
+export async function openStore({ url, dir, log, onCommit }: StoreOptions): Promise<Store> {
   const { scheme, rest } = split(url)
   if (scheme !== 'sqlite' || rest === '') {
     throw new GatewayError(
@@ -17,7 +25,7 @@ export async function openStore({ url, dir, log }: { url: string; dir: string; l
   }
   const path = resolve(dir, rest)
   makeFolder(dirname(path))
-  return createSqliteStore({ path, log })
+  return createSqliteStore({ path, log, ...(onCommit && { onCommit }) })
 }
 
 function makeFolder(folder: string): void {

@@ -5,9 +5,15 @@ export type WakeMode = 'now' | 'next-heartbeat'
 export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 export type Thinking = (typeof thinkingLevels)[number]
 
+export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
+export type RunStatus = (typeof runStatuses)[number]
+
+export const runKinds = ['hook', 'heartbeat', 'channel', 'subagent', 'schedule', 'chat'] as const
+export type RunKind = (typeof runKinds)[number]
+
 /** Where a run's work came from; it travels with the run. */
 export interface Origin {
-  kind: 'hook' | 'heartbeat' | 'channel' | 'subagent' | 'schedule' | 'chat'
+  kind: RunKind
   /** The hook's, channel's or schedule's name. */
   name: string
   /** True: its text is shown to the model without the fence. */
@@ -16,6 +22,20 @@ export interface Origin {
   auth?: 'token' | 'signed' | undefined
   /** True: a webhook's run started this one, or one that did. It stays so down the whole line. */
   viaHook?: boolean | undefined
+  /** On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may. */
+  starters?: readonly Starter[] | undefined
+  /** How many subagents deep it is; absent: none. */
+  depth?: number | undefined
+}
+
+/** Who had a run started by a tool, as far as the tool policy looks at it. */
+export interface Starter {
+  caller: 'agent' | 'http'
+  agentId: string
+  sessionKey: string
+  model?: string | undefined
+  channel?: string | undefined
+  accountId?: string | undefined
 }
 
 /** Does a webhook stand at the beginning? */
@@ -43,6 +63,8 @@ export interface RunSpec {
   /** Null: the reply is not delivered. */
   deliver: Recipient | null
   wakeMode: WakeMode
+  /** The session that hears how it ended; absent: a hook's run tells the main session, any other none. */
+  announceTo?: string | undefined
 }
 
 export interface Usage {

@@ -8,8 +8,15 @@ import { type OperationName, operations } from './operations.ts'
 import { createStoreThread } from './sqlite-thread.ts'
 import type { AcceptCommand, Store } from './store.ts'
 
+export interface SqliteOptions {
+  path: string
+  log: Log
+  /** Called with each commit: how many operations shared it. */
+  onCommit?: (operations: number) => void
+}
+
 /** Opens (or makes) the file; throws one sentence when another process has it, or when it can't be used. */
-export async function createSqliteStore({ path, log }: { path: string; log: Log }): Promise<Store> {
+export async function createSqliteStore({ path, log, onCommit }: SqliteOptions): Promise<Store> {
   const lock = acquireLock(path)
   const thread = createStoreThread({ path, log })
   // An empty batch opens the file and brings its tables up to date.
@@ -19,7 +26,10 @@ export async function createSqliteStore({ path, log }: { path: string; log: Log 
     lock.release()
     throw new GatewayError('store_unavailable', opened.unavailable)
   }
-  const commits = createGroupCommit((batch) => thread.commit(batch))
+  const commits = createGroupCommit((batch) => {
+    onCommit?.(batch.length)
+    return thread.commit(batch)
+  })
   async function close(): Promise<void> {
     await commits.close()
     await thread.close()

@@ -1,6 +1,8 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json } from '../plugin.ts'
-import type { RunResult, RunSpec } from './run-spec.ts'
+import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
+
+export type { RunStatus } from './run-spec.ts'
 
 /** Milliseconds since 1970. */
 export type Timestamp = number
@@ -26,7 +28,7 @@ export interface StoredEvent extends NewEvent {
 /** Agent work that was accepted. */
 export interface NewRun {
   id: string
-  kind: 'hook' | 'heartbeat' | 'channel' | 'subagent' | 'schedule' | 'chat'
+  kind: RunKind
   agentId: string
   sessionKey: string
   spec: RunSpec
@@ -95,8 +97,6 @@ export type AcceptResult =
   | { outcome: 'conflict' }
 
 // ── Runs ────────────────────────────────────────────────────────────────────────────────────────
-
-export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled'
 
 /** Who holds a run: a stale fence can change nothing. */
 export interface RunRef {
@@ -263,7 +263,7 @@ export interface DeliveryFilter {
 
 export interface RunFilter {
   status?: RunStatus | undefined
-  kind?: NewRun['kind'] | undefined
+  kind?: RunKind | undefined
   agentId?: string | undefined
   sessionKey?: string | undefined
 }

@@ -1,0 +1,143 @@
+// Deliveries: the log of what came in through the hooks, and having one repeated.
+import { viewRun } from '../agents/run-view.ts'
+import { GatewayError } from '../errors.ts'
+import { failures } from '../http/failure.ts'
+import type { DeliveryLine, Store, StoredDelivery, StoredRun } from '../store/store.ts'
+import { Type } from '../typebox.ts'
+import { type Endpoint, endpoint } from './endpoint.ts'
+import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
+import { Run } from './runs.ts'
+
+/** Starts what a delivery started, or would have. */
+export type Replay = (delivery: StoredDelivery, request: { client: string; body?: unknown; dryRun?: boolean | undefined }) => Promise<object>
+
+interface DeliveriesDeps {
+  store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'getRun' | 'messagesOfRun'>
+  /** Absent while the hooks are off. */
+  replay: Replay | undefined
+}
+
+export function deliveryEndpoints({ store, replay }: DeliveriesDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/api/deliveries',
+      schema: { summary: 'Lists what came in through the hooks.', querystring: DeliveriesQuery, response: { 200: pageOf(Line) } },
+      handle: async ({ query }) => {
+        const { hook, status, since, q } = query
+        return viewPage(await store.listDeliveries({ hook, status, since: momentOf(since), text: q }, pageRequest(query)), viewLine)
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/api/deliveries/:id',
+      schema: { summary: 'Tells what came in, and what it led to.', params: IdParams, response: { 200: Delivery, ...failures(404) } },
+      handle: async ({ params }) => {
+        const delivery = await find(params.id)
+        const { headers, body, result } = delivery
+        const runs = await runsOf(delivery)
+        const wakes = (result.eventIds ?? []).map((eventId) => ({ action: 'wake', eventId }))
+        const work = runs.map(({ id, agentId, sessionKey }) => ({ action: 'agent', runId: id, agentId, sessionKey }))
+        return { ...viewLine(delivery), headers, body, actions: [...wakes, ...work], runs: await Promise.all(runs.map(view)) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/api/deliveries/:id/replay',
+      schema: {
+        summary: 'Does again what a delivery asked for, as a delivery of its own.',
+        params: IdParams,
+        body: ReplayBody,
+        response: { 200: ReplayReply, ...failures(404, 409) },
+      },
+      handle: async ({ params, body, client }) => {
+        const delivery = await find(params.id)
+        if (!replay) throw new GatewayError('conflict', 'The hooks are off, so nothing can be repeated; hooks.enabled turns them on.')
+        return await replay(delivery, { client, ...body })
+      },
+    }),
+  ]
+
+  async function find(id: string): Promise<StoredDelivery> {
+    const delivery = await store.getDelivery(id)
+    if (!delivery) throw new GatewayError('delivery_not_found')
+    return delivery
+  }
+
+  async function runsOf({ result }: StoredDelivery): Promise<StoredRun[]> {
+    const runs = await Promise.all((result.runIds ?? []).map((id) => store.getRun(id)))
+    return runs.filter((run) => run !== undefined)
+  }
+
+  async function view(run: StoredRun) {
+    return viewRun(run, await store.messagesOfRun(run.id))
+  }
+}
+
+function momentOf(since: string | undefined): number | undefined {
+  if (since === undefined) return undefined
+  const at = Date.parse(since)
+  if (Number.isNaN(at)) throw new GatewayError('invalid_request', 'since is not a time; write it like 2026-11-20T08:00:00Z.')
+  return at
+}
+
+function viewLine({ id, at, hook, status, client, result }: DeliveryLine) {
+  return { id, at: iso(at), hook, status, client, ...result }
+}
+
+const Status = Type.Enum(['accepted', 'skipped', 'rejected', 'failed', 'duplicate'])
+
+const DeliveriesQuery = Type.Object({
+  ...pageQuery,
+  hook: Type.Optional(Type.String({ description: '`wake`, `agent`, or the name of a mapped hook.' })),
+  status: Type.Optional(Status),
+  since: Type.Optional(Type.String({ description: 'Only what came at or after this time, ISO 8601.' })),
+  q: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Text that the body holds, in any case. Two hundred bodies are searched for each page.' }),
+  ),
+})
+
+const line = {
+  id: Type.String(),
+  at: Time(),
+  hook: Type.String(),
+  status: Status,
+  client: Type.String({ description: 'Address of the sender, or of the operator who had it repeated.' }),
+  runIds: Type.Optional(Type.Array(Type.String())),
+  eventIds: Type.Optional(Type.Array(Type.String())),
+  error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Why it led to nothing: what the sender was answered.' })),
+  replayOf: Type.Optional(Type.String({ description: 'The delivery that this one repeats.' })),
+}
+
+const Line = Type.Object(line)
+
+const Delivery = Type.Object({
+  ...line,
+  headers: Type.Record(Type.String(), Type.String(), { description: 'Without credentials and signatures.' }),
+  body: Type.Union([Type.String(), Type.Null()], { description: 'As it came; null when it was refused before it was read.' }),
+  actions: Type.Array(
+    Type.Object({
+      action: Type.Enum(['wake', 'agent']),
+      eventId: Type.Optional(Type.String()),
+      runId: Type.Optional(Type.String()),
+      agentId: Type.Optional(Type.String()),
+      sessionKey: Type.Optional(Type.String()),
+    }),
+  ),
+  runs: Type.Array(Run),
+})
+
+const ReplayBody = Type.Object({
+  body: Type.Optional(Type.Unknown({ description: 'JSON in place of the body that came.' })),
+  dryRun: Type.Optional(Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' })),
+})
+
+const ReplayReply = Type.Object(
+  {
+    ok: Type.Literal(true),
+    deliveryId: Type.Optional(Type.String({ description: 'The new delivery.' })),
+    dryRun: Type.Optional(Type.Literal(true)),
+    actions: Type.Optional(Type.Array(Type.Object({ action: Type.Enum(['wake', 'agent']) }), { description: 'What would be started.' })),
+  },
+  { description: 'The answer of the hook and `deliveryId`; or, for a dry run, `actions`.' },
+)

@@ -1,0 +1,103 @@
+// The page at /docs: Swagger UI over the OpenAPI document. The page holds nothing; the document comes when the visitor gives the credential.
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { GatewayError } from '../errors.ts'
+
+export interface PageFile {
+  type: string
+  content: string | Buffer
+}
+
+/** A page of our own, and nothing from elsewhere: no script or style in the page itself, no frame around it, no form that is sent. */
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+} as const
+
+/** A file of the page by its name. */
+export async function readPageFile(name: string): Promise<PageFile> {
+  const own = ownFiles[name]
+  if (own) return own
+  const type = packageFiles[name]
+  if (type === undefined) throw new GatewayError('not_found')
+  return { type, content: await readFile(join(packageFolder(), name)) }
+}
+
+const packageFiles: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+}
+
+function packageFolder(): string {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
+  } catch (cause) {
+    throw new GatewayError('not_found', 'The optional package @fastify/swagger-ui is not installed, so there is no page; /openapi.json is there without it.', {
+      cause,
+    })
+  }
+}
+
+const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>svc-gateway: HTTP interface</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/page.js" defer></script>
+</head>
+<body>
+<main>
+<form>
+<h1>svc-gateway</h1>
+<label for="credential">Credential of the gateway</label>
+<input id="credential" type="password" autocomplete="current-password" required autofocus>
+<button>Show the interface</button>
+<p role="alert"></p>
+</form>
+<div id="interface"></div>
+</main>
+</body>
+</html>
+`
+
+/** The credential is held by the page alone, until it is closed. */
+const script = `const form = document.querySelector('form')
+const alert = document.querySelector('[role=alert]')
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  const credential = document.querySelector('#credential').value.trim()
+  const answer = await fetch('openapi.json', { headers: { authorization: 'Bearer ' + credential } })
+  const spec = await answer.json()
+  alert.textContent = answer.ok ? '' : spec.error.message
+  if (!answer.ok) return
+  form.remove()
+  const ui = SwaggerUIBundle({
+    spec,
+    dom_id: '#interface',
+    validatorUrl: null,
+    persistAuthorization: false,
+    onComplete: () => ui.preauthorizeApiKey('gateway', credential),
+  })
+})
+`
+
+const style = `body { margin: 0; font-family: system-ui, sans-serif; }
+form { max-width: 24rem; margin: 15vh auto 0; padding: 0 1rem; display: grid; gap: 0.75rem; }
+input, button { font: inherit; padding: 0.5rem; }
+[role=alert] { margin: 0; min-height: 1.5em; color: #b00020; }
+`
+
+const ownFiles: Readonly<Record<string, PageFile>> = {
+  '': { type: 'text/html; charset=utf-8', content: html },
+  'page.js': { type: 'text/javascript; charset=utf-8', content: script },
+  'page.css': { type: 'text/css; charset=utf-8', content: style },
+}

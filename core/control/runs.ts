@@ -1,0 +1,105 @@
+// Runs: the list, one run, and its end before its time.
+import type { Runs } from '../agents/runs.ts'
+import { viewRun } from '../agents/run-view.ts'
+import { GatewayError } from '../errors.ts'
+import { failures } from '../http/failure.ts'
+import { runKinds, runStatuses } from '../store/run-spec.ts'
+import type { Store, StoredRun } from '../store/store.ts'
+import { type Static, Type } from '../typebox.ts'
+import { type Endpoint, endpoint } from './endpoint.ts'
+import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
+
+interface RunsDeps {
+  store: Pick<Store, 'getRun' | 'listRuns' | 'messagesOfRun'>
+  runs: Pick<Runs, 'cancel'>
+}
+
+export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
+  const view = async (run: StoredRun) => viewRun(run, await store.messagesOfRun(run.id))
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/runs/:id',
+      schema: { summary: 'Tells what became of a run.', params: IdParams, response: { 200: Run, ...failures(404) } },
+      handle: async ({ params }) => await view(await find(params.id)),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/api/runs',
+      schema: { summary: 'Lists runs.', querystring: RunsQuery, response: { 200: pageOf(Run) } },
+      handle: async ({ query }) => {
+        const { items, next } = await store.listRuns(query, pageRequest(query))
+        return { items: await Promise.all(items.map(view)), ...(next !== undefined && { next: String(next) }) }
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/api/runs/:id/cancel',
+      schema: { summary: 'Ends a run that waits or is under way.', params: IdParams, response: { 200: Cancelled, ...failures(404, 409) } },
+      handle: async ({ params: { id } }) => {
+        if (await runs.cancel(id)) return { ok: true, runId: id }
+        const { status } = await find(id)
+        throw new GatewayError('conflict', `The run has ended already: it is ${status}.`)
+      },
+    }),
+  ]
+
+  async function find(id: string): Promise<StoredRun> {
+    const run = await store.getRun(id)
+    if (!run) throw new GatewayError('run_not_found')
+    return run
+  }
+}
+
+const RunsQuery = Type.Object({
+  ...pageQuery,
+  status: Type.Optional(Type.Enum([...runStatuses])),
+  kind: Type.Optional(Type.Enum([...runKinds])),
+  agentId: Type.Optional(Type.String()),
+  sessionKey: Type.Optional(Type.String({ description: 'The whole key, `agent:<agent>:<key>`.' })),
+})
+
+const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
+
+const Delivery = Type.Object({
+  id: Type.String(),
+  channel: Type.String(),
+  to: Type.String(),
+  status: Type.Enum(['pending', 'sent', 'failed', 'unknown', 'skipped']),
+  reason: Type.Optional(Type.String()),
+})
+
+/** A run as callers see it. */
+export const Run = Type.Object({
+  id: Type.String(),
+  kind: Type.Enum([...runKinds], { description: 'What began it.' }),
+  agentId: Type.String(),
+  sessionKey: Type.String(),
+  model: Type.Optional(Type.String({ description: 'The model that ran it; before that, the one that was asked for, if any.' })),
+  status: Type.Enum([...runStatuses], { description: 'The last four are final.' }),
+  origin: Type.Object({ kind: Type.Enum([...runKinds]), name: Type.String(), trusted: Type.Boolean() }, { description: 'Where its work came from.' }),
+  name: Type.Optional(Type.String()),
+  reply: Type.Optional(Type.String()),
+  error: Type.Optional(
+    Type.Object({ type: Type.String(), message: Type.String(), detail: Type.Optional(Type.String()) }, { description: 'Why there is no reply.' }),
+  ),
+  usage: Type.Optional(
+    Type.Object(
+      {
+        inputTokens: Type.Integer(),
+        outputTokens: Type.Integer(),
+        cachedInputTokens: Type.Integer(),
+        reasoningTokens: Type.Integer(),
+        totalTokens: Type.Integer(),
+        steps: Type.Integer({ description: 'Calls of the model.' }),
+      },
+      { description: 'Tokens, over all steps.' },
+    ),
+  ),
+  deliveries: Type.Array(Delivery, { description: 'What became of the reply: one entry for each message.' }),
+  createdAt: Time(),
+  startedAt: Type.Optional(Time()),
+  endedAt: Type.Optional(Time()),
+})
+export type Run = Static<typeof Run>

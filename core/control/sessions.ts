@@ -1,0 +1,79 @@
+// Sessions: the list, and one with what waits in it and what was said.
+import { GatewayError } from '../errors.ts'
+import { failures } from '../http/failure.ts'
+import { viewTranscript } from '../sessions/transcript.ts'
+import type { Store, StoredRoute, StoredSession } from '../store/store.ts'
+import { Type } from '../typebox.ts'
+import { type Endpoint, endpoint } from './endpoint.ts'
+import { iso, limitOf, pageOf, pageQuery, Time } from './lists.ts'
+
+type SessionsDeps = { store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'transcript'> }
+
+/** The newest lines of a transcript, and the oldest waiting events, that one answer shows. */
+const shownLines = 200
+
+export function sessionEndpoints({ store }: SessionsDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/api/sessions',
+      schema: { summary: 'Lists sessions, the one that was touched last first.', querystring: SessionsQuery, response: { 200: pageOf(Session) } },
+      handle: async ({ query }) => {
+        const limit = limitOf(query)
+        const sessions = await store.listSessions({ agentId: query.agentId, after: placeOf(query.cursor), limit })
+        const last = sessions.length === limit ? sessions.at(-1) : undefined
+        return { items: sessions.map(viewSession), ...(last && { next: `${last.updatedAt}.${last.key}` }) }
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/api/sessions/:key',
+      schema: { summary: 'Shows what waits in a session, and what was said.', params: KeyParams, response: { 200: WholeSession, ...failures(404) } },
+      handle: async ({ params: { key } }) => {
+        const session = await store.getSession(key)
+        if (!session) throw new GatewayError('session_not_found')
+        const [route, events, entries] = await Promise.all([store.lastRoute(key), store.waitingEvents(key, shownLines), store.transcript(key, shownLines)])
+        return {
+          ...viewSession(session),
+          ...(route && { lastRoute: viewRoute(route) }),
+          events: events.map(({ id, text, mode, at }) => ({ id, text, mode, at: iso(at) })),
+          transcript: viewTranscript(entries),
+        }
+      },
+    }),
+  ]
+}
+
+const placeOf = (cursor: string | undefined): Pick<StoredSession, 'updatedAt' | 'key'> | undefined =>
+  cursor === undefined ? undefined : { updatedAt: Number.parseInt(cursor, 10), key: cursor.slice(cursor.indexOf('.') + 1) }
+
+const viewSession = ({ key, agentId, updatedAt }: StoredSession) => ({ key, agentId, updatedAt: iso(updatedAt) })
+
+const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({ channel, to, accountId, ...(threadId !== null && { threadId }), at: iso(at) })
+
+const SessionsQuery = Type.Object({
+  ...pageQuery,
+  cursor: Type.Optional(Type.String({ pattern: String.raw`^\d{1,15}\.`, description: 'The `next` of the page before.' })),
+  agentId: Type.Optional(Type.String()),
+})
+
+const KeyParams = Type.Object({ key: Type.String({ description: 'The whole key, `agent:<agent>:<key>`.' }) })
+
+const session = { key: Type.String(), agentId: Type.String(), updatedAt: Time() }
+const Session = Type.Object(session)
+
+const Route = Type.Object(
+  { channel: Type.String(), to: Type.String(), accountId: Type.String(), threadId: Type.Optional(Type.String()), at: Time() },
+  { description: 'Where its messages last came from.' },
+)
+
+const WholeSession = Type.Object({
+  ...session,
+  lastRoute: Type.Optional(Route),
+  events: Type.Array(Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }), {
+    description: `Events that no turn has rendered yet, the oldest ${shownLines}.`,
+  }),
+  transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
+    description: `What was said, the newest ${shownLines} lines, oldest first.`,
+  }),
+})

@@ -1,0 +1,7 @@
+// The version of the program.
+import { createRequire } from 'node:module'
+
+export function readVersion(): string {
+  const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
+  return version
+}
