@@ -55,13 +55,15 @@ function listsAt({ path, policy: { allow, deny } }: Place<ToolLists>): Lists {
 
 /** An agent that has a profile begins with it in place of everybody's; one that has only `alsoAllow` adds to everybody's. */
 function profileLists(all: Place<ToolScope>, own: Place<ToolScope>): Lists {
-  const { path, policy } = own.policy.profile === undefined ? all : own
-  const names = profiles[policy.profile ?? 'full']
-  if (!names) return {}
-  const added = (own.policy.profile === undefined ? [all, own] : [own]).flatMap(({ path, policy: { alsoAllow } }) =>
-    alsoAllow ? [{ source: `${path}.alsoAllow`, names: alsoAllow }] : [],
+  const replaces = own.policy.profile !== undefined
+  const { path, policy } = replaces ? own : all
+  const added = (replaces ? [own] : [all, own]).flatMap((place) =>
+    place.policy.alsoAllow ? [{ source: `${place.path}.alsoAllow`, names: place.policy.alsoAllow }] : [],
   )
-  return { allow: [{ source: `${path}.profile "${policy.profile}"`, names }, ...added] }
+  // No profile counts as `full`: what is added to it changes nothing, but has been named where a tool must be.
+  if (policy.profile === undefined && added.length === 0) return {}
+  const profile = policy.profile ?? 'full'
+  return { allow: [{ source: `${path}.profile "${profile}"`, names: profiles[profile] }, ...added] }
 }
 
 /** The entry for the model, else the one for its provider. */

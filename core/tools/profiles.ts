@@ -1,10 +1,10 @@
 // The names that the policy knows by itself: profiles, groups, and what is kept from some callers unless it is opened to them.
 
-/** Absent from the table: `full`, which restricts nothing. */
-export const profiles: Readonly<Record<string, readonly string[]>> = {
+export const profiles: Readonly<Record<'minimal' | 'coding' | 'messaging' | 'full', readonly string[]>> = {
   minimal: ['session_status'],
   coding: ['group:fs', 'group:runtime', 'group:sessions', 'group:web', 'cron'],
   messaging: ['message', 'sessions_list', 'sessions_history', 'sessions_send', 'session_status'],
+  full: ['*'],
 }
 
 /** Tools that belong to a group by their names. A tool may name a group of its own beside. */
