@@ -22,7 +22,7 @@ export interface RunView {
   endedAt?: string
 }
 
-export function viewRun(run: StoredRun, messages: readonly StoredMessage[]): RunView {
+export function viewRun(run: Omit<StoredRun, 'seq'>, messages: readonly Omit<StoredMessage, 'seq'>[]): RunView {
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
     id,
@@ -43,7 +43,7 @@ export function viewRun(run: StoredRun, messages: readonly StoredMessage[]): Run
   }
 }
 
-function viewMessage({ id, channel, to, status, reason }: StoredMessage): RunView['deliveries'][number] {
+function viewMessage({ id, channel, to, status, reason }: Omit<StoredMessage, 'seq'>): RunView['deliveries'][number] {
   return { id, channel, to, status: status === 'sending' ? 'pending' : status, ...(reason !== null && { reason }) }
 }
 

@@ -1,5 +1,6 @@
 // The log: one JSON line an event on standard error (readable in a terminal), one child a room, no secret in any line.
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { withoutSecrets } from '../config/redaction.ts'
 import type { LogConfig } from '../config/schema.ts'
 
 interface LogOptions {
@@ -10,7 +11,7 @@ interface LogOptions {
 
 export async function createLog({ config, secrets }: LogOptions): Promise<Logger> {
   const pretty = config.pretty ?? process.stderr.isTTY
-  const scrub = (line: string): string => secrets.reduce((text, secret) => text.replaceAll(inJson(secret), '[redacted]'), line)
+  const scrub = (line: string): string => withoutSecrets(line, secrets)
   return pino({ level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: scrub } }, await openStream(pretty))
 }
 
@@ -19,6 +20,3 @@ async function openStream(pretty: boolean): Promise<DestinationStream> {
   const { default: prettyStream } = await import('pino-pretty')
   return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{room}] {msg}', ignore: 'room' })
 }
-
-/** A secret as it stands inside a JSON string. */
-const inJson = (secret: string): string => JSON.stringify(secret).slice(1, -1)

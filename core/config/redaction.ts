@@ -16,6 +16,13 @@ export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string
 export const secretValues = (config: unknown, schema: JsonSchema): string[] =>
   [...new Set(secretsOf(config, schema).map(({ value }) => value))].filter((value) => value.trim() !== '').toSorted((a, b) => b.length - a.length)
 
+/** A line of JSON without these values, whatever field or text they stand in. */
+export const withoutSecrets = (line: string, secrets: readonly string[]): string =>
+  secrets.reduce((text, secret) => text.replaceAll(inJson(secret), redacted), line)
+
+/** A secret as it stands inside a JSON string. */
+const inJson = (secret: string): string => JSON.stringify(secret).slice(1, -1)
+
 function secretsOf(config: unknown, schema: JsonSchema) {
   const secrets: { keys: readonly string[]; value: string }[] = []
   const note = (value: unknown, { keys, secret }: { keys: readonly string[]; secret: boolean }) => {

@@ -81,7 +81,7 @@ function momentOf(since: string | undefined): number | undefined {
   return at
 }
 
-function viewLine({ id, at, hook, status, client, result }: DeliveryLine) {
+export function viewLine({ id, at, hook, status, client, result }: Omit<DeliveryLine, 'seq'>) {
   return { id, at: iso(at), hook, status, client, ...result }
 }
 

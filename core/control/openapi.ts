@@ -34,6 +34,7 @@ const doors: Readonly<Record<Door, DoorInfo>> = {
   tools: { description: 'One tool, called directly.', ...gatewayCredential },
   mcp: { description: 'The same tools for clients of the Model Context Protocol.', ...gatewayCredential },
   control: { description: 'What the gateway shows of itself, and what an operator may do.', ...gatewayCredential },
+  socket: { description: 'JSON-RPC 2.0 over a WebSocket, whose first message brings the credential.', security: [] },
   health: { description: 'For whoever watches the process.', security: [] },
   docs: { description: 'This document for people.', security: [] },
 }

@@ -41,7 +41,7 @@ export function outboxEndpoints({ store, ring }: OutboxDeps): Endpoint[] {
   ]
 }
 
-function viewMessage({ id, runId, channel, accountId, to, threadId, text, status, reason, attempt, nextAt, createdAt }: StoredMessage) {
+export function viewMessage({ id, runId, channel, accountId, to, threadId, text, status, reason, attempt, nextAt, createdAt }: Omit<StoredMessage, 'seq'>) {
   return {
     id,
     runId,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import type { JsonSchema } from '../typebox.ts'
 
 /** The walled parts of the server; each has a credential of its own, or none. */
-export type Door = 'hooks' | 'tools' | 'mcp' | 'control' | 'health' | 'docs'
+export type Door = 'hooks' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,5 @@
 // DOOR: POST /tools/invoke runs one tool, GET /tools lists what it would run, POST /tools/explain tells why.
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { knownKeys } from '../config/walk.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { nameDoor } from '../http/route-list.ts'
@@ -8,6 +7,7 @@ import type { Catalogue } from './catalogue.ts'
 import type { Invoke } from './invoke.ts'
 import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './messages.ts'
 import type { Policy } from './policy.ts'
+import { createToolRequest } from './request.ts'
 import { resolveSession, type SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
@@ -29,6 +29,7 @@ const schemas = {
 }
 
 export function registerTools(app: FastifyInstance, { auth, catalogue, policy, invoke, agents }: ToolsDoor): void {
+  const run = createToolRequest({ catalogue, invoke })
   void app.register(
     async (door) => {
       nameDoor(door, 'tools')
@@ -50,22 +51,10 @@ export function registerTools(app: FastifyInstance, { auth, catalogue, policy, i
     { prefix: '/tools' },
   )
 
-  async function run(body: InvokeBody, subject: Subject): Promise<InvokeReply> {
-    const tool = body.tool.trim()
-    const args = argumentsOf(body, () => catalogue.find(tool)?.tool.args ?? {})
-    return { ok: true, result: await invoke({ tool, args, subject }) }
-  }
-
   function subjectOf({ headers }: FastifyRequest, { sessionKey }: { sessionKey?: string }): Subject {
     const session = resolveSession(agents, sessionKey)
     return { caller: 'http', ...session, channel: named(headers['x-svc-message-channel']), accountId: named(headers['x-svc-account-id']) }
   }
-}
-
-/** `action` beside the arguments becomes one of them where the tool knows such an argument and it is not among them. */
-function argumentsOf({ action, args = {} }: InvokeBody, schemaOf: () => object): Record<string, unknown> {
-  if (action === undefined || Object.hasOwn(args, 'action') || !knownKeys(schemaOf(), []).includes('action')) return args
-  return { ...args, action }
 }
 
 /** A blank header names nothing. */
