@@ -1,0 +1,280 @@
+// What the gateway keeps, as it is handed in and out: the shapes of all that a store remembers.
+import type { Json } from '../plugin.ts'
+import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
+
+export type { RunStatus } from './run-spec.ts'
+
+/** Milliseconds since 1970. */
+export type Timestamp = number
+
+// ── Accepting ───────────────────────────────────────────────────────────────────────────────────
+
+/** One line of news for a session; `now` also rings the bell. */
+export interface NewEvent {
+  id: string
+  sessionKey: string
+  text: string
+  mode: 'now' | 'next-heartbeat'
+  /** Where it came from, in words for the prompt: `webhook wake`, `run 0198…`. */
+  source: string
+  /** True: a prompt shows it without the fence around outside text. */
+  trusted: boolean
+}
+
+export interface StoredEvent extends NewEvent {
+  at: Timestamp
+}
+
+/** Agent work that was accepted. */
+export interface NewRun {
+  id: string
+  kind: RunKind
+  agentId: string
+  sessionKey: string
+  spec: RunSpec
+  maxAttempts: number
+}
+
+/** One line of the log of what came in. */
+export interface NewDelivery {
+  id: string
+  hook: string
+  client: string
+  /** Redacted before it gets here. */
+  headers: Json
+  /** As it came; null when it was refused before it was read. */
+  body: string | null
+  /** The delivery that an operator had repeated. */
+  replayOf?: string | undefined
+}
+
+export type DeliveryStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
+
+/** A delivery that led to nothing, and why. */
+export interface NewRefusal extends NewDelivery {
+  status: Exclude<DeliveryStatus, 'accepted'>
+  error?: { type: string; message: string } | undefined
+}
+
+/** What became of a delivery. */
+export interface DeliveryResult {
+  runIds?: readonly string[]
+  eventIds?: readonly string[]
+  error?: { type: string; message: string }
+  replayOf?: string
+}
+
+/** A delivery in a list: without its headers and its body. */
+export interface DeliveryLine extends Pick<NewDelivery, 'id' | 'hook' | 'client'> {
+  seq: number
+  at: Timestamp
+  status: DeliveryStatus
+  result: DeliveryResult
+}
+
+export interface StoredDelivery extends DeliveryLine, Pick<NewDelivery, 'headers' | 'body'> {}
+
+export interface AcceptCommand {
+  at: Timestamp
+  delivery?: NewDelivery
+  /** Present: a second accept with the same scope and key changes nothing. */
+  idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string }
+  events?: readonly NewEvent[]
+  runs?: readonly NewRun[]
+  /** Where messages of this session last came from. */
+  route?: { sessionKey: string; agentId: string } & NewRoute
+  /** What is to be said, whoever asked for it. */
+  messages?: readonly NewMessage[]
+  /** Present: all of this is a firing of a schedule, and happens only if nobody else has fired it. */
+  firing?: Firing
+}
+
+export type AcceptResult =
+  | { outcome: 'accepted' }
+  /** The key was used with the same body: here is the reply that was given then. */
+  | { outcome: 'replayed'; reply: string }
+  /** The key was used with another body, or the schedule has fired already. */
+  | { outcome: 'conflict' }
+
+// ── Runs ────────────────────────────────────────────────────────────────────────────────────────
+
+/** Who holds a run: a stale fence can change nothing. */
+export interface RunRef {
+  id: string
+  fence: number
+}
+
+export interface StoredRun extends NewRun {
+  seq: number
+  status: RunStatus
+  attempt: number
+  fence: number
+  /** Empty until it ended. */
+  result: RunResult
+  createdAt: Timestamp
+  startedAt: Timestamp | null
+  endedAt: Timestamp | null
+}
+
+/** One message of a transcript, in the AI SDK's shape. */
+export interface NewTranscriptEntry {
+  message: Json
+}
+
+export interface StoredTranscriptEntry extends NewTranscriptEntry {
+  seq: number
+  runId: string
+  at: Timestamp
+}
+
+/** Everything that a run's end changes, in one transaction guarded by its fence. */
+export interface RunEnd {
+  at: Timestamp
+  status: Exclude<RunStatus, 'queued' | 'running'>
+  result: RunResult
+  transcript: readonly NewTranscriptEntry[]
+  events: readonly NewEvent[]
+  messages: readonly NewMessage[]
+  /** Whether the events that this run took (`takeEvents`) have been rendered and leave the queue; else they wait again. */
+  eventsRendered: boolean
+}
+
+// ── Outbox ──────────────────────────────────────────────────────────────────────────────────────
+
+export type MessageStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
+
+/** One message to one recipient. A status other than `pending` records what will not be sent, and why. */
+export interface NewMessage {
+  /** `<runId>:<n>`; of a message that a tool sent, an id of its own. */
+  id: string
+  /** Empty: no run asked for it, but a client over HTTP. */
+  runId: string
+  channel: string
+  accountId: string
+  to: string
+  threadId: string | null
+  route: Json
+  text: string
+  status: 'pending' | 'failed' | 'skipped'
+  reason: string | null
+}
+
+export interface StoredMessage extends Omit<NewMessage, 'status'> {
+  seq: number
+  status: MessageStatus
+  attempt: number
+  fence: number
+  /** How many of its chunks the platform has. */
+  chunksSent: number
+  /** True: nobody knows whether the platform got the chunk after those, for its answer or its sender was lost. */
+  uncertain: boolean
+  platformId: string | null
+  nextAt: Timestamp
+  createdAt: Timestamp
+}
+
+/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredMessage`. */
+export type MessageEnd =
+  | { status: 'sent'; platformId: string | null }
+  | { status: 'failed' | 'unknown'; reason: string }
+  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
+
+// ── Schedules ───────────────────────────────────────────────────────────────────────────────────
+
+/** When a schedule fires: by a cron expression of five fields, again and again, or once. */
+export type Timing = { kind: 'cron'; expression: string; timezone?: string | undefined } | { kind: 'every'; ms: number } | { kind: 'at'; at: Timestamp }
+
+export interface NewSchedule {
+  id: string
+  agentId: string
+  name: string
+  timing: Timing
+  /** What each of its runs is asked to do. */
+  spec: RunSpec
+  nextAt: Timestamp
+}
+
+export interface StoredSchedule extends NewSchedule {
+  /** The time for which it last fired. */
+  lastAt: Timestamp | null
+  createdAt: Timestamp
+}
+
+/** One firing: the schedule moves on from `due` to `nextAt`; null: it was the last. */
+export interface Firing {
+  scheduleId: string
+  due: Timestamp
+  nextAt: Timestamp | null
+}
+
+// ── Sessions ────────────────────────────────────────────────────────────────────────────────────
+
+export interface NewRoute {
+  channel: string
+  accountId: string
+  to: string
+  threadId: string | null
+  route: Json
+}
+
+export interface StoredRoute extends NewRoute {
+  at: Timestamp
+}
+
+export interface StoredSession {
+  key: string
+  agentId: string
+  updatedAt: Timestamp
+}
+
+export interface SessionCounts {
+  events: number
+  queued: number
+  running: number
+  transcript: number
+}
+
+export interface LeaseGrant {
+  fence: number
+}
+
+// ── Lists, newest first ─────────────────────────────────────────────────────────────────────────
+
+export interface PageRequest {
+  /** Only what is older than this row. */
+  before?: number | undefined
+  /** Most rows of the answer. */
+  limit: number
+}
+
+export interface Page<Row> {
+  items: Row[]
+  /** Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at has a bound. */
+  next?: number
+}
+
+export interface DeliveryFilter {
+  hook?: string | undefined
+  status?: DeliveryStatus | undefined
+  since?: Timestamp | undefined
+  /** Text that the body holds, in any case. */
+  text?: string | undefined
+}
+
+export interface RunFilter {
+  status?: RunStatus | undefined
+  kind?: RunKind | undefined
+  agentId?: string | undefined
+  sessionKey?: string | undefined
+}
+
+export interface MessageFilter {
+  status?: MessageStatus | undefined
+  channel?: string | undefined
+}
+
+/** How much is under way, and what failed to be sent. */
+export interface LiveCounts {
+  runs: { queued: number; running: number }
+  messages: Record<Exclude<MessageStatus, 'sent' | 'skipped'>, number>
+}
