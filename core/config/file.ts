@@ -28,11 +28,15 @@ export interface ConfigDocument {
 /** Reads a file. @throws {ConfigError} when it can't be read or is not a JSON5 object. */
 export function readConfigFile(path: string, env: NodeJS.ProcessEnv = process.env): ConfigDocument {
   const file = resolve(path)
-  const text = readText(file)
+  return readConfigText({ file, text: readText(file), mode: statSync(file).mode, env })
+}
+
+/** Reads a text as if it stood in that file. @throws {ConfigError} when it is not a JSON5 object. */
+export function readConfigText({ file, text, mode, env }: Pick<ConfigDocument, 'file' | 'text' | 'mode' | 'env'>): ConfigDocument {
   const raw = parse(file, text)
   const { value, problems } = resolveEnvironment(raw, env) as { value: Record<string, unknown>; problems: Finding[] }
   const plugins = Array.isArray(value['plugins']) ? value['plugins'].filter((name) => typeof name === 'string') : []
-  return { file, dir: dirname(file), text, mode: statSync(file).mode, layout: readLayout(text), value, plugins, problems, env }
+  return { file, dir: dirname(file), text, mode, layout: readLayout(text), value, plugins, problems, env }
 }
 
 function readText(file: string): string {

@@ -6,13 +6,23 @@ export interface Layout {
   lineOf(keys: readonly string[]): number
   /** Offset just behind the opening brace or bracket of a value; absent when there is no such object or list. */
   insideOf(keys: readonly string[]): number | undefined
+  /** Where a key stands in the text; absent when it is not there. */
+  placeOf(keys: readonly string[]): KeyPlace | undefined
   /** Keys that their object has already, in the order of the text. */
   repeated: readonly { keys: readonly string[]; line: number }[]
+}
+
+/** Offsets: the key, its value, and just behind the value. */
+export interface KeyPlace {
+  start: number
+  value: number
+  end: number
 }
 
 interface Entry {
   offset: number
   inside?: number
+  place: KeyPlace
 }
 
 /** Reads the layout of a text that is known to be valid JSON5. */
@@ -29,7 +39,7 @@ export function readLayout(text: string): Layout {
     const entry = entries.get(id(keys))
     return entry ? lineAt(entry.offset) : lineOf(keys.slice(0, -1))
   }
-  return { lineOf, insideOf: (keys) => entries.get(id(keys))?.inside, repeated }
+  return { lineOf, insideOf: (keys) => entries.get(id(keys))?.inside, placeOf: (keys) => entries.get(id(keys))?.place, repeated }
 }
 
 const id = (keys: readonly string[]) => JSON.stringify(keys)
@@ -43,13 +53,15 @@ function scan(text: string, report: (keys: readonly string[], entry: Entry) => v
   const { next, skip, take, offset } = createCursor(text)
   const value = (keys: readonly string[], start: number) => {
     const open = next()
+    const place = { start, value: offset(), end: offset() }
     if (open !== '{' && open !== '[') {
-      report(keys, { offset: start })
+      report(keys, { offset: start, place })
       if (!take(quoted)) take(bare)
+      place.end = offset()
       return
     }
     skip(open)
-    report(keys, { offset: start, inside: offset() })
+    report(keys, { offset: start, inside: offset(), place })
     for (let index = 0; !'}]'.includes(next()); index++) {
       const begin = offset()
       const name = open === '{' ? nameOf(take(quoted), take(bare)) : String(index)
@@ -58,6 +70,7 @@ function scan(text: string, report: (keys: readonly string[], entry: Entry) => v
       skip(',')
     }
     skip(open === '{' ? '}' : ']')
+    place.end = offset()
   }
   next()
   value([], offset())

@@ -1,6 +1,7 @@
 // Gives a gateway that has no credential one, written into its configuration file with as little change as possible.
 import { ConfigError } from './config-error.ts'
 import { type Credential, resolveCredential } from './credentials.ts'
+import { mergeIntoText } from './edit-text.ts'
 import type { ConfigDocument } from './file.ts'
 import { createToken } from './first-run.ts'
 import type { GatewayConfig } from './schema.ts'
@@ -25,20 +26,5 @@ export function addMissingCredential(document: ConfigDocument, auth: GatewayConf
 }
 
 /** The text with the credential in the innermost object that exists already: `gateway.auth`, `gateway`, or the whole. */
-function withCredential({ text, layout }: ConfigDocument, { mode, value: secret }: Required<Credential>): string {
-  const path = ['gateway', 'auth']
-  const depth = [2, 1, 0].find((length) => layout.insideOf(path.slice(0, length)) !== undefined) ?? 0
-  const member = path.slice(depth).reduceRight((inner, key) => `${key}: { ${inner} }`, `${mode}: '${secret}'`)
-  return insertMember(text, layout.insideOf(path.slice(0, depth)) ?? 0, member)
-}
-
-/** Puts a member first into an object; on a line of its own where the object begins with a line break, after a comment on the brace's line. */
-function insertMember(text: string, inside: number, member: string): string {
-  const put = (at: number, piece: string) => `${text.slice(0, at)}${piece}${text.slice(at)}`
-  const [restOfLine] = /^[ \t]*(?:\/\/.*)?(?=\r?\n)/.exec(text.slice(inside)) ?? []
-  if (restOfLine === undefined) return put(inside, /^\s*\}/.test(text.slice(inside)) ? ` ${member} ` : ` ${member},`)
-  const at = inside + restOfLine.length
-  const [untilFirst = ''] = /^(?:\r?\n[ \t]*)+(?=[^\s}])/.exec(text.slice(at)) ?? []
-  const [indent = '\n  '] = /\r?\n[ \t]*$/.exec(untilFirst) ?? []
-  return put(at, `${indent}${member},`)
-}
+const withCredential = ({ text }: ConfigDocument, { mode, value }: Required<Credential>): string =>
+  mergeIntoText(text, { gateway: { auth: { [mode]: value } } })

@@ -5,6 +5,13 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 /** A path that may not be used. The message says what it came to and where it must lie. */
 export class PathError extends Error {
   override readonly name = 'PathError'
+  /** True: nothing is there, which is all that is wrong with it. */
+  readonly missing: boolean
+
+  constructor(message: string, { cause, missing = false }: { cause?: unknown; missing?: boolean } = {}) {
+    super(message, { cause })
+    this.missing = missing
+  }
 }
 
 /**
@@ -33,6 +40,6 @@ function real(path: string, refusal: string): string {
   try {
     return realpathSync(path)
   } catch (cause) {
-    throw new PathError(refusal, { cause })
+    throw new PathError(refusal, { cause, missing: (cause as NodeJS.ErrnoException).code === 'ENOENT' })
   }
 }
