@@ -1,8 +1,10 @@
 // The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring a part is data; living is a function with an end.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { JsonSchema } from './typebox.ts'
+import type { ToolVerbs } from './verbs.ts'
 
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
+export type * from './verbs.ts'
 
 /** A value that survives JSON: what `state` keeps and what tools may return. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
@@ -138,35 +140,8 @@ export class InputError extends Error {
   override readonly name = 'InputError'
 }
 
-/** One session, as a list shows it. */
-export interface SessionSummary {
-  /** `agent:<agentId>:<key>`, or `global`. */
-  key: string
-  agentId: string
-  /** ISO 8601, UTC. */
-  updatedAt: string
-}
-
-/** One session and what is going on in it. */
-export interface SessionStatus extends SessionSummary {
-  /** Where the last message of this session came from. */
-  lastRoute?: { channel: string; to: string; accountId?: string; threadId?: string }
-  waitingEvents: number
-  queuedRuns: number
-  runningRuns: number
-  transcriptMessages: number
-}
-
-/** The sessions that the caller may look at. */
-export interface SessionsView {
-  /** Newest first; `limit` 1 to 200, default 50. */
-  list(options?: { agentId?: string; limit?: number }): Promise<SessionSummary[]>
-  /** @returns `undefined` when there is no such session. */
-  status(key: string): Promise<SessionStatus | undefined>
-}
-
-/** One call of a tool. */
-export interface ToolContext extends PartContext {
+/** One call of a tool, and what it may ask of the gateway. */
+export interface ToolContext extends PartContext, ToolVerbs {
   agentId: string
   sessionKey: string
   /** Who calls: an agent in its turn, or a client over HTTP. */
@@ -176,7 +151,6 @@ export interface ToolContext extends PartContext {
   /** Channel and account of the message that is being answered, or that the client names. */
   channel?: string | undefined
   accountId?: string | undefined
-  sessions: SessionsView
 }
 
 /** One thing that an agent, or a client over HTTP, can have done. */
@@ -185,6 +159,8 @@ export interface Tool<Args = never> {
   name: string
   /** Group name for policies, without the prefix `group:`. */
   group?: string
+  /** True: nobody has it unless a list of the policy names it, by its name, its group or its toolset; `*` alone does not. */
+  optIn?: boolean
   /** One sentence for the model: what it does and when to use it. */
   description: string
   /** Schema of the arguments: an object. Checked before `execute`. */

@@ -37,7 +37,7 @@ async function start(options: StartOptions): Promise<void> {
   const { resolved, parts, log } = await prepare(file)
   const { config, dir } = resolved
   if (options.port !== undefined) config.gateway.port = options.port
-  const gateway = await createGateway({ config, dir, parts, env: process.env, logFor: (room) => log.child({ room }) })
+  const gateway = await createGateway({ config, dir, file, parts, env: process.env, logFor: (room) => log.child({ room }) })
   const ending = endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
   const address = await gateway.listen().catch(async (error: unknown) => {
     // What could not start must not stay half alive.

@@ -1,19 +1,25 @@
 // What tools may see of the conversations.
 import type { SessionStatus, SessionSummary, SessionsView } from '../plugin.ts'
 import type { Store, StoredSession } from '../store/store.ts'
+import { viewTranscript } from './transcript.ts'
 
 const longestList = 200
 const usualList = 50
+const bounded = (limit: number): number => Math.min(Math.max(1, limit), longestList)
 
 export function createSessionsView(store: Store): SessionsView {
   return {
     list: async ({ agentId, limit = usualList } = {}) => {
-      const sessions = await store.listSessions({ limit: Math.min(Math.max(1, limit), longestList), ...(agentId !== undefined && { agentId }) })
+      const sessions = await store.listSessions({ limit: bounded(limit), ...(agentId !== undefined && { agentId }) })
       return sessions.map(summarise)
     },
     status: async (key) => {
       const session = await store.getSession(key)
       return session && (await describe(store, session))
+    },
+    history: async (key, { limit = usualList } = {}) => {
+      const [session, entries] = await Promise.all([store.getSession(key), store.transcript(key, bounded(limit))])
+      return session && viewTranscript(entries)
     },
   }
 }

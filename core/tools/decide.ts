@@ -45,7 +45,7 @@ export interface Decision {
 
 /** A tool is allowed when no layer denies it: each can only narrow what those before it left. */
 export function decide(layers: readonly Layer[], tool: PolicyTool): Decision {
-  const verdicts = layers.map((layer) => judge(layer, tool))
+  const verdicts = [...layers.map((layer) => judge(layer, tool)), ...(tool.optIn ? [judgeNamed(layers, tool)] : [])]
   return { allowed: verdicts.every(({ verdict }) => verdict !== 'deny'), layers: verdicts }
 }
 
@@ -56,6 +56,16 @@ function judge({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
   const allowed = findRule(allow, tool)
   if (allowed) return { layer, verdict: 'allow', rule: allowed }
   return { layer, verdict: 'deny', rule: `not in ${allow.map(({ source }) => source).join(' or ')}` }
+}
+
+/** Of a tool that must be named: a list of all tools, or none, is not enough. */
+function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
+  const lists = layers.flatMap(({ allow = [] }) => allow)
+  const rule = findRule(
+    lists.map(({ names, ...list }) => ({ ...list, names: names.filter((name) => !name.includes('*')) })),
+    tool,
+  )
+  return rule ? { layer: 'opt_in', verdict: 'allow', rule } : { layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' }
 }
 
 /** The first name that means the tool, with its list. */

@@ -1,7 +1,7 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
 import { GatewayError } from '../errors.ts'
 import { placeOf } from '../http/replies.ts'
-import { InputError, type Json, type Log, type SessionsView, type Tool, type ToolContext } from '../plugin.ts'
+import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolVerbs } from '../plugin.ts'
 import { dotted, firstProblem } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { withDeadline } from './deadline.ts'
@@ -28,7 +28,8 @@ export interface InvokeDeps {
   catalogue: Pick<Catalogue, 'find'>
   /** A refusal looks like a tool that does not exist. */
   policy: Pick<Policy, 'allows'>
-  sessions: SessionsView
+  /** What the tool may ask of the gateway, on behalf of whoever calls it. */
+  verbs: (call: ToolCall) => ToolVerbs
   timeoutMs: number
   log: Log
 }
@@ -53,11 +54,12 @@ function checkArguments(entry: CatalogueEntry, args: unknown): void {
   throw new GatewayError('invalid_arguments', `${firstProblem(problems)}.`)
 }
 
-function execute({ sessions, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
+function execute({ verbs, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
   return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, async (signal) => {
-    const { model: _model, fromHook: _fromHook, ...subject } = call.subject
-    const toolContext: ToolContext = { ...context, ...subject, signal, sessions, ...(call.runId && { runId: call.runId }) }
+    const { caller, agentId, sessionKey, channel, accountId } = call.subject
+    const who = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
+    const toolContext: ToolContext = { ...context, ...who, ...verbs(call), signal }
     return await (tool as Tool<unknown>).execute(call.args, toolContext)
   })
 }

@@ -9,6 +9,8 @@ export interface PolicyTool {
   toolset?: string | undefined
   /** True: it comes from a plugin that is not ours. */
   foreign?: boolean
+  /** True: it must be named to be allowed. */
+  optIn?: boolean
 }
 
 /** Case means nothing, in names that people write as in those of tools. */

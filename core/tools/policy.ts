@@ -39,6 +39,7 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
     group: entry.tool.group,
     toolset: entry.toolset,
     foreign: isForeign(entry.toolset),
+    optIn: entry.tool.optIn === true,
   })
 
   const shapeOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): Shape => ({
@@ -50,7 +51,13 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
     fromHook,
   })
 
+  /** Of the caller, and of all who stand behind it: each can only narrow. */
   const decided = (subject: Subject): Decided => {
+    const own = decidedAlone(subject)
+    return (subject.starters ?? []).reduce((left, starter) => intersect(left, decidedAlone({ ...starter, fromHook: subject.fromHook })), own)
+  }
+
+  const decidedAlone = (subject: Subject): Decided => {
     // Tools may come and go with a connection; the list is then another one.
     if (tools !== catalogue.list()) kept.clear()
     tools = catalogue.list()
@@ -85,6 +92,11 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
 interface Decided {
   names: ReadonlySet<string>
   listed: readonly CatalogueEntry[]
+}
+
+function intersect({ listed, names }: Decided, other: Decided): Decided {
+  const both = listed.filter(({ tool }) => other.names.has(tool.name))
+  return both.length === listed.length ? { listed, names } : { listed: both, names: new Set(both.map(({ tool }) => tool.name)) }
 }
 
 const unknown: Verdict = { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }

@@ -1,4 +1,5 @@
 // Who wants to use a tool, and in which session: all that the policy looks at.
+import type { Starter } from '../store/run-spec.ts'
 
 export interface Subject {
   /** An agent in its turn, or a client over HTTP. */
@@ -13,4 +14,6 @@ export interface Subject {
   accountId?: string | undefined
   /** True: a webhook stands at the beginning of the run that calls. */
   fromHook?: boolean | undefined
+  /** Those who had the calling run started, by a tool: what one of them may not use, it may not either. */
+  starters?: readonly Starter[] | undefined
 }

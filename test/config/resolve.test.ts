@@ -29,7 +29,7 @@ describe('an empty document', () => {
           heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
         },
       },
-      tools: { timeoutSeconds: 60, weather: { unit: 'c' } },
+      tools: { subagents: { maxDepth: 1, maxActive: 8 }, timeoutSeconds: 60, weather: { unit: 'c' } },
       session: { mainKey: 'main', scope: 'per-agent', historyTurns: 20, historyTokens: 32_000 },
       providers: {},
       channels: {},

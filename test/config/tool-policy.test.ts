@@ -35,7 +35,7 @@ describe('the tool policy', () => {
     ["tools: { deny: [' '] }", 'line 1: tools.deny[0] must not be blank'],
     ['tools: { byOrigin: { hooks: {} } }', 'line 1: tools.byOrigin.hooks is not a known key; did you mean "hook"?'],
     ["tools: { byOrigin: { hook: { profile: 'full' } } }", 'line 1: tools.byOrigin.hook.profile is not a known key; known here: allow, deny'],
-    ['tools: { subagents: { deny: [] } }', 'line 1: tools.subagents.deny is not a known key; known here: tools'],
+    ['tools: { subagents: { deny: [] } }', 'line 1: tools.subagents.deny is not a known key; known here: tools, maxDepth, maxActive'],
     ['agents: { main: { tools: { subagents: {} } } }', expect.stringContaining('agents.main.tools.subagents is not a known key')],
     ["gateway: { tools: { profile: 'full' } }", 'line 1: gateway.tools.profile is not a known key; known here: allow, deny'],
   ])('refuses %s', (text, problem) => {

@@ -1,9 +1,10 @@
 // The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an end.
 import { describe, expect, it } from 'vitest'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
-import type { Tool, ToolContext, Toolset } from '../../core/plugin.ts'
+import type { Tool, Toolset, ToolVerbs } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
+import { createTestVerbs } from './verbs.ts'
 
 /** One call that must work. */
 export interface ToolCall {
@@ -20,11 +21,11 @@ export interface ToolsetCase<Config> {
   calls: readonly ToolCall[]
   /** Arguments that the schema of a tool must refuse. */
   refused?: readonly Pick<ToolCall, 'tool' | 'args'>[]
-  /** What the calls find in `context.sessions`; absent: nothing. */
-  sessions?: ToolContext['sessions']
+  /** What the calls find in their context; a verb that is absent finds nothing and refuses to do anything. */
+  verbs?: Partial<ToolVerbs>
 }
 
-export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], sessions = noSessions }: ToolsetCase<Config>): void {
+export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], verbs }: ToolsetCase<Config>): void {
   const withTools = async (use: (tools: readonly Tool[]) => Promise<void> | void) => {
     let offered: readonly Tool[] = []
     const opened = await toolset.open?.(config as Config, { ...createTestContext(), offer: (tools) => void (offered = tools) })
@@ -49,7 +50,8 @@ export function toolsetContract<Config>(toolset: Toolset<Config>, { config, call
       await withTools(async (tools) => {
         const tool = toolOf(tools, name)
         expect(compileCheck(tool.args).problems(args)).toEqual([])
-        const result = await tool.execute(args as never, { ...createTestContext(), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http', sessions })
+        const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
+        const result = await tool.execute(args as never, { ...createTestContext(), ...createTestVerbs(verbs), ...who })
         if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)
         if (answer !== undefined) expect(result).toEqual(answer)
       })
@@ -66,5 +68,3 @@ function toolOf(tools: readonly Tool[], name: string): Tool {
   if (!tool) throw new Error(`There is no tool "${name}" in this toolset.`)
   return tool
 }
-
-const noSessions: ToolContext['sessions'] = { list: async () => [], status: async () => undefined }

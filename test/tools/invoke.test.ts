@@ -2,15 +2,16 @@
 import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
-import { defineTool, InputError, type Json, type Tool, type ToolContext, Type } from '../../core/plugin.ts'
+import { defineTool, InputError, type Json, type Tool, Type } from '../../core/plugin.ts'
 import { openCatalogue } from '../../core/tools/catalogue.ts'
 import { createInvoke, type ToolCall } from '../../core/tools/invoke.ts'
 import type { Policy } from '../../core/tools/policy.ts'
 import { maxResultLength } from '../../core/tools/result.ts'
 import type { Subject } from '../../core/tools/subject.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { createTestVerbs } from '../contracts/verbs.ts'
 
-const sessions: ToolContext['sessions'] = { list: async () => [], status: async () => undefined }
+const verbs = createTestVerbs()
 
 const subject: Subject = { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' }
 
@@ -27,7 +28,7 @@ async function setUp({ execute = () => 'ok', args = Type.Object({}), allows = ()
   const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
   const catalogue = await openCatalogue({ toolsets: [toolset], settings: () => ({}), context: () => context })
-  const invoke = createInvoke({ catalogue, policy: { allows }, sessions, timeoutMs, log: context.log })
+  const invoke = createInvoke({ catalogue, policy: { allows }, verbs: () => verbs, timeoutMs, log: context.log })
   const call = (changes: Partial<ToolCall> = {}): Promise<Json> =>
     invoke({
       tool: 'probe',
@@ -54,7 +55,7 @@ describe('a call', () => {
     const { call, context } = await setUp({
       args: Type.Object({ n: Type.Integer() }),
       execute: (args: { n: number }, { agentId, sessionKey, caller, runId, state, signal, sessions: view }) => {
-        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === sessions })
+        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === verbs.sessions })
         return { doubled: args.n * 2 }
       },
     })

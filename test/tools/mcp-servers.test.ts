@@ -13,6 +13,7 @@ import mcp from '../../plugins/tools/mcp/index.ts'
 import { plainSchema } from '../../plugins/tools/mcp/schema.ts'
 import type { ServerSettings } from '../../plugins/tools/mcp/settings.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { createTestVerbs } from '../contracts/verbs.ts'
 import { temporaryFolder } from '../helpers.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
@@ -36,8 +37,7 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
   }
   const catalogue = await openCatalogue({ toolsets: [live], settings: () => ({ servers }), context: () => context })
   onTestFinished(() => catalogue.close())
-  const sessions = { list: async () => [], status: async () => undefined }
-  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, sessions, timeoutMs, log: context.log })
+  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
   return {
     catalogue,
     logged: () => JSON.stringify(context.logged),

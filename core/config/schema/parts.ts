@@ -28,7 +28,7 @@ export interface ProviderConfig {
 }
 
 export interface ToolsConfig extends ToolPolicyConfig {
-  subagents?: SubagentsConfig
+  subagents: SubagentsConfig
   timeoutSeconds: number
   /** A toolset's own section, by its name. */
   [toolset: string]: unknown
@@ -74,7 +74,7 @@ export function toolsSection(toolsets: ConfigurableParts['toolsets']) {
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
     properties: { ...Object.fromEntries(sections), ...policyKeys, subagents: subagentsKey, timeoutSeconds },
-    required: ['timeoutSeconds'],
+    required: ['subagents', 'timeoutSeconds'],
     additionalProperties: false,
     default: {},
     description: 'The tools: who may use which, limits, and the settings of toolsets by their names.',

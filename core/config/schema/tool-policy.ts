@@ -44,15 +44,20 @@ export const policyKeys = {
 }
 
 /** The policy key that `tools` alone has. */
-export const subagentsKey = Type.Optional(
-  Type.Object(
-    {
-      tools: Type.Optional(
-        Lists('Sessions of subagents. Without "allow": all but gateway, cron, whatsapp_login and group:sessions. With it: what it lists, those included.'),
-      ),
-    },
-    { additionalProperties: false, description: 'What holds in addition for subagents.' },
-  ),
+export const subagentsKey = Type.Object(
+  {
+    tools: Type.Optional(
+      Lists('Sessions of subagents. Without "allow": all but gateway, cron, whatsapp_login and group:sessions. With it: what it lists, those included.'),
+    ),
+    maxDepth: Type.Integer({ minimum: 0, maximum: 5, default: 1, description: 'How deep subagents may start subagents; 0: there are none.' }),
+    maxActive: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 8,
+      description: 'How many runs that its tools have started one session may have under way.',
+    }),
+  },
+  { additionalProperties: false, default: {}, description: 'Subagents: how many, how deep, and what holds for their tools in addition.' },
 )
 
 export const AgentTools = Type.Object(policyKeys, { additionalProperties: false, description: 'The tools of this agent, narrowed beyond what "tools" says.' })
