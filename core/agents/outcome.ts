@@ -1,9 +1,10 @@
 // What follows a run: the summary for the main session, the delivery of its reply, the bell.
 import type { Recipients } from '../delivery/recipient.ts'
 import type { Recipient, RunResult, RunSpec } from '../store/run-spec.ts'
-import type { NewEvent, NewMessage, NewTranscriptEntry, RunEnd, StoredRun } from '../store/store.ts'
+import type { NewMessage, NewTranscriptEntry, RunEnd, StoredRun } from '../store/store.ts'
 import { isAcknowledgement } from './acknowledgement.ts'
 import type { Agent, Agents } from './agents.ts'
+import { announce } from './announcement.ts'
 
 /** How an attempt at a run ended. */
 export interface Ended {
@@ -19,9 +20,6 @@ export interface Outcome {
   resolve(run: StoredRun, ended: Ended): Promise<RunEnd>
 }
 
-/** Longest summary, in characters. */
-const summaryLimit = 2000
-
 interface OutcomeDeps {
   agents: Agents
   recipients: Recipients
@@ -34,21 +32,13 @@ export function createOutcome({ agents, recipients, createId }: OutcomeDeps): Ou
       const { spec } = run
       const acknowledged = acknowledges(agents.get(run.agentId), ended)
       const messages = await resolveMessages({ run, spec, ended, acknowledged }, recipients)
-      const summary: NewEvent = {
-        id: createId(),
-        sessionKey: agents.default.mainSession,
-        text: summarise({ spec, ended, messages }),
-        mode: spec.wakeMode,
-        source: 'the run of a webhook',
-        trusted: false,
-      }
       return {
         at: Date.now(),
         status: ended.status,
         result: ended.result,
         // An acknowledgement of a periodic check is no part of the conversation.
         transcript: run.kind === 'heartbeat' && acknowledged ? [] : ended.transcript,
-        events: run.kind === 'hook' ? [summary] : [],
+        events: announce({ run, ended, acknowledged, messages, mainSession: agents.default.mainSession, createId }),
         messages,
         eventsRendered: ended.eventsRendered,
       }
@@ -92,23 +82,3 @@ const unresolved = ({ channel, to, accountId, threadId }: Recipient): Omit<NewMe
   threadId: threadId ?? null,
   route: null,
 })
-
-/** `Hook <name>: <reply>`, with a word on where the reply went, so that the main agent does not repeat it. */
-function summarise({ spec, ended, messages }: { spec: RunSpec; ended: Ended; messages: readonly NewMessage[] }): string {
-  const name = spec.name ? ` ${oneLine(spec.name, 200)}` : ''
-  if (ended.status !== 'succeeded') return cut(`Hook${name} (failed): ${ended.result.error?.message ?? 'The run was cancelled.'}`, summaryLimit)
-  const head = `Hook${name}: `
-  const note = `\n(${deliveryNote(spec, messages)})`
-  const reply = (ended.result.reply ?? '').trim() || 'The run ended without a reply.'
-  return `${head}${cut(reply, summaryLimit - head.length - note.length)}${note}`
-}
-
-function deliveryNote(spec: RunSpec, [message]: readonly NewMessage[]): string {
-  if (!spec.deliver || !message) return 'The reply was not delivered: none was asked for.'
-  if (message.status === 'pending') return `The reply is delivered to ${oneLine(message.to, 200)} on ${message.channel}; do not repeat it.`
-  return `The reply was not delivered: ${message.reason}`
-}
-
-const oneLine = (text: string, limit: number): string => cut(text.replace(/\s+/gu, ' ').trim(), limit)
-
-const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, '')}…`)

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fence, fenceNotice } from '../sessions/fence.ts'
-import type { RunSpec } from '../store/run-spec.ts'
+import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { StoredEvent } from '../store/store.ts'
 import type { Agent } from './agents.ts'
 
@@ -31,8 +31,10 @@ export function renderPrompt({ spec, events, notes }: PromptInput): string {
 }
 
 function renderTask(spec: RunSpec): string {
-  if (spec.origin.kind !== 'hook' || spec.origin.trusted) return spec.message
-  return `A webhook asks for a reply to this:\n${fence({ text: spec.message, source: `webhook ${spec.origin.name}`, subject: spec.name })}`
+  const { kind, name, trusted } = spec.origin
+  if (trusted || !isFromHook(spec.origin)) return spec.message
+  if (kind === 'hook') return `A webhook asks for a reply to this:\n${fence({ text: spec.message, source: `webhook ${name}`, subject: spec.name })}`
+  return `A session that a webhook set to work asks for a reply to this:\n${fence({ text: spec.message, source: `${kind} ${name}`, subject: spec.name })}`
 }
 
 function renderEvents(events: readonly StoredEvent[]): string {

@@ -1,0 +1,40 @@
+// What tools may know of the gateway, and what of its configuration they may change.
+import { patchConfigFile, PatchError } from '../config/patch.ts'
+import { redactConfig } from '../config/redaction.ts'
+import { type Config, type ConfigurableParts, createConfigSchema } from '../config/schema.ts'
+import type { Connections } from '../delivery/connections.ts'
+import { type GatewayVerbs, InputError } from '../plugin.ts'
+import type { Store } from '../store/store.ts'
+import type { Agents } from './agents.ts'
+
+interface GatewayVerbsDeps {
+  config: Config
+  /** The file that it was read from; absent: from none. */
+  file: string | undefined
+  parts: ConfigurableParts
+  env: NodeJS.ProcessEnv
+  store: Pick<Store, 'countQueuedRuns'>
+  agents: Agents
+  connections: Pick<Connections, 'states'>
+}
+
+export function createGatewayVerbs({ config, file, parts, env, store, agents, connections }: GatewayVerbsDeps): GatewayVerbs {
+  const startedAt = new Date().toISOString()
+  return {
+    status: async () => ({
+      startedAt,
+      queuedRuns: await store.countQueuedRuns(),
+      agents: agents.all.map(({ id }) => id),
+      channels: connections.states().map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),
+    }),
+    config: () => redactConfig(config, createConfigSchema(parts, config)) as Record<string, unknown>,
+    patchConfig: async (changes) => {
+      if (file === undefined) throw new InputError('The configuration of this gateway comes from no file, so it cannot be changed.')
+      try {
+        return { changed: patchConfigFile({ file, changes, parts, env }) }
+      } catch (error) {
+        throw error instanceof PatchError ? new InputError(error.message, { cause: error }) : error
+      }
+    },
+  }
+}

@@ -1,0 +1,26 @@
+// Where a run comes from that a tool starts: who stands behind it, whether a webhook does, and how far from all of them it is.
+import { InputError } from '../plugin.ts'
+import { isFromHook, type Origin, type Starter } from '../store/run-spec.ts'
+import type { Store } from '../store/store.ts'
+import type { ToolCall } from '../tools/invoke.ts'
+import type { Subject } from '../tools/subject.ts'
+
+/** Who calls. */
+export type Caller = Pick<ToolCall, 'subject' | 'runId'>
+
+/** What the origin of a run takes over from whoever starts it. */
+export type Lineage = Pick<Origin, 'trusted' | 'viaHook' | 'starters' | 'depth'>
+
+/** How often work is handed on before it must end: two sessions cannot write to each other for ever. */
+const longestLine = 6
+
+export async function lineageOf(store: Pick<Store, 'getRun'>, { subject, runId }: Caller): Promise<Lineage> {
+  const run = runId === undefined ? undefined : await store.getRun(runId)
+  const viaHook = subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
+  const starters = [starterOf(subject), ...(subject.starters ?? [])]
+  if (starters.length > longestLine) throw new InputError(`This work was handed on ${longestLine} times already; finish it here.`)
+  const depth = run?.spec.origin.depth ?? (subject.sessionKey.includes(':subagent:') ? 1 : 0)
+  return { trusted: !viaHook, starters, ...(viaHook && { viaHook }), ...(depth > 0 && { depth }) }
+}
+
+const starterOf = ({ caller, agentId, sessionKey, model, channel, accountId }: Subject): Starter => ({ caller, agentId, sessionKey, model, channel, accountId })

@@ -1,0 +1,129 @@
+// Schedules: starts runs at their times, each time once, and what was missed while the gateway was down once at its start.
+import { InputError, type Log, type ScheduleRequest, type ScheduleSummary, type ScheduleVerbs } from '../plugin.ts'
+import type { Post } from '../delivery/post.ts'
+import { agentSessionKey } from '../sessions/keys.ts'
+import { createClaims } from '../store/claims.ts'
+import type { RunSpec } from '../store/run-spec.ts'
+import type { NewRun, NewSchedule, Store, StoredSchedule } from '../store/store.ts'
+import type { Agents } from './agents.ts'
+import { type Caller, lineageOf } from './lineage.ts'
+import type { Runs } from './runs.ts'
+import { nextFiring, readTiming, viewTiming } from './timing.ts'
+
+export interface Schedules {
+  /** The schedules of the caller's agent. */
+  verbsFor(caller: Caller): ScheduleVerbs
+  /** Fires what is due, and from now on at its times. */
+  start(): void
+  close(): Promise<void>
+}
+
+interface SchedulesDeps {
+  store: Store
+  runs: Pick<Runs, 'accept'>
+  agents: Agents
+  post: Pick<Post, 'settle'>
+  createId: () => string
+  maxAttempts: number
+  log: Log
+}
+
+/** Most schedules of one agent. */
+const mostOfAgent = 100
+const firedAtOnce = 50
+const retryMs = 5_000
+/** The wall clock may jump, and another process may add a schedule: looked at again this often, in milliseconds. */
+const longestNapMs = 60_000
+
+export function createSchedules(deps: SchedulesDeps): Schedules {
+  const { store, runs, log } = deps
+
+  const fireDue = async (): Promise<void> => {
+    const due = await store.dueSchedules(Date.now(), firedAtOnce)
+    const fired = []
+    for (const schedule of due)
+      fired.push(await fire(deps, schedule).catch((error: Error) => void log.error({ error: error.name }, 'a schedule could not fire')))
+    const next = await store.nextScheduleAt()
+    if (next === undefined) return
+    const wait = Math.min(Math.max(0, next - Date.now()), longestNapMs)
+    claims.ringIn(fired.includes(undefined) ? Math.max(wait, retryMs) : wait)
+  }
+  const claims = createClaims({ claim: fireDue, retryMs, log })
+
+  return {
+    verbsFor: (caller) => {
+      const { agentId } = caller.subject
+      return {
+        add: async (request) => {
+          const schedule = await createSchedule(deps, request, caller)
+          const at = Date.now()
+          if (!(await store.addSchedule(schedule, { at, most: mostOfAgent }))) {
+            throw new InputError(`The agent has ${mostOfAgent} schedules, which is the most; remove one.`)
+          }
+          claims.ring()
+          return summarise({ ...schedule, lastAt: null, createdAt: at })
+        },
+        list: async () => (await store.listSchedules(agentId)).map(summarise),
+        remove: (id) => store.removeSchedule(id, agentId),
+        run: async (id) => {
+          const schedule = (await store.listSchedules(agentId)).find((one) => one.id === id)
+          if (!schedule) return undefined
+          const run = createRun(deps, schedule)
+          await runs.accept({ at: Date.now(), runs: [run] })
+          return { runId: run.id, sessionKey: run.sessionKey }
+        },
+      }
+    },
+    start: () => claims.ring(),
+    close: () => claims.close(),
+  }
+}
+
+/** While its last run is still under way there is no other: the time passes. */
+async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<true> {
+  const now = Date.now()
+  const nextAt = (await nextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
+  const run = createRun(deps, schedule)
+  const { queued, running } = await deps.store.sessionCounts(run.sessionKey)
+  if (queued + running > 0) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
+  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: queued + running > 0 ? [] : [run] })
+  return true
+}
+
+const createRun = ({ createId, maxAttempts }: SchedulesDeps, { id, agentId, spec }: StoredSchedule): NewRun => ({
+  id: createId(),
+  kind: 'schedule',
+  agentId,
+  sessionKey: agentSessionKey(agentId, `schedule:${id}`),
+  spec,
+  maxAttempts,
+})
+
+async function createSchedule(deps: SchedulesDeps, request: ScheduleRequest, caller: Caller): Promise<NewSchedule> {
+  const { agentId, sessionKey } = caller.subject
+  const now = Date.now()
+  const timing = readTiming(request.timing, now)
+  const nextAt = await nextFiring(timing, { due: timing.kind === 'at' ? now - 1 : now, now })
+  if (nextAt === undefined) throw new InputError('This never comes: there is no such day.')
+  const name = request.name?.trim() || 'schedule'
+  const spec: RunSpec = {
+    message: request.message,
+    name,
+    origin: { kind: 'schedule', name, ...(await lineageOf(deps.store, caller)) },
+    timeoutSeconds: request.timeoutSeconds,
+    deliver: request.deliver && (await settle(deps.post, request.deliver, sessionKey)),
+    wakeMode: 'next-heartbeat',
+    announceTo: deps.agents.get(agentId).mainSession,
+  }
+  return { id: deps.createId(), agentId, name, timing, spec, nextAt }
+}
+
+async function settle(post: Pick<Post, 'settle'>, request: NonNullable<ScheduleRequest['deliver']>, sessionKey: string): Promise<RunSpec['deliver']> {
+  const { channel, to, accountId, threadId, route } = await post.settle(request, sessionKey)
+  return { channel, to, accountId, threadId: threadId ?? undefined, route }
+}
+
+function summarise({ id, name, spec, timing, nextAt, lastAt }: StoredSchedule): ScheduleSummary {
+  const iso = (at: number) => new Date(at).toISOString()
+  return { id, name, message: spec.message, timing: viewTiming(timing), nextAt: iso(nextAt), ...(lastAt !== null && { lastAt: iso(lastAt) }) }
+}

@@ -1,0 +1,112 @@
+// Runs that tools start: a subagent's in a session of its own, or a message to a session that is there; both within limits.
+import { InputError, type RunReport, type RunRequest } from '../plugin.ts'
+import { agentSessionKey } from '../sessions/keys.ts'
+import type { RunSpec } from '../store/run-spec.ts'
+import type { NewRun, Store, StoredRun } from '../store/store.ts'
+import { resolveSession } from '../tools/session.ts'
+import type { Agent, Agents } from './agents.ts'
+import { type Caller, type Lineage, lineageOf } from './lineage.ts'
+import type { Models } from './models.ts'
+import type { Runs } from './runs.ts'
+
+export interface StartedRuns {
+  start(request: RunRequest, caller: Caller): Promise<{ runId: string; sessionKey: string }>
+  wait(runId: string, ms: number): Promise<RunReport | undefined>
+}
+
+interface StartedRunsDeps {
+  store: Pick<Store, 'getRun' | 'getSession'>
+  runs: Pick<Runs, 'accept' | 'ended'>
+  agents: Agents
+  models: Models
+  createId: () => string
+  limits: { maxDepth: number; maxActive: number }
+  maxAttempts: number
+}
+
+export function createStartedRuns(deps: StartedRunsDeps): StartedRuns {
+  const { runs, limits } = deps
+  /** Runs under way, by the session whose tools started them. */
+  const active = new Map<string, number>()
+  const count = (sessionKey: string, change: number): void => {
+    const now = (active.get(sessionKey) ?? 0) + change
+    if (now > 0) active.set(sessionKey, now)
+    else active.delete(sessionKey)
+  }
+
+  return {
+    start: async (request, caller) => {
+      const by = caller.subject.sessionKey
+      if ((active.get(by) ?? 0) >= limits.maxActive) {
+        throw new InputError(`This session has ${limits.maxActive} runs of its own under way, which is the most; wait for one of them.`)
+      }
+      // Counted before anything is awaited, so that calls side by side count each other.
+      count(by, 1)
+      try {
+        const run = await createRun(deps, request, caller)
+        await runs.accept({ at: Date.now(), runs: [run] })
+        void runs.ended(run.id, Infinity).then(
+          () => count(by, -1),
+          () => count(by, -1),
+        )
+        return { runId: run.id, sessionKey: run.sessionKey }
+      } catch (error) {
+        count(by, -1)
+        throw error
+      }
+    },
+    wait: async (runId, ms) => {
+      const run = await runs.ended(runId, ms)
+      return run && report(run)
+    },
+  }
+}
+
+async function createRun(deps: StartedRunsDeps, request: RunRequest, caller: Caller): Promise<NewRun> {
+  const lineage = await lineageOf(deps.store, caller)
+  const work =
+    request.sessionKey === undefined ? subagentWork(deps, request, { caller, lineage }) : await messageWork(deps, request.sessionKey, { caller, lineage })
+  const model = request.model?.trim()
+  if (model !== undefined) deps.models.requested(model, work.agent)
+  const { message, name, timeoutSeconds } = request
+  const spec: RunSpec = { message, name, model, timeoutSeconds, deliver: null, wakeMode: 'now', ...work.spec }
+  return { id: deps.createId(), kind: work.spec.origin.kind, agentId: work.agent.id, sessionKey: work.sessionKey, spec, maxAttempts: deps.maxAttempts }
+}
+
+interface Work {
+  agent: Agent
+  sessionKey: string
+  spec: Pick<RunSpec, 'announceTo'> & { origin: RunSpec['origin'] & { kind: 'chat' | 'subagent' } }
+}
+
+interface Start {
+  caller: Caller
+  lineage: Lineage
+}
+
+function subagentWork({ agents, limits, createId }: StartedRunsDeps, { agentId }: RunRequest, { caller: { subject }, lineage }: Start): Work {
+  const id = (agentId ?? subject.agentId).trim().toLowerCase()
+  const agent = agents.all.find((one) => one.id === id)
+  if (!agent) throw new InputError('agentId names no agent of the configuration; agents_list names them.')
+  const depth = (lineage.depth ?? 0) + 1
+  if (depth > limits.maxDepth)
+    throw new InputError(`Subagents may be ${limits.maxDepth} deep (tools.subagents.maxDepth), and this would be one more; do it here.`)
+  return {
+    agent,
+    sessionKey: agentSessionKey(agent.id, `subagent:${createId()}`),
+    spec: { origin: { kind: 'subagent', name: subject.sessionKey, ...lineage, depth }, announceTo: subject.sessionKey },
+  }
+}
+
+async function messageWork({ agents, store }: StartedRunsDeps, requested: string, { caller: { subject }, lineage }: Start): Promise<Work> {
+  const { agentId, sessionKey } = resolveSession(agents, requested)
+  const session = await store.getSession(sessionKey)
+  if (!session && sessionKey !== agents.get(agentId).mainSession) {
+    throw new InputError('There is no session with this sessionKey; sessions_list names those that there are.')
+  }
+  return { agent: agents.get(session?.agentId ?? agentId), sessionKey, spec: { origin: { kind: 'chat', name: subject.sessionKey, ...lineage } } }
+}
+
+function report({ id, status, result: { reply, error } }: StoredRun): RunReport {
+  return { id, status, ...(reply !== undefined && { reply }), ...(error && { error: error.message }) }
+}
