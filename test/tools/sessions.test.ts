@@ -1,9 +1,10 @@
 // The toolset of sessions, by the law of toolsets and by what its tools answer.
 import { describe, expect, it } from 'vitest'
-import { InputError, type SessionStatus, type ToolContext } from '../../core/plugin.ts'
+import { type AgentSummary, InputError, type RunRequest, type SessionMessage, type SessionStatus, type ToolVerbs } from '../../core/plugin.ts'
 import sessionsToolset from '../../plugins/tools/sessions.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { toolsetContract } from '../contracts/toolset.ts'
+import { createTestVerbs } from '../contracts/verbs.ts'
 
 const known: SessionStatus = {
   key: 'agent:main:hook:ci',
@@ -16,16 +17,30 @@ const known: SessionStatus = {
   transcriptMessages: 6,
 }
 const asked: unknown[] = []
-const sessions: ToolContext['sessions'] = {
+const said: SessionMessage = { role: 'user', text: 'Hello', at: known.updatedAt, runId: 'run-1' }
+const agent: AgentSummary = { id: 'main', name: 'main', default: true, model: 'builtin/rules', mainSession: 'agent:main:main' }
+const started: RunRequest[] = []
+const verbs: Partial<ToolVerbs> = {
+  agents: { list: () => [agent] },
+  runs: {
+    start: async (request) => {
+      started.push(request)
+      return { runId: 'run-2', sessionKey: request.sessionKey ?? 'agent:main:subagent:1' }
+    },
+    wait: async (id) => ({ id, status: 'succeeded', reply: 'Hi' }),
+  },
+}
+const sessions: ToolVerbs['sessions'] = {
   list: async (options) => {
     asked.push(options)
     return [{ key: known.key, agentId: known.agentId, updatedAt: known.updatedAt }]
   },
   status: async (key) => (key === known.key ? known : undefined),
+  history: async (key) => (key === known.key ? [said] : undefined),
 }
 
 toolsetContract(sessionsToolset, {
-  sessions,
+  verbs: { ...verbs, sessions },
   calls: [
     { tool: 'session_status', args: { sessionKey: ` ${known.key} ` }, answer: known },
     {
@@ -35,6 +50,19 @@ toolsetContract(sessionsToolset, {
     },
     { tool: 'sessions_list', args: {}, answer: { items: [{ key: known.key, agentId: 'main', updatedAt: known.updatedAt }] } },
     { tool: 'sessions_list', args: { agentId: 'main', limit: 200 } },
+    { tool: 'sessions_history', args: { sessionKey: known.key }, answer: { items: [said] } },
+    {
+      tool: 'sessions_send',
+      args: { sessionKey: known.key, message: 'Hi?' },
+      answer: { runId: 'run-2', sessionKey: known.key, status: 'succeeded', reply: 'Hi' },
+    },
+    {
+      tool: 'sessions_send',
+      args: { sessionKey: known.key, message: 'Hi!', waitSeconds: 0 },
+      answer: { runId: 'run-2', sessionKey: known.key, status: 'queued' },
+    },
+    { tool: 'sessions_spawn', args: { task: 'Count to ten', name: 'ten' }, answer: { runId: 'run-2', sessionKey: 'agent:main:subagent:1' } },
+    { tool: 'agents_list', args: {}, answer: { items: [agent] } },
   ],
   refused: [
     { tool: 'session_status', args: { sessionKey: ' ' } },
@@ -42,13 +70,18 @@ toolsetContract(sessionsToolset, {
     { tool: 'sessions_list', args: { limit: 0 } },
     { tool: 'sessions_list', args: { limit: 201 } },
     { tool: 'sessions_list', args: { limit: '5' } },
+    { tool: 'sessions_history', args: {} },
+    { tool: 'sessions_send', args: { sessionKey: 'main', message: ' ' } },
+    { tool: 'sessions_send', args: { sessionKey: 'main', message: 'x', waitSeconds: 301 } },
+    { tool: 'sessions_spawn', args: { task: 'x', timeoutSeconds: 0 } },
+    { tool: 'agents_list', args: { all: true } },
   ],
 })
 
 describe('session_status', () => {
   it('blames the input for a session that is not there', async () => {
     const [status] = sessionsToolset.tools ?? []
-    const context: ToolContext = { ...createTestContext(), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http', sessions }
+    const context = { ...createTestContext(), ...createTestVerbs({ sessions }), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' as const }
     await expect(status?.execute({ sessionKey: 'agent:main:gone' } as never, context)).rejects.toThrow(InputError)
   })
 })

@@ -1,0 +1,139 @@
+// Tools for the files in the agent's workspace: read, write, edit, list.
+import { defineTool, defineToolset, InputError, type Static, type ToolContext, Type, type WorkspaceEntry } from 'svc-gateway/plugin'
+
+/** The largest file whose text is looked at, in bytes; beyond it, its first part is. */
+const maxBytes = 10 * 1024 * 1024
+/** Most characters that one call reads. */
+const maxCharacters = 50_000
+/** Most entries that one call lists. */
+const maxEntries = 1000
+
+const Path = (description: string) => Type.String({ pattern: String.raw`\S`, maxLength: 4096, description })
+
+const ReadArgs = Type.Object(
+  {
+    path: Path('The file, relative to the workspace.'),
+    fromLine: Type.Optional(Type.Integer({ minimum: 1, description: 'The first line to read; 1 if left out.' })),
+    lines: Type.Optional(Type.Integer({ minimum: 1, description: 'Most lines to read.' })),
+  },
+  { additionalProperties: false },
+)
+
+const read = defineTool<Static<typeof ReadArgs>>({
+  name: 'read',
+  group: 'fs',
+  description: 'Reads a text file of the workspace, whole or some of its lines.',
+  args: ReadArgs,
+  async execute({ path, fromLine = 1, lines = Infinity }, { workspace }) {
+    const { data, size } = await workspace.read(path, { maxBytes })
+    const text = textOf(data, size)
+    if (text === undefined) return { path, bytes: size, binary: true }
+    const all = text.split('\n')
+    const wanted = all.slice(fromLine - 1, fromLine - 1 + lines).join('\n')
+    const cut = size > data.length || wanted.length > maxCharacters
+    return { path, bytes: size, lines: all.length, text: wanted.slice(0, maxCharacters), ...(cut && { cut: true }) }
+  },
+})
+
+/** Undefined: it is no text. The end of a part may fall into a character. */
+function textOf(data: Uint8Array, size: number): string | undefined {
+  if (data.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data, { stream: size > data.length })
+  } catch {
+    return undefined
+  }
+}
+
+const WriteArgs = Type.Object(
+  { path: Path('The file, relative to the workspace; missing folders are made.'), text: Type.String({ description: 'The whole text of the file.' }) },
+  { additionalProperties: false },
+)
+
+const EditArgs = Type.Object(
+  {
+    path: Path('The file, relative to the workspace.'),
+    old: Type.String({ minLength: 1, description: 'The text to replace, exactly as it stands there. It must stand there once.' }),
+    new: Type.String({ description: 'What to put in its place.' }),
+    all: Type.Optional(Type.Boolean({ description: 'True: replace it wherever it stands.' })),
+  },
+  { additionalProperties: false },
+)
+
+type Edit = Static<typeof EditArgs>
+
+async function editFile({ path, old, new: replacement, all = false }: Edit, { workspace }: ToolContext) {
+  const { data, size } = await workspace.read(path, { maxBytes })
+  const text = size > data.length ? undefined : textOf(data, size)
+  if (text === undefined) throw new InputError('path is not a text file that can be edited.')
+  const pieces = text.split(old)
+  const found = pieces.length - 1
+  if (found === 0) throw new InputError('old does not stand in the file; read it again.')
+  if (found > 1 && !all) throw new InputError(`old stands in the file ${found} times; make it longer, or set all.`)
+  await workspace.write(path, pieces.join(replacement))
+  return { path, replaced: found }
+}
+
+const ListArgs = Type.Object(
+  {
+    path: Type.Optional(Path('The folder, relative to the workspace; the workspace itself if left out.')),
+    depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: 'How many folders deep to look; 1 if left out.' })),
+  },
+  { additionalProperties: false },
+)
+
+const list = defineTool<Static<typeof ListArgs>>({
+  name: 'list',
+  group: 'fs',
+  description: 'Lists what lies in a folder of the workspace.',
+  args: ListArgs,
+  async execute({ path = '.', depth = 1 }, { workspace }) {
+    const items: { path: string; kind: WorkspaceEntry['kind'] }[] = []
+    const folders = [{ path, depth }]
+    for (let folder = folders.shift(); folder && items.length <= maxEntries; folder = folders.shift()) {
+      for (const { name, kind } of await workspace.list(folder.path)) {
+        const inside = folder.path === '.' ? name : `${folder.path}/${name}`
+        items.push({ path: inside, kind })
+        if (kind === 'folder' && folder.depth > 1) folders.push({ path: inside, depth: folder.depth - 1 })
+      }
+    }
+    return items.length > maxEntries ? { items: items.slice(0, maxEntries), cut: true } : { items }
+  },
+})
+
+export default defineToolset({
+  name: 'files',
+  description: "The files in the agent's workspace.",
+  async open() {
+    const inTurn = createTurns()
+    const write = defineTool<Static<typeof WriteArgs>>({
+      name: 'write',
+      group: 'fs',
+      description: 'Writes a text file of the workspace, in place of what was there.',
+      args: WriteArgs,
+      execute: ({ path, text }, { workspace }) =>
+        inTurn(async () => {
+          await workspace.write(path, text)
+          return { path, bytes: Buffer.byteLength(text) }
+        }),
+    })
+    const edit = defineTool<Edit>({
+      name: 'edit',
+      group: 'fs',
+      description: 'Replaces a piece of text in a file of the workspace.',
+      args: EditArgs,
+      execute: (args, context) => inTurn(() => editFile(args, context)),
+    })
+    return { tools: [read, write, edit, list], close: async () => undefined }
+  },
+})
+
+/** One change after the other: of two edits side by side the second must see what the first has written. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
