@@ -1,0 +1,37 @@
+// Holds every answer of a gateway under test against what its routes document: no status, and no body, that they do not tell of.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sharedStatuses } from '../core/control/openapi.ts'
+import { compileCheck, type JsonSchema } from '../core/typebox.ts'
+
+export interface Recorder {
+  /** `GET /runs/:id 404`, each once. */
+  answers: ReadonlySet<string>
+  /** One sentence for each answer that is not documented. */
+  surprises: readonly string[]
+}
+
+/** Call it before the gateway listens. */
+export function recordAnswers(app: FastifyInstance): Recorder {
+  const answers = new Set<string>()
+  const surprises: string[] = []
+  app.addHook('onSend', async (request, reply, payload) => {
+    const { method, routeOptions } = request
+    const { url = 'nowhere' } = routeOptions
+    const surprise = request.is404 ? undefined : surpriseOf(request, reply, payload)
+    answers.add(`${method} ${url} ${reply.statusCode}`)
+    if (surprise) surprises.push(`${method} ${url} answered ${reply.statusCode}: ${surprise}`)
+    return payload
+  })
+  return { answers, surprises }
+}
+
+function surpriseOf({ method, routeOptions }: FastifyRequest, { statusCode }: FastifyReply, payload: unknown): string | undefined {
+  const { schema = {}, config } = routeOptions
+  if (schema.hide) return undefined
+  const documented = (schema.response ?? {}) as Record<number, JsonSchema & { content?: unknown }>
+  const own = documented[statusCode]
+  if (!own) return sharedStatuses({ method, door: config.door }).includes(statusCode) ? undefined : 'not documented'
+  if (own.content || typeof payload !== 'string') return undefined
+  const [problem] = compileCheck(own).problems(JSON.parse(payload))
+  return problem && `${problem.path || 'the body'} ${problem.problem}`
+}
