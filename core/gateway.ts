@@ -3,20 +3,32 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
 import { createAttempt } from './agents/attempt.ts'
+import { createDeltas } from './agents/deltas.ts'
+import { createGatewayVerbs } from './agents/gateway-verbs.ts'
 import { createHeartbeat } from './agents/heartbeat.ts'
 import { createModels } from './agents/models.ts'
 import { createOutcome } from './agents/outcome.ts'
 import { createRuns } from './agents/runs.ts'
+import { createSchedules } from './agents/schedules.ts'
+import { createStartedRuns } from './agents/started-runs.ts'
 import { createTurn } from './agents/turn.ts'
+import { createVerbs } from './agents/verbs.ts'
 import { resolveCredential } from './config/credentials.ts'
-import type { Config } from './config/schema.ts'
+import { secretValues } from './config/redaction.ts'
+import { type Config, createConfigSchema } from './config/schema.ts'
+import { createChat } from './control/chat.ts'
 import { createEndpoints } from './control/endpoints.ts'
+import { createLogNews } from './control/log-news.ts'
 import { createMeters } from './control/meters.ts'
+import { createMethods } from './control/methods.ts'
 import { createMetrics } from './control/metrics.ts'
 import { registerControl } from './control/routes.ts'
+import { registerSocket, socketPath } from './control/socket.ts'
+import { createTopics } from './control/topics.ts'
 import { type Account, createConnections } from './delivery/connections.ts'
 import { createInbound } from './delivery/inbound.ts'
 import { createOutbox } from './delivery/outbox.ts'
+import { createPost } from './delivery/post.ts'
 import { createRecipients } from './delivery/recipient.ts'
 import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
@@ -33,18 +45,22 @@ import type { InboundMessage, Log, PartState } from './plugin.ts'
 import { createEvents } from './sessions/events.ts'
 import { createSessionsView } from './sessions/sessions.ts'
 import { createIds } from './store/ids.ts'
+import { withNews } from './store/news.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { openCatalogue } from './tools/catalogue.ts'
 import { createInvoke } from './tools/invoke.ts'
 import { registerMcp } from './tools/mcp.ts'
 import { createPolicy } from './tools/policy.ts'
+import { createToolRequest } from './tools/request.ts'
 import { registerTools } from './tools/routes.ts'
 
 export interface GatewayOptions {
   config: Config
   /** The configuration directory: what every path in the config is relative to. */
   dir: string
+  /** The configuration file, where there is one: what tools may change. */
+  file?: string
   parts: Parts
   env: NodeJS.ProcessEnv
   /** A logger for one folder of the core. */
@@ -60,15 +76,16 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-export async function createGateway({ config, dir, parts, env, logFor }: GatewayOptions): Promise<Gateway> {
+export async function createGateway({ config, dir, file, parts, env, ...options }: GatewayOptions): Promise<Gateway> {
   const { defaults } = config.agents
   const owner = randomUUID()
   const createId = createIds()
   const stop = new AbortController()
   let ready = false
 
+  const { logFor, feed: logNews } = createLogNews({ logFor: options.logFor, level: config.log.level, secrets: () => secretsOf({ config, parts, env }) })
   const meters = createMeters()
-  const store = meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe }))
+  const { store, news } = withNews(meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })))
   const state = (part: string): PartState => createPartState(store, part)
 
   // Sessions and agents
@@ -85,15 +102,16 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   })
   const policy = createPolicy({ config, catalogue, modelOf: (agentId) => modelRefs.get(agentId) ?? '', isForeign: (toolset) => !isOwnToolset(parts, toolset) })
   for (const problem of [...catalogue.problems, ...policy.problems]) logFor('tools').warn({}, problem)
-  const invoke = createInvoke({ catalogue, policy, sessions: createSessionsView(store), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
+  const invoke = createInvoke({ catalogue, policy, verbs: (call) => verbs(call), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
 
   // Runs, and what follows them
   const recipients = createRecipients({ store, channels: config.channels, loaded: new Set(parts.channels.keys()), mainSession: agents.default.mainSession })
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
+  const deltas = createDeltas()
   const runs = createRuns({
     store,
     events,
-    attempt: createAttempt({ config, store, agents, models, runTurn, log: logFor('agents') }),
+    attempt: createAttempt({ config, store, agents, models, runTurn, deltas, log: logFor('agents') }),
     outcome: createOutcome({ agents, recipients, createId }),
     onMessages: () => outbox.ring(),
     limits: { maxConcurrent: defaults.maxConcurrent, maxQueued: config.hooks.maxQueuedRuns },
@@ -114,15 +132,23 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
   })
   const outbox = createOutbox({ store, connections, owner, log: logFor('delivery') })
 
+  // What tools may ask for
+  const post = createPost({ store, recipients, accept: runs.accept, onMessages: () => outbox.ring(), createId })
+  const startedRuns = createStartedRuns({ store, runs, agents, models, createId, limits: config.tools.subagents, maxAttempts: defaults.maxAttempts })
+  const schedules = createSchedules({ store, runs, agents, post, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
+  const gatewayVerbs = createGatewayVerbs({ config, file, parts, env, store, agents, connections })
+  const verbs = createVerbs({ agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
+
   // Doors
   const isReady = (): boolean => ready
-  const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady })
+  const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, socketPath })
   const routes = listRoutes(app)
   registerHealth(app, { isReady, probe: () => store.probe() })
   const checkCredential = credentialCheck(config, env)
   const auth = createGatewayAuth(checkCredential)
   registerTools(app, { auth, catalogue, policy, invoke, agents })
-  registerMcp(app, { auth, allowedOrigins: config.gateway.allowedOrigins ?? [], policy, invoke, agents })
+  const { allowedOrigins = [] } = config.gateway
+  registerMcp(app, { auth, allowedOrigins, policy, invoke, agents })
   const { hooks } = config
   const agentBody = createAgentBody(parts.channels.keys())
   const journal = createJournal({ store, log: logFor('hooks') })
@@ -135,6 +161,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
     parts,
     store,
     runs,
+    agents,
     replay: hooks.enabled ? createReplay({ dispatch, agentBody }) : undefined,
     ring: outbox.ring,
     connections: connections.states,
@@ -142,6 +169,9 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
     routes,
   })
   registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store }) })
+  const chat = createChat({ runs, agents, deltas, createId, maxAttempts: defaults.maxAttempts })
+  const methods = createMethods({ chat, invokeTool: createToolRequest({ catalogue, invoke }), agents, endpoints })
+  const sockets = registerSocket(app, { check: checkCredential, allowedOrigins, methods, topics: createTopics(news, logNews), log: logFor('control') })
 
   return {
     app,
@@ -154,6 +184,7 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
       await runs.resume()
       ready = true
       heartbeat.start()
+      schedules.start()
       await events.ringWaiting()
       return address
     },
@@ -162,13 +193,15 @@ export async function createGateway({ config, dir, parts, env, logFor }: Gateway
       const left = (): number => Math.max(0, deadline - performance.now())
       ready = false
       heartbeat.close()
+      const noneFires = schedules.close()
       const closed = app.close()
       // A connection that is kept alive after its last answer would hold the stop up.
       const sweep = setInterval(() => app.server.closeIdleConnections(), 20)
+      await noneFires
       await runs.close(left())
       stop.abort()
       await outbox.close(left())
-      await Promise.all([connections.close(), catalogue.close()])
+      await Promise.all([connections.close(), catalogue.close(), sockets.close(left())])
       const cut = setTimeout(() => app.server.closeAllConnections(), left())
       await closed
       clearTimeout(cut)
@@ -187,6 +220,12 @@ function credentialCheck(config: Config, env: NodeJS.ProcessEnv): CheckCredentia
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
     ...(rateLimit && { throttle: createThrottle(rateLimit) }),
   })
+}
+
+/** What no line of the log may show to a client. */
+function secretsOf({ config, parts, env }: Pick<GatewayOptions, 'config' | 'parts' | 'env'>): string[] {
+  const credential = resolveCredential(config.gateway.auth, env).value
+  return [...secretValues(config, createConfigSchema(parts, config)), ...(credential === undefined ? [] : [credential])]
 }
 
 function createPartState(store: Store, part: string): PartState {

@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { readConfigFile } from '../core/config/file.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import { loadParts } from '../core/loader/registry.ts'
 import type { Log } from '../core/plugin.ts'
+import { recordAnswers } from './recorder.ts'
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'
 export const gatewayToken = 'gateway-token-of-the-tests-0123456789'
@@ -52,6 +53,8 @@ export interface RunningGateway {
   dir: string
   /** Every line the log got, as JSON text. */
   logged: string[]
+  /** What was answered so far: `GET /runs/:id 404`, each once. */
+  answers: ReadonlySet<string>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Answer>
 }
@@ -88,16 +91,18 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
   const document = readConfigFile(writeConfig(dir, changes))
   const parts = await loadParts({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
   const { config } = resolveConfig(document, parts)
-  const gateway = await createGateway({ config, dir, parts, env: {}, logFor: (room) => collectingLog(logged, room) })
+  const gateway = await createGateway({ config, dir, file: document.file, parts, env: {}, logFor: (room) => collectingLog(logged, room) })
+  const { answers, surprises } = recordAnswers(gateway.app)
   const url = await gateway.listen()
   let closed: Promise<void> | undefined
   const close = gateway.close
-  gateway.close = () => (closed ??= close())
+  gateway.close = () => (closed ??= close().then(() => expect(surprises).toEqual([])))
   return {
     gateway,
     url,
     dir,
     logged,
+    answers,
     post: (path, body, headers = {}) =>
       ask(`${url}${path}`, {
         method: 'POST',

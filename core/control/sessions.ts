@@ -2,17 +2,21 @@
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
-import type { Store, StoredRoute, StoredSession } from '../store/store.ts'
+import type { Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
+import { resolveSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, Time } from './lists.ts'
 
-type SessionsDeps = { store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'transcript'> }
+interface SessionsDeps {
+  store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'transcript'>
+  agents: SessionOwners
+}
 
 /** The newest lines of a transcript, and the oldest waiting events, that one answer shows. */
 const shownLines = 200
 
-export function sessionEndpoints({ store }: SessionsDeps): Endpoint[] {
+export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -29,10 +33,17 @@ export function sessionEndpoints({ store }: SessionsDeps): Endpoint[] {
       method: 'GET',
       path: '/api/sessions/:key',
       schema: { summary: 'Shows what waits in a session, and what was said.', params: KeyParams, response: { 200: WholeSession, ...failures(404) } },
-      handle: async ({ params: { key } }) => {
-        const session = await store.getSession(key)
+      handle: async ({ params }) => {
+        const { agentId, sessionKey: key } = resolveSession(agents, params.key)
+        const [stored, events, route, entries] = await Promise.all([
+          store.getSession(key),
+          store.waitingEvents(key, shownLines),
+          store.lastRoute(key),
+          store.transcript(key, shownLines),
+        ])
+        // News may wait in a session in which nothing has been said yet.
+        const session = stored ?? firstEvent(events, { key, agentId })
         if (!session) throw new GatewayError('session_not_found')
-        const [route, events, entries] = await Promise.all([store.lastRoute(key), store.waitingEvents(key, shownLines), store.transcript(key, shownLines)])
         return {
           ...viewSession(session),
           ...(route && { lastRoute: viewRoute(route) }),
@@ -47,6 +58,9 @@ export function sessionEndpoints({ store }: SessionsDeps): Endpoint[] {
 const placeOf = (cursor: string | undefined): Pick<StoredSession, 'updatedAt' | 'key'> | undefined =>
   cursor === undefined ? undefined : { updatedAt: Number.parseInt(cursor, 10), key: cursor.slice(cursor.indexOf('.') + 1) }
 
+const firstEvent = ([event]: readonly StoredEvent[], session: Pick<StoredSession, 'key' | 'agentId'>): StoredSession | undefined =>
+  event && { ...session, updatedAt: event.at }
+
 const viewSession = ({ key, agentId, updatedAt }: StoredSession) => ({ key, agentId, updatedAt: iso(updatedAt) })
 
 const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({ channel, to, accountId, ...(threadId !== null && { threadId }), at: iso(at) })
@@ -57,7 +71,9 @@ const SessionsQuery = Type.Object({
   agentId: Type.Optional(Type.String()),
 })
 
-const KeyParams = Type.Object({ key: Type.String({ description: 'The whole key, `agent:<agent>:<key>`.' }) })
+const KeyParams = Type.Object({
+  key: Type.String({ description: '`agent:<agent>:<key>`; a key without its agent is the default agent’s; `main` is its main session.' }),
+})
 
 const session = { key: Type.String(), agentId: Type.String(), updatedAt: Time() }
 const Session = Type.Object(session)

@@ -1,0 +1,57 @@
+// Sessions over HTTP: the list, and what one holds.
+import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
+import { shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+const still = { agents: { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} } }
+const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+
+describe('GET /api/sessions', () => {
+  const { post, get } = shareGateway({ ...still, hooks: { allowRequestSessionKey: true } })
+  const keys = async (query = '') => (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
+
+  it('lists sessions, the one that was touched last first, page by page', async () => {
+    for (const sessionKey of ['one', 'two', 'one']) await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
+    await post('/hooks/agent', { message: 'hi', sessionKey: 'three.dots:and/slashes', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
+    expect(await keys()).toEqual(['agent:ops:three.dots:and/slashes', 'agent:main:one', 'agent:main:two'])
+    expect(await keys('?agentId=ops')).toEqual(['agent:ops:three.dots:and/slashes'])
+    const first = (await get('/api/sessions?limit=1')).body
+    const second = (await get(`/api/sessions?limit=1&cursor=${encodeURIComponent(first.next)}`)).body
+    expect(second.items).toMatchObject([{ key: 'agent:main:one' }])
+    expect(await keys(`?cursor=${encodeURIComponent(second.next)}`)).toEqual(['agent:main:two'])
+    expect(await get('/api/sessions?cursor=x')).toMatchObject({ status: 400 })
+  })
+
+  it('shows what was said in one, whatever its key looks like', async () => {
+    const { status, body } = await get(`/api/sessions/${encodeURIComponent('agent:ops:three.dots:and/slashes')}`)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ key: 'agent:ops:three.dots:and/slashes', agentId: 'ops', events: [] })
+    expect(body.transcript).toMatchObject([
+      { role: 'user', text: expect.stringContaining('hi'), runId: expect.any(String) },
+      { role: 'assistant', text: expect.stringContaining('rules model') },
+    ])
+  })
+
+  it('answers 404 where there is none', async () => {
+    expect(await get('/api/sessions/agent:main:nobody')).toMatchObject({ status: 404, body: { error: { type: 'session_not_found' } } })
+  })
+})
+
+describe('GET /api/sessions/:key', () => {
+  it('shows the events that wait, also where nothing was said yet', async () => {
+    const { post, get } = await startGateway(still)
+    const { eventId } = (await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })).body
+    const { body } = await get('/api/sessions/main')
+    expect(body).toMatchObject({ key: 'agent:main:main', agentId: 'main', transcript: [] })
+    expect(body.events).toEqual([{ id: eventId, text: 'News.', mode: 'next-heartbeat', at: expect.stringMatching(/Z$/) }])
+  })
+
+  it('tells where messages last came from', async () => {
+    const chat = await startChat()
+    const dir = temporaryFolder()
+    const { get } = await startGateway({ ...still, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) }, dir)
+    expect(await chat.say({ text: 'Hello', to: 'room-1' })).toBe('accepted')
+    const { body } = await get('/api/sessions/agent:main:main')
+    expect(body.lastRoute).toMatchObject({ channel: 'chat-native', to: 'room-1', accountId: 'default', at: expect.stringMatching(/Z$/) })
+  })
+})
