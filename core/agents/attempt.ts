@@ -6,6 +6,7 @@ import { countSuspicious } from '../sessions/fence.ts'
 import { isFromHook, type RunResult } from '../store/run-spec.ts'
 import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from './agents.ts'
+import type { Deltas } from './deltas.ts'
 import { boundHistory } from './history.ts'
 import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
@@ -32,6 +33,7 @@ interface AttemptDeps {
   agents: Agents
   models: Models
   runTurn: RunTurn
+  deltas: Pick<Deltas, 'of'>
   log: Log
 }
 
@@ -59,7 +61,7 @@ interface Turn {
   signal: AbortSignal
 }
 
-async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
+async function haveTurn({ config, store, models, runTurn, deltas, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
   const { spec } = run
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
   const events = await store.takeEvents(run, run.sessionKey, eventBatch)
@@ -81,6 +83,7 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
     from: subjectOf(run, events),
     runId: run.id,
     signal,
+    onDelta: deltas.of(run.id),
   })
   return {
     status: 'succeeded',
@@ -93,7 +96,8 @@ async function haveTurn({ config, store, models, runTurn, log }: AttemptDeps, { 
 /** A periodic check that reads news from outside may do no more than a webhook's own run: the news may well ask for it. */
 function subjectOf({ kind, spec: { origin, deliver } }: StoredRun, events: readonly StoredEvent[]): TurnInput['from'] {
   const fromHook = isFromHook(origin) || (kind === 'heartbeat' && events.some(({ trusted }) => !trusted))
-  return origin.kind === 'channel' ? { channel: origin.name, accountId: deliver?.accountId, fromHook } : { fromHook }
+  const { starters } = origin
+  return origin.kind === 'channel' ? { channel: origin.name, accountId: deliver?.accountId, fromHook, starters } : { fromHook, starters }
 }
 
 function logSuspicious(run: StoredRun, texts: readonly string[], log: Log): void {
