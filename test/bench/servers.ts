@@ -56,6 +56,9 @@ async function startWith(dir: string, changes: object): Promise<Server> {
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
   const begun = performance.now()
   const child = spawn(process.execPath, args, { env: { ...process.env, BENCH_TOKEN: token }, stdio: ['ignore', 'pipe', 'inherit'] })
+  // A bench that fails leaves nothing running.
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
   const url = await listening(child)
   const answer = await fetch(`${url}${path}`, {
     method: 'POST',
@@ -71,6 +74,7 @@ async function start({ args, path }: { args: readonly string[]; path: string }):
     cpuSeconds: () => sum(processTree(pid).map(cpuSecondsOf)),
     memoryMb: () => sum(processTree(pid).map(memoryMbOf)),
     stop: async () => {
+      process.off('exit', kill)
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
     },
