@@ -40,13 +40,12 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 
   const fireDue = async (): Promise<void> => {
     const due = await store.dueSchedules(Date.now(), firedAtOnce)
-    const fired = []
-    for (const schedule of due)
-      fired.push(await fire(deps, schedule).catch((error: Error) => void log.error({ error: error.name }, 'a schedule could not fire')))
+    let failed = false
+    for (const schedule of due) failed = !(await fire(deps, schedule)) || failed
     const next = await store.nextScheduleAt()
     if (next === undefined) return
     const wait = Math.min(Math.max(0, next - Date.now()), longestNapMs)
-    claims.ringIn(fired.includes(undefined) ? Math.max(wait, retryMs) : wait)
+    claims.ringIn(failed ? Math.max(wait, retryMs) : wait)
   }
   const claims = createClaims({ claim: fireDue, retryMs, log })
 
@@ -79,15 +78,26 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   }
 }
 
+/** False: it is still due, and tried again. */
+async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<boolean> {
+  try {
+    await fireOnce(deps, schedule)
+    return true
+  } catch (error) {
+    deps.log.error({ schedule: schedule.id, error: (error as Error).name }, 'a schedule could not fire')
+    return false
+  }
+}
+
 /** While its last run is still under way there is no other: the time passes. */
-async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<true> {
+async function fireOnce(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void> {
   const now = Date.now()
   const nextAt = (await nextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
   const run = createRun(deps, schedule)
   const { queued, running } = await deps.store.sessionCounts(run.sessionKey)
-  if (queued + running > 0) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
-  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: queued + running > 0 ? [] : [run] })
-  return true
+  const busy = queued + running > 0
+  if (busy) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
+  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: busy ? [] : [run] })
 }
 
 const createRun = ({ createId, maxAttempts }: SchedulesDeps, { id, agentId, spec }: StoredSchedule): NewRun => ({

@@ -15,13 +15,21 @@ function viewEntry({ message, at, runId }: StoredTranscriptEntry): SessionMessag
   return [{ role, text: cut(text), at: new Date(at).toISOString(), runId }]
 }
 
-function textOf(part: Json): string {
-  const { type, text, toolName, input, output } = (part ?? {}) as { [key: string]: Json }
-  if (type === 'text') return String(text)
-  if (type === 'tool-call') return `[${String(toolName)} ${JSON.stringify(input)}]`
-  if (type !== 'tool-result') return ''
-  const { value } = (output ?? {}) as { value?: Json }
-  return `[${String(toolName)}: ${typeof value === 'string' ? value : JSON.stringify(value ?? null)}]`
+interface Part {
+  type?: Json
+  text?: Json
+  toolName?: Json
+  input?: Json
+  output?: { value?: Json }
 }
+
+function textOf(part: Json): string {
+  const { type, text, toolName, input, output } = (part ?? {}) as Part
+  if (type === 'text') return shown(text)
+  if (type === 'tool-call') return `[${shown(toolName)} ${shown(input)}]`
+  return type === 'tool-result' ? `[${shown(toolName)}: ${shown(output?.value)}]` : ''
+}
+
+const shown = (value: Json = null): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const cut = (text: string): string => (text.length > longestText ? `${text.slice(0, longestText)}\n[cut: ${text.length} characters in all]` : text)

@@ -60,11 +60,10 @@ function judge({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
 
 /** Of a tool that must be named: a list of all tools, or none, is not enough. */
 function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
-  const lists = layers.flatMap(({ allow = [] }) => allow)
-  const rule = findRule(
-    lists.map(({ names, ...list }) => ({ ...list, names: names.filter((name) => !name.includes('*')) })),
-    tool,
-  )
+  const rule = layers
+    .flatMap(({ allow = [] }) => allow)
+    .map(({ source, names, exact = false }) => findRule([{ source, names: names.filter((name) => !name.includes('*')), exact }], tool))
+    .find(Boolean)
   return rule ? { layer: 'opt_in', verdict: 'allow', rule } : { layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' }
 }
 

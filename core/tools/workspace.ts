@@ -84,7 +84,8 @@ async function writeFile(parent: Folder, name: string, data: string | Uint8Array
 async function modeOf(parent: Folder, name: string): Promise<number> {
   try {
     const handle = await parent.open(name, constants.O_RDONLY | constants.O_NONBLOCK)
-    const { mode } = await handle.stat().finally(() => handle.close())
+    const { mode } = await handle.stat()
+    await handle.close()
     return mode & 0o777
   } catch {
     return 0o644
