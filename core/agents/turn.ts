@@ -22,7 +22,7 @@ export interface TurnInput {
   history: readonly Json[]
   sessionKey: string
   /** What the tool policy looks at beside agent, session and model. */
-  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook'>
+  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'starters'>
   runId: string
   /** Ends the turn: it then rejects with the signal's reason at once. */
   signal: AbortSignal

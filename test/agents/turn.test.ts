@@ -13,6 +13,7 @@ import anthropic from '../../plugins/providers/anthropic.ts'
 import builtin from '../../plugins/providers/builtin.ts'
 import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { createTestVerbs } from '../contracts/verbs.ts'
 import { startAnthropic } from '../doubles/anthropic.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
 import type { Wire } from '../doubles/wire.ts'
@@ -53,8 +54,7 @@ async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tool
     settings: () => ({}),
     context: () => context,
   })
-  const sessions = { list: async () => [], status: async () => undefined }
-  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, sessions, timeoutMs: 60_000, log })
+  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, verbs: () => createTestVerbs(), timeoutMs: 60_000, log })
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })
