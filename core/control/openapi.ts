@@ -117,7 +117,7 @@ function responsesOf({ method, door, schema }: Pick<RouteInfo, 'method' | 'door'
   return { ...Object.fromEntries(own), ...Object.fromEntries(shared) } as Node
 }
 
-/** A route that answers something else than JSON says so by `content`. */
+/** A route that answers something else than JSON, or nothing, says so by `content`. */
 function responseOf(status: string, answer: Node): Node {
   if (isFailure(answer)) return { description: STATUS_CODES[status] ?? status, content: json({ $ref: '#/components/schemas/Failure' }) }
   const content = answer['content'] ?? json(answer)

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket, WebSocketServer } from 'ws'
 import { GatewayError } from '../errors.ts'
 import { type CheckCredential, refuseTokenInQuery } from '../http/auth.ts'
-import { failures } from '../http/failure.ts'
+import { failures, withoutBody } from '../http/failure.ts'
 import type { Upgrade } from '../http/listener.ts'
 import { refuseStrangeOrigins } from '../http/origin.ts'
 import { nameDoor } from '../http/route-list.ts'
@@ -32,7 +32,7 @@ export interface Sockets {
 
 const schema = {
   summary: 'Becomes a WebSocket that speaks JSON-RPC 2.0.',
-  response: { 101: { description: 'From here on it is a WebSocket.' }, ...failures(403, 426) },
+  response: { 101: withoutBody('From here on it is a WebSocket.'), ...failures(403, 426) },
 }
 
 export function registerSocket(app: FastifyInstance, { check, allowedOrigins, methods, topics, log, ...deps }: SocketDoor): Sockets {

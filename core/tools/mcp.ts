@@ -4,8 +4,9 @@ import type { CallToolResult, Server } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { readBody } from '../http/body.ts'
-import { failures } from '../http/failure.ts'
+import { failures, withoutBody } from '../http/failure.ts'
 import { refuseStrangeOrigins } from '../http/origin.ts'
+import { nameDoor } from '../http/route-list.ts'
 import type { Json } from '../plugin.ts'
 import type { Invoke } from './invoke.ts'
 import { McpHeaders, McpMessage } from './messages.ts'
@@ -22,10 +23,16 @@ export interface McpDoor {
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
-const schema = { body: McpMessage, headers: McpHeaders, response: { 200: McpMessage, ...failures(400, 401, 403, 405, 408, 413, 415, 429, 431, 500, 503) } }
+const schema = {
+  summary: 'Speaks the Model Context Protocol, one message at a time.',
+  body: McpMessage,
+  headers: McpHeaders,
+  response: { 200: McpMessage, 202: withoutBody('A notification was taken.'), ...failures(403) },
+}
 
 export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents }: McpDoor): void {
   void app.register(async (door) => {
+    nameDoor(door, 'mcp')
     door.addHook('onRequest', auth)
     door.addHook('onRequest', refuseStrangeOrigins(allowedOrigins))
     door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))

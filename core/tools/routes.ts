@@ -21,11 +21,10 @@ export interface ToolsDoor {
 
 const maxBodyBytes = 2 * 1024 * 1024
 
-const refused = [400, 401, 408, 413, 415, 429, 431, 503]
 const schemas = {
-  invoke: { body: InvokeBody, headers: RoutingHeaders, response: { 200: InvokeReply, ...failures(...refused, 404, 500, 504) } },
-  list: { querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply, ...failures(400, 401, 429, 431, 503) } },
-  explain: { body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply, ...failures(...refused) } },
+  invoke: { summary: 'Runs one tool.', body: InvokeBody, headers: RoutingHeaders, response: { 200: InvokeReply, ...failures(404, 500, 504) } },
+  list: { summary: 'Lists the tools that may be run.', querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply } },
+  explain: { summary: 'Tells why a tool may be run, or not.', body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply } },
 }
 
 export function registerTools(app: FastifyInstance, { auth, catalogue, policy, invoke, agents }: ToolsDoor): void {

@@ -40,7 +40,7 @@ describe('GET /metrics', () => {
       svc_gateway_accept_seconds_count: 1,
       'svc_gateway_accept_seconds_bucket{le="+Inf"}': 1,
     }
-    for (const [name, value] of Object.entries(counts)) expect(valueOf(text, name), name).toBe(value)
+    expect(Object.fromEntries(Object.keys(counts).map((name) => [name, valueOf(text, name)]))).toEqual(counts)
     expect(valueOf(text, 'svc_gateway_store_commit_operations_count')).toBeGreaterThan(3)
     expect(valueOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
   })

@@ -1,0 +1,76 @@
+// GET /openapi.json: a valid document of every route, and nothing in it that does not happen.
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, it } from 'vitest'
+import { shareGateway, startGateway } from '../helpers.ts'
+
+type Operation = {
+  summary?: string
+  tags: string[]
+  security: object[]
+  parameters?: { name: string; in: string; required: boolean }[]
+  requestBody?: object
+  responses: Record<string, object>
+}
+
+describe('GET /openapi.json', () => {
+  const { get } = shareGateway()
+  const operations = async () => {
+    const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
+    return Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => Object.assign(operation, { name: `${method.toUpperCase()} ${path}` })),
+    )
+  }
+
+  it('is valid OpenAPI 3.1', async () => {
+    const { status, headers, body } = await get('/openapi.json')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(body.openapi).toBe('3.1.0')
+    expect(await new Validator().validate(body)).toMatchObject({ valid: true })
+  })
+
+  it('has every route of every door, with a summary, its credential and its answers', async () => {
+    const all = await operations()
+    const { routes } = (await get('/api/parts')).body as { routes: { method: string; path: string }[] }
+    expect(all.map(({ name }) => name).toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted())
+    expect(all).toEqual(
+      all.map(({ name }) =>
+        expect.objectContaining({
+          summary: expect.stringMatching(/[.?]$/),
+          tags: [expect.stringMatching(/^(hooks|tools|mcp|control|socket|health|docs)$/)],
+          security: expect.any(Array),
+          responses: expect.objectContaining({ [name === 'GET /ws' ? 101 : 200]: expect.anything() }),
+        }),
+      ),
+    )
+  })
+
+  it('leaves only health, the page and the WebSocket, which asks for it later, without a credential', async () => {
+    const open = (await operations()).filter(({ security }) => security.length === 0).map(({ name }) => name)
+    expect(open).toEqual(['GET /healthz', 'GET /readyz', 'GET /docs', 'GET /docs/{file}', 'GET /ws'])
+  })
+
+  it('has what the hooks take: the body with its channels, the headers, every status', async () => {
+    const { paths } = (await get('/openapi.json')).body
+    const { post } = paths['/hooks/agent'] as {
+      post: Operation & { requestBody: { content: Record<string, { schema: { properties: Record<string, { enum?: string[] }> } }> } }
+    }
+    expect(post.requestBody.content['application/json']!.schema.properties['channel']!.enum).toEqual(expect.arrayContaining(['last', 'console', 'whatsapp']))
+    expect(post.parameters).toMatchObject([
+      { name: 'idempotency-key', in: 'header', required: false },
+      { name: 'prefer', in: 'header', required: false },
+    ])
+    expect(Object.keys(post.responses)).toEqual(['200', '400', '401', '405', '408', '413', '415', '422', '429', '431', '503'])
+  })
+
+  it('follows the configuration: the prefix of the hooks, and whether there are any', async () => {
+    const moved = await startGateway({ hooks: { path: '/in' } })
+    expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(expect.arrayContaining(['/in/wake', '/in/agent']))
+    const closed = await startGateway({ hooks: { enabled: false } })
+    expect(JSON.stringify((await closed.get('/openapi.json')).body.paths)).not.toContain('/wake')
+  })
+
+  it('is for whoever has the credential: it tells which channels and hooks there are', async () => {
+    expect((await get('/openapi.json', { authorization: 'Bearer wrong' })).status).toBe(401)
+  })
+})
