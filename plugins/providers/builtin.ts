@@ -86,12 +86,16 @@ function askedTool(content: string, tools: FunctionTool[]): Decision | undefined
 function guessedTool(content: string, tools: FunctionTool[]): Decision | undefined {
   const words = wordsOf(content)
   const candidates = tools
+    .filter(({ name }) => !neverGuessed.has(name))
     .map((tool) => ({ tool, shared: sharedWords(tool, words), args: fillSlots(tool, content) }))
     .filter((candidate) => candidate.shared > 0 && candidate.args !== undefined)
     .toSorted((a, b) => b.shared - a.shared || (a.tool.name < b.tool.name ? -1 : 1))
   const [best] = candidates
   return best?.args && { because: `the message has ${best.shared} words in common with ${best.tool.name}`, call: { name: best.tool.name, args: best.args } }
 }
+
+/** What does something that cannot be undone must be asked for outright. */
+const neverGuessed: ReadonlySet<string> = new Set(['cron', 'edit', 'exec', 'gateway', 'message', 'sessions_send', 'sessions_spawn', 'write'])
 
 /** Words of three letters and more, plural or not. */
 const wordsOf = (text: string): Set<string> => new Set((text.toLowerCase().match(/[\p{L}\d]{3,}/gu) ?? []).map((word) => word.replace(/s$/, '')))

@@ -34,7 +34,8 @@ export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
 
-export function createAddresses(): Addresses {
+/** `resolve`: the look-up of all addresses of a host. */
+export function createAddresses(resolve: typeof lookup = lookup): Addresses {
   const closed = blockList([...privateIPv4, ...specialIPv6])
   const open = blockList([publicIPv6])
   const isPublic = (address: string): boolean => {
@@ -47,7 +48,7 @@ export function createAddresses(): Addresses {
     isPublic,
     // The socket connects to what this hands out: between the check and the connection no name is resolved again.
     lookup: (host, { all, ...options }, done) => {
-      lookup(host, { ...options, all: true }, (error, found) => {
+      resolve(host, { ...options, all: true }, (error, found) => {
         if (error) return done(error, '')
         const refused = found.length === 0 || found.some(({ address }) => !isPublic(address))
         if (refused) return done(new PrivateAddressError(`The host ${host} has an address that is not public.`), '')
