@@ -1,8 +1,8 @@
 // One client of the WebSocket: a stranger until its first message proves otherwise, and never more of a burden than its bounds allow.
-import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { CheckCredential } from '../http/auth.ts'
 import type { Client } from '../http/client.ts'
+import type { Upgrade } from '../http/listener.ts'
 import { logFailure } from '../http/replies.ts'
 import type { Log } from '../plugin.ts'
 import { Type } from '../typebox.ts'
@@ -66,7 +66,8 @@ interface ConnectionDeps {
   /** The request id of the handshake. */
   id: string
   socket: WebSocket
-  tcp: Socket
+  /** What it was made of. */
+  upgrade: Pick<Upgrade, 'socket' | 'head'>
   client: Client
   find(method: string): Method<Caller> | undefined
   topics: Topics
@@ -75,7 +76,8 @@ interface ConnectionDeps {
   log: Log
 }
 
-export function createConnection({ id, socket, tcp, client, find, topics, check, limits, log }: ConnectionDeps): Connection {
+export function createConnection({ id, socket, upgrade, client, find, topics, check, limits, log }: ConnectionDeps): Connection {
+  const { socket: tcp, head } = upgrade
   const ended = Promise.withResolvers<void>()
   const underWay = new Set<Promise<void>>()
   let authenticated = false
@@ -135,10 +137,10 @@ export function createConnection({ id, socket, tcp, client, find, topics, check,
 
   /** A message is in memory before it can be judged, so that strangers may not send large ones. */
   const boundStranger = (): void => {
-    if (tcp.bytesRead - bytesAtStart > limits.strangerBytes) cut('Too much was sent before authenticating.')
+    if (!authenticated && tcp.bytesRead - bytesAtStart > limits.strangerBytes) cut('Too much was sent before authenticating.')
   }
 
-  const bytesAtStart = tcp.bytesRead
+  const bytesAtStart = tcp.bytesRead - head.length
   tcp.on('data', boundStranger)
   const late = setTimeout(() => drop(closing.policy, 'Nobody authenticated in time.'), limits.authMs)
   socket.on('message', onMessage)

@@ -13,7 +13,7 @@ export interface Method<Caller> {
 /** Ties what a method gets to the schema of its params, which is compiled when it is first called. */
 export function method<Caller, Params extends TSchema>(params: Params, run: (params: Static<Params>, caller: Caller) => unknown): Method<Caller> {
   let check: Check | undefined
-  return { check: () => (check ??= compileCheck(params)), run: run as Method<Caller>['run'] }
+  return { check: () => (check ??= compileCheck(params)), run }
 }
 
 export interface RpcDeps<Caller> {

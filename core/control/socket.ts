@@ -57,9 +57,9 @@ export function registerSocket(app: FastifyInstance, { check, allowedOrigins, me
     })
   })
 
-  function welcome({ id, client }: FastifyRequest, socket: WebSocket, { socket: tcp }: Upgrade): void {
+  function welcome({ id, client }: FastifyRequest, socket: WebSocket, upgrade: Upgrade): void {
     makeRoom()
-    const connection = createConnection({ id, socket, tcp, client, find: (name) => methods.get(name), topics, check, limits, log })
+    const connection = createConnection({ id, socket, upgrade, client, find: (name) => methods.get(name), topics, check, limits, log })
     connections.add(connection)
     void connection.ended.then(() => connections.delete(connection))
   }

@@ -82,7 +82,7 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   }
 
   /** Node has let go of the socket: this gives it a response, so that the request can go the way of all others. */
-  function openUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Response<IncomingMessage> {
+  function openUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Response {
     const destroy = (): unknown => socket.destroy()
     socket.on('error', destroy)
     const response = new ServerResponse(request)

@@ -5,7 +5,6 @@ import { ask, type Document, gatewayToken, hookToken, startGateway } from '../he
 import { connectRpc, login, refusal } from './rpc-client.ts'
 
 const still = { agents: { defaults: { heartbeat: { every: 0 } } } }
-const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const auth = (token: string) => JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'auth', params: { token } })
 
 async function startWithModel(changes: Document = {}) {
@@ -115,27 +114,27 @@ describe('JSON-RPC', () => {
   const request = (fields: object) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'runs.get', params: { id: 'x' }, ...fields })
   const deep = `{"jsonrpc":"2.0","id":7,"method":"runs.get","params":${'{"a":'.repeat(70)}1${'}'.repeat(70)}}`
 
-  it.each<[string, string, number | null, number, string]>([
-    ['no JSON', '{', null, -32_700, 'invalid_json'],
-    ['a scalar', '5', null, -32_600, 'invalid_request'],
-    ['nothing', '', null, -32_600, 'invalid_request'],
-    ['too deep a nesting', deep, null, -32_600, 'invalid_request'],
-    ['another version', request({ jsonrpc: '1.0' }), 7, -32_600, 'invalid_request'],
-    ['an id that is an object', request({ id: {} }), null, -32_600, 'invalid_request'],
-    ['a method that is no string', request({ method: 5 }), 7, -32_600, 'invalid_request'],
-    ['params that are a string', request({ params: 'x' }), 7, -32_600, 'invalid_request'],
-    ['an empty batch', '[]', null, -32_600, 'invalid_request'],
-    ['an unknown method', request({ method: 'runs.burn' }), 7, -32_601, 'not_found'],
-    ['a method of objects', request({ method: 'constructor' }), 7, -32_601, 'not_found'],
-    ['params that are a list', request({ params: ['x'] }), 7, -32_602, 'invalid_request'],
-    ['missing params', request({ params: undefined }), 7, -32_602, 'invalid_request'],
-    ['params of the wrong type', request({ params: { id: 5 } }), 7, -32_602, 'invalid_request'],
-    ['an unknown run', request({}), 7, -32_000, 'run_not_found'],
-  ])('answers %s with its code', async (_what, text, id, code, type) => {
+  it.each<[string, string, [number | null, number, string]]>([
+    ['no JSON', '{', [null, -32_700, 'invalid_json']],
+    ['a scalar', '5', [null, -32_600, 'invalid_request']],
+    ['nothing', '', [null, -32_600, 'invalid_request']],
+    ['too deep a nesting', deep, [null, -32_600, 'invalid_request']],
+    ['another version', request({ jsonrpc: '1.0' }), [7, -32_600, 'invalid_request']],
+    ['an id that is an object', request({ id: {} }), [null, -32_600, 'invalid_request']],
+    ['a method that is no string', request({ method: 5 }), [7, -32_600, 'invalid_request']],
+    ['params that are a string', request({ params: 'x' }), [7, -32_600, 'invalid_request']],
+    ['an empty batch', '[]', [null, -32_600, 'invalid_request']],
+    ['an unknown method', request({ method: 'runs.burn' }), [7, -32_601, 'not_found']],
+    ['a method of objects', request({ method: 'constructor' }), [7, -32_601, 'not_found']],
+    ['params that are a list', request({ params: ['x'] }), [7, -32_602, 'invalid_request']],
+    ['missing params', request({ params: undefined }), [7, -32_602, 'invalid_request']],
+    ['params of the wrong type', request({ params: { id: 5 } }), [7, -32_602, 'invalid_request']],
+    ['an unknown run', request({}), [7, -32_000, 'run_not_found']],
+  ])('answers %s with its code', async (_what, text, expected) => {
     const { url } = await startGateway(still)
     const client = await login(url)
     const { jsonrpc, ...answer } = await client.exchange(text)
-    expect([jsonrpc, answer.id, answer.error.code, answer.error.data.type]).toEqual(['2.0', id, code, type])
+    expect([jsonrpc, answer.id, answer.error.code, answer.error.data.type]).toEqual(['2.0', ...expected])
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })
 
@@ -327,21 +326,20 @@ describe('chat.send', () => {
 })
 
 describe('tools.invoke', () => {
-  const bodies: [string, Document][] = [
-    ['a tool', { tool: ' agents_list ' }],
-    ['a tool in a session', { tool: 'session_status', sessionKey: 'main' }],
-    ['an unknown tool', { tool: 'nothing' }],
-    ['a tool that is restricted over HTTP', { tool: 'sessions_send', args: { sessionKey: 'main', message: 'x' } }],
-    ['arguments that do not fit', { tool: 'sessions_list', args: { limit: 'x' } }],
-    ['a tool that is denied', { tool: 'sessions_list' }],
-  ]
-
-  it.each(bodies)('answers for %s what POST /tools/invoke answers', async (what, body) => {
-    const { url, post } = await startGateway({ ...still, ...(what.endsWith('denied') && { tools: { deny: ['sessions_list'] } }) })
+  it.each<[string, number, Document]>([
+    ['a tool', 200, { tool: ' sessions_list ', args: { limit: 1 } }],
+    ['a tool in a session', 404, { tool: 'sessions_spawn', sessionKey: 'desk', args: { task: 'x' } }],
+    ['an unknown tool', 404, { tool: 'nothing' }],
+    ['a tool that is denied', 404, { tool: 'session_status' }],
+    ['arguments that do not fit', 400, { tool: 'sessions_list', args: { limit: 'x' } }],
+    ['a session key that means nothing', 400, { tool: 'sessions_list', sessionKey: 'agent:' }],
+  ])('answers for %s what POST /tools/invoke answers', async (_what, status, body) => {
+    const { url, post } = await startGateway({ ...still, tools: { deny: ['session_status'] } })
     const client = await login(url)
     const overHttp = await post('/tools/invoke', body, { authorization: `Bearer ${gatewayToken}` })
+    expect(overHttp.status).toBe(status)
     const { result, error } = await client.call('tools.invoke', body)
-    if (overHttp.status === 200) expect(result).toEqual(overHttp.body)
+    if (status === 200) expect(result).toEqual(overHttp.body)
     else expect({ type: error.data.type, message: error.message }).toEqual(overHttp.body.error)
   })
 })

@@ -1,0 +1,256 @@
+// What a connection of the WebSocket may cost: time, bytes, calls; and what broken frames lead to.
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { gatewayToken } from '../helpers.ts'
+import { exchange, rawConnection, statusLines } from '../http/app.ts'
+import { connectRpc, login, refusal, type RpcClient } from './rpc-client.ts'
+import { openDoor } from './sockets.ts'
+
+const handshake = (...headers: string[]) =>
+  ['GET /ws HTTP/1.1', 'Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...headers, '', ''].join('\r\n')
+const goodKey = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+
+/** A frame as a client sends it. `length`: what it claims to hold. */
+function frame(first: number, payload: Buffer, { masked = true, length = payload.length } = {}): Buffer {
+  const mask = masked ? Buffer.from([1, 2, 3, 4]) : Buffer.alloc(0)
+  const size = length < 126 ? Buffer.from([length]) : Buffer.from([126, length >> 8, length & 255])
+  size[0]! |= masked ? 128 : 0
+  return Buffer.concat([Buffer.from([first]), size, mask, masked ? payload.map((byte, index) => byte ^ mask[index % 4]!) : payload])
+}
+
+const text = 0x81
+const auth = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'auth', params: { token: gatewayToken } }))
+const closeCode = (code: number) => Buffer.from([0x88, 2, code >> 8, code & 255]).toString('latin1')
+
+describe('a handshake', () => {
+  it.each([
+    ['no key', handshake()],
+    ['a key that is none', handshake('Sec-WebSocket-Key: x')],
+    ['another version', handshake(goodKey).replace('Version: 13', 'Version: 7')],
+    ['a malformed subprotocol', handshake(goodKey, 'Sec-WebSocket-Protocol: ,,')],
+  ])('with %s is answered with one 400 in the envelope, and the end', async (_what, bytes) => {
+    const { port, lines } = await openDoor()
+    const received = await exchange(port, bytes + handshake(goodKey))
+    expect(statusLines(received)).toEqual(['400'])
+    const [head = '', body = ''] = received.split('\r\n\r\n')
+    expect(head.toLowerCase()).toContain('connection: close')
+    expect(JSON.parse(body).error).toEqual({ type: 'malformed_http', message: expect.stringContaining('handshake') })
+    expect(lines.filter((line) => line.includes('malformed_http'))).toHaveLength(1)
+  })
+
+  it('is answered 503 while the gateway starts or stops', async () => {
+    const { url } = await openDoor({}, { isReady: () => false })
+    expect(await refusal(`${url}/ws`)).toMatchObject({ status: 503, body: { error: { type: 'shutting_down' } }, headers: { 'retry-after': '1' } })
+  })
+
+  it('behind a request that is not answered yet does not take the connection from it', async () => {
+    const { port, release } = await openDoor()
+    const { socket, until } = rawConnection(port)
+    socket.write(`GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n${handshake(goodKey)}`)
+    release()
+    expect(statusLines(await until('upgrade_required'))).toEqual(['200', '426'])
+  })
+
+  it('may have its first message right behind it', async () => {
+    const { port } = await openDoor()
+    const { socket, until } = rawConnection(port)
+    socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth)]))
+    expect(statusLines(await until('"result":{"ok":true}'))).toEqual(['101'])
+  })
+
+  it('whose client has gone leaves nothing behind', async () => {
+    const { port, url, news } = await openDoor()
+    for (let index = 0; index < 20; index++) {
+      const { socket } = rawConnection(port)
+      await once(socket, 'connect')
+      socket.write(handshake(goodKey))
+      if (index % 2) socket.resetAndDestroy()
+      else socket.destroy()
+    }
+    expect((await (await login(url)).call('echo', { a: 1 })).result).toEqual({ a: 1 })
+    expect(news.runs.isHeard()).toBe(false)
+  })
+})
+
+describe('a stranger', () => {
+  it('that says nothing is sent away', async () => {
+    const { url } = await openDoor({ authMs: 50 })
+    expect(await (await connectRpc(url)).closed).toEqual({ code: 1008, reason: 'Nobody authenticated in time.' })
+  })
+
+  it('that pings all the time is sent away too', async () => {
+    const { url } = await openDoor({ authMs: 100 })
+    const client = await connectRpc(url)
+    const pings = setInterval(() => client.socket.ping(), 5)
+    expect((await client.closed).code).toBe(1008)
+    clearInterval(pings)
+  })
+
+  it.each([
+    ['right behind the handshake', true],
+    ['later', false],
+  ])('may not send much %s', async (_when, atOnce) => {
+    const { port, logged, url } = await openDoor({ strangerBytes: 1_000 })
+    const { socket, ended, until } = rawConnection(port)
+    socket.write(handshake(goodKey))
+    if (!atOnce) await until('101 Switching')
+    socket.write(frame(text, Buffer.alloc(2_000, 'x'), { length: 60_000 }))
+    await logged('Too much was sent before authenticating.')
+    expect(statusLines(await ended)).toEqual(['101'])
+    const client = await login(url)
+    expect((await client.call('echo', { long: 'x'.repeat(5_000) })).result.long).toHaveLength(5_000)
+  })
+
+  it('is pushed out by newer ones, and nobody else is', async () => {
+    const { url } = await openDoor({ strangers: 3 })
+    const known = await login(url)
+    const strangers: RpcClient[] = []
+    for (let index = 0; index < 10; index++) strangers.push(await connectRpc(url))
+    expect((await Promise.all(strangers.slice(0, 7).map(({ closed }) => closed))).map(({ code }) => code)).toEqual(Array(7).fill(1006))
+    expect((await strangers.at(-1)!.call('auth', { token: gatewayToken })).result).toEqual({ ok: true })
+    expect((await known.call('echo', {})).result).toEqual({})
+  })
+})
+
+describe('a client', () => {
+  it('that reads too slowly is dropped and told why, while others hear everything', async () => {
+    const { url, tell, logged, logNews } = await openDoor({ waitingBytes: 262_144, closeMs: 20_000 })
+    const [slow, quick] = [await login(url), await login(url)]
+    for (const client of [slow, quick]) await client.call('subscribe')
+    slow.socket.pause()
+    let told = 0
+    const dropped = logged('reads too slowly')
+    let isDropped = false
+    void dropped.then(() => (isDropped = true))
+    while (!isDropped) {
+      tell(100_000)
+      told += 1
+      await quick.call('echo', {})
+    }
+    expect(quick.notifications).toHaveLength(told)
+    slow.socket.resume()
+    expect(await slow.closed).toEqual({ code: 1013, reason: 'The client reads too slowly.' })
+    expect(slow.notifications.length).toBeLessThan(told)
+    quick.socket.close()
+    await quick.closed
+    await expect.poll(() => logNews.isHeard()).toBe(false)
+  })
+
+  it('that reads nothing at all is gone after a while', async () => {
+    const { url, tell, logged, sockets } = await openDoor({ waitingBytes: 1_000, closeMs: 50 })
+    const client = await login(url)
+    await client.call('subscribe')
+    client.socket.pause()
+    const dropped = logged('reads too slowly')
+    for (let index = 0; index < 200; index++) tell(100_000)
+    await dropped
+    await sockets.close(0)
+  })
+
+  it('may have so many calls under way and no more', async () => {
+    const { url, release } = await openDoor({ calls: 5 })
+    const client = await login(url)
+    const held = Array.from({ length: 5 }, () => client.call('hold'))
+    expect((await client.call('echo', {})).error).toMatchObject({ code: -32_000, data: { type: 'too_many_calls' } })
+    release()
+    expect((await Promise.all(held)).map(({ result }) => result)).toEqual(Array(5).fill(null))
+    expect((await client.call('echo', {})).result).toEqual({})
+  })
+
+  it('that floods is answered every time', async () => {
+    const { url } = await openDoor()
+    const client = await login(url)
+    const answers = await Promise.all(Array.from({ length: 20_000 }, (_, index) => client.call('echo', { index })))
+    expect(answers.filter(({ result, error }, index) => result?.index === index || error?.data.type === 'too_many_calls')).toHaveLength(20_000)
+  })
+
+  it('may send messages up to the limit', async () => {
+    const { url } = await openDoor({ messageBytes: 10_000 })
+    const message = (size: number) => JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'echo', params: {} }).padEnd(size)
+    const client = await login(url)
+    expect((await client.exchange(message(10_000))).result).toEqual({})
+    client.socket.send(message(10_001))
+    expect((await client.closed).code).toBe(1009)
+  })
+
+  it('must send text', async () => {
+    const { url } = await openDoor()
+    const client = await login(url)
+    client.socket.send(auth)
+    expect(await client.closed).toEqual({ code: 1003, reason: 'Send text.' })
+  })
+
+  it('that does not answer pings is cut, one that does stays', async () => {
+    const { url, logged } = await openDoor({ pingMs: 50 })
+    const [here, away] = [await login(url), await login(url, { autoPong: false })]
+    expect((await away.closed).code).toBe(1006)
+    await logged('The client is not there any more.')
+    await once(here.socket, 'ping')
+    await once(here.socket, 'ping')
+    expect((await here.call('echo', {})).result).toEqual({})
+  })
+
+  it('learns nothing of what broke inside, and the log only its place', async () => {
+    const { url, lines } = await openDoor()
+    const client = await login(url)
+    const { error } = await client.call('break')
+    expect(error).toEqual({ code: -32_603, message: "Something went wrong inside. See the gateway's log.", data: { type: 'internal_error' } })
+    expect(lines.at(-1)).toMatch(/"method":"break".*"cause":"SyntaxError"/)
+    expect(lines.join()).not.toContain('payload')
+  })
+})
+
+describe('broken frames', () => {
+  it.each<[string, Buffer, number]>([
+    ['without a mask', frame(text, auth, { masked: false }), 1002],
+    ['with reserved bits', frame(text | 0x40, auth), 1002],
+    ['of an unknown kind', frame(0x83, auth), 1002],
+    ['that go on with nothing', frame(0x80, auth), 1002],
+    ['with a ping in pieces', frame(0x09, Buffer.from('x')), 1002],
+    ['with a ping that is too long', frame(0x89, Buffer.alloc(126)), 1002],
+    ['that are not UTF-8', frame(text, Buffer.from([0xff, 0xfe])), 1007],
+    ['that are larger than allowed', Buffer.concat([Buffer.from([text, 0xff, 0, 0, 0, 0, 1, 0, 0, 0]), Buffer.alloc(8)]), 1009],
+    ['that close with a code that there is not', frame(0x88, Buffer.from([0, 1])), 1002],
+  ])('%s end the connection with their code', async (_what, bytes, code) => {
+    const { port, url } = await openDoor()
+    const { socket, ended } = rawConnection(port)
+    socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), bytes]))
+    expect((await ended).endsWith(closeCode(code))).toBe(true)
+    expect((await (await login(url)).call('echo', {})).result).toEqual({})
+  })
+
+  it('at random harm nobody', async () => {
+    const { port, url } = await openDoor({ closeMs: 100 })
+    const client = await login(url)
+    for (let index = 0; index < 200; index++) {
+      const { socket } = rawConnection(port)
+      socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth), randomBytes(1 + (index % 50))]))
+      socket.end()
+    }
+    expect((await client.call('echo', { still: 'here' })).result).toEqual({ still: 'here' })
+  })
+})
+
+describe('closing the door', () => {
+  it('waits for calls, then says goodbye', async () => {
+    const { url, sockets, release } = await openDoor()
+    const client = await login(url)
+    const held = client.call('hold')
+    await client.call('echo')
+    const closed = sockets.close(10_000)
+    release()
+    expect((await held).result).toBeNull()
+    expect((await client.closed).code).toBe(1001)
+    await closed
+  })
+
+  it('waits no longer than it is told', async () => {
+    const { url, sockets } = await openDoor()
+    const client = await login(url)
+    void client.call('hold')
+    await client.call('echo')
+    await sockets.close(20)
+    expect((await client.closed).code).toBe(1001)
+  })
+})

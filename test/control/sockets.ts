@@ -1,0 +1,75 @@
+// The WebSocket's door alone, with small bounds and two methods to play with, for tests of what a connection may cost.
+import { onTestFinished } from 'vitest'
+import type { Caller, SocketLimits } from '../../core/control/connection.ts'
+import type { LogNews } from '../../core/control/log-news.ts'
+import { type Method, method } from '../../core/control/rpc.ts'
+import { registerSocket, socketPath, type Sockets } from '../../core/control/socket.ts'
+import { createTopics } from '../../core/control/topics.ts'
+import { createCredentialCheck } from '../../core/http/auth.ts'
+import { createServer } from '../../core/http/server.ts'
+import { createFeed, type Feed } from '../../core/store/feed.ts'
+import type { News } from '../../core/store/news.ts'
+import { Type } from '../../core/typebox.ts'
+import { gatewayToken } from '../helpers.ts'
+
+export interface Door {
+  url: string
+  port: number
+  sockets: Sockets
+  news: News
+  logNews: Feed<LogNews>
+  /** Tells a line of the log with so many characters. */
+  tell(characters: number): void
+  /** Every line of the log. */
+  lines: string[]
+  /** Resolves when a line holds this text. */
+  logged(text: string): Promise<void>
+  /** Lets all calls of `hold` end. */
+  release(): void
+}
+
+export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = () => true }: { isReady?: () => boolean } = {}): Promise<Door> {
+  const news: News = { deliveries: createFeed(), events: createFeed(), runs: createFeed(), outbox: createFeed() }
+  const logNews = createFeed<LogNews>()
+  const lines: string[] = []
+  const arrivals = createFeed<string>()
+  const write = (level: string) => (fields: object, message: string) => {
+    const line = JSON.stringify({ level, ...fields, message })
+    lines.push(line)
+    arrivals.tell(line)
+  }
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  const held = Promise.withResolvers<void>()
+  const methods = new Map<string, Method<Caller>>([
+    ['echo', method(Type.Unknown(), (params) => params)],
+    ['hold', method(Type.Unknown(), () => held.promise)],
+    ['subscribe', method(Type.Unknown(), (_params, { subscriptions }: Caller) => subscriptions.add(undefined))],
+    ['break', method(Type.Unknown(), () => JSON.parse('the payload of a caller'))],
+  ])
+  const app = createServer({ log, trustedProxies: [], isReady, socketPath })
+  app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
+  const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })
+  const sockets = registerSocket(app, { check, allowedOrigins: [], methods, topics: createTopics(news, logNews), limits, log })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  onTestFinished(async () => {
+    held.resolve()
+    await sockets.close(1_000)
+    await app.close()
+  })
+  return {
+    url,
+    port: Number(new URL(url).port),
+    sockets,
+    news,
+    logNews,
+    tell: (characters) => logNews.tell({ at: '', level: 'info', room: 'test', message: 'x'.repeat(characters), fields: {} }),
+    lines,
+    logged: async (text) => {
+      if (lines.some((line) => line.includes(text))) return
+      await new Promise<void>((resolve) => {
+        const leave = arrivals.listen((line) => line.includes(text) && (leave(), resolve()))
+      })
+    },
+    release: () => held.resolve(),
+  }
+}
