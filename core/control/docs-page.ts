@@ -17,13 +17,11 @@ export const pageHeaders = {
   'cache-control': 'no-cache',
 } as const
 
-/** A file of the page by its name. */
+/** A file of the page by its name; the page itself has none. */
 export async function readPageFile(name: string): Promise<PageFile> {
-  const own = ownFiles[name]
-  if (own) return own
-  const type = packageFiles[name]
-  if (type === undefined) throw new GatewayError('not_found')
-  return { type, content: await readFile(join(packageFolder(), name)) }
+  if (Object.hasOwn(ownFiles, name)) return ownFiles[name] as PageFile
+  if (!Object.hasOwn(packageFiles, name)) throw new GatewayError('not_found')
+  return { type: packageFiles[name] as string, content: await readFile(join(packageFolder(), name)) }
 }
 
 const packageFiles: Readonly<Record<string, string>> = {

@@ -119,9 +119,19 @@ function responsesOf({ method, door, schema }: Pick<RouteInfo, 'method' | 'door'
 
 /** A route that answers something else than JSON, or nothing, says so by `content`. */
 function responseOf(status: string, answer: Node): Node {
-  if (isFailure(answer)) return { description: STATUS_CODES[status] ?? status, content: json({ $ref: '#/components/schemas/Failure' }) }
+  if (isFailure(answer))
+    return { description: ownDescriptions[status] ?? STATUS_CODES[status] ?? status, content: json({ $ref: '#/components/schemas/Failure' }) }
   const content = answer['content'] ?? json(answer)
   return { description: answer['description'] ?? STATUS_CODES[status] ?? status, content }
+}
+
+const ownDescriptions: Readonly<Record<string, string>> = {
+  403: 'A page of elsewhere asks; `gateway.allowedOrigins` lists those that may.',
+  404: 'There is nothing of this name, or this caller may not use it.',
+  409: 'The state of the thing does not allow it; the message says why.',
+  422: 'The `Idempotency-Key` came with another body before.',
+  500: "Something broke inside; the gateway's log says what.",
+  504: 'It did not end within its time limit.',
 }
 
 const isFailure = (answer: unknown): boolean => answer === Failure
