@@ -1,0 +1,46 @@
+// A gateway whose tools a test calls: directly over HTTP, or through an agent of the rules model that somebody writes to.
+import { type Chat, startChat } from '../doubles/chat.ts'
+import { type Answer, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+export interface ToolGateway extends RunningGateway {
+  chat: Chat
+  /** POST /tools/invoke. */
+  call(tool: string, args?: Document, sessionKey?: string): Promise<Answer>
+  /** The result of a call that must succeed. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the tool answers; the test says what it must be
+  result(tool: string, args?: Document, sessionKey?: string): Promise<any>
+  /** Somebody writes this on a channel; resolves with the reply. */
+  tell(text: string): Promise<string>
+  /** A webhook says this; resolves with the reply. */
+  hook(message: string, fields?: Document): Promise<Answer>
+}
+
+const agents = { defaults: { heartbeat: { every: 0 } } }
+
+export async function startTools(changes: Document = {}, dir = temporaryFolder()): Promise<ToolGateway> {
+  const chat = await startChat()
+  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const gateway = await startGateway({ agents, ...plugged, ...changes }, dir)
+  const call: ToolGateway['call'] = (tool, args = {}, sessionKey) =>
+    gateway.post('/tools/invoke', { tool, args, ...(sessionKey !== undefined && { sessionKey }) }, { authorization: `Bearer ${gatewayToken}` })
+  return {
+    ...gateway,
+    chat,
+    call,
+    result: async (...args) => {
+      const { status, body } = await call(...args)
+      if (status !== 200) throw new Error(`${args[0]} answered ${status}: ${JSON.stringify(body)}`)
+      return body.result
+    },
+    tell: async (text) => {
+      const before = chat.held.length
+      await chat.say({ text })
+      const [runId] = (await chat.holds(before + 1))[before]!.key.split(':')
+      return (await gateway.get(`/runs/${runId}`)).body.reply
+    },
+    hook: (message, fields = {}) => gateway.post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' }),
+  }
+}
+
+/** What the caller of a tool is told, for input that it refuses. */
+export const refused = (message: unknown) => ({ status: 400, body: { ok: false, error: { type: 'invalid_arguments', message } } })

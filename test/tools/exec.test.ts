@@ -1,0 +1,110 @@
+// The tool for commands: who has it, what a command finds around it, and that nothing of it is left.
+import { readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { refused, startTools } from './calls.ts'
+
+const tools = { profile: 'full', alsoAllow: ['exec'] }
+const short = { ...tools, exec: { timeoutSeconds: 0.5 } }
+
+/** Whether a process with this id is there and runs. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+const dead = (pids: readonly number[]) => expect.poll(() => pids.filter(isAlive)).toEqual([])
+
+describe('who may run commands', () => {
+  it('is nobody, unless the policy names the tool', async () => {
+    const names = async (policy: object) => (await (await startTools({ tools: policy })).get('/tools')).body.items.map(({ name }: { name: string }) => name)
+    for (const policy of [{}, { profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }]) expect(await names(policy)).not.toContain('exec')
+    for (const policy of [tools, { allow: ['exec'] }, { allow: ['group:runtime'] }, { profile: 'coding' }]) expect(await names(policy)).toContain('exec')
+  })
+
+  it('is told by an explanation', async () => {
+    const { post } = await startTools()
+    const { body } = await post('/tools/explain', { tool: 'exec' }, { authorization: 'Bearer gateway-token-of-the-tests-0123456789' })
+    expect(body.allowed).toBe(false)
+    expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' })
+  })
+
+  it('is an agent whose policy does, but no run of a webhook', async () => {
+    const { tell, hook } = await startTools({ tools })
+    expect(await tell('/exec {"command":"echo a-word"}')).toContain('a-word')
+    expect((await hook('/exec {"command":"echo a-word > x"}')).body.reply).not.toContain('exitCode')
+  })
+})
+
+describe('a command', () => {
+  it('runs in the workspace, with an environment of its own', async () => {
+    const { result, dir } = await startTools({ tools })
+    const { stdout, exitCode } = await result('exec', { command: 'pwd; env | cut -d= -f1 | sort | tr "\\n" " "' })
+    expect(exitCode).toBe(0)
+    const [folder, names] = stdout.split('\n')
+    expect(folder).toBe(realpathSync(join(dir, 'state', 'workspaces', 'main')))
+    expect(['HOME', 'LANG', 'OLDPWD', 'PATH', 'PWD']).toEqual(expect.arrayContaining(names.trim().split(' ')))
+  })
+
+  it('says how it ended, and what it printed on both sides', async () => {
+    const { result } = await startTools({ tools })
+    expect(await result('exec', { command: 'echo out; echo err >&2; exit 3' })).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' })
+    expect(await result('exec', { command: 'kill -9 $$' })).toEqual({ exitCode: null, signal: 'SIGKILL', stdout: '', stderr: '' })
+  })
+
+  it('is bounded in what it prints, and not held up by that', async () => {
+    const { result } = await startTools({ tools: { ...tools, exec: { maxOutput: 1000 } } })
+    const { stdout, exitCode } = await result('exec', { command: 'head -c 5000000 /dev/zero | tr "\\0" x' })
+    expect([exitCode, stdout.length, stdout.slice(999)]).toEqual([0, 1000 + '\n[cut: 5000000 bytes in all]'.length, 'x\n[cut: 5000000 bytes in all]'])
+  })
+
+  it('is ended at its time limit with all that it started: a bomb of forks too', async () => {
+    const { result } = await startTools({ tools: short })
+    const tree = await result('exec', { command: 'sleep 300 & sleep 301 & echo $! $$; wait' })
+    expect(tree).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
+    await dead(tree.stdout.trim().split(' ').map(Number))
+    const bomb = await result('exec', { command: 'echo $$; n=0; f() { n=$((n+1)); [ $n -gt 6 ] && sleep 300; f & f & wait; }; f' })
+    expect(bomb.timedOut).toBe(true)
+    const group = Number(bomb.stdout)
+    await expect.poll(() => isGroupEmpty(group)).toBe(true)
+  })
+
+  it('floods without end until its time limit, and no longer', async () => {
+    const { result } = await startTools({ tools: short })
+    expect(await result('exec', { command: 'yes' })).toMatchObject({ timedOut: true })
+  })
+
+  it('leaves nothing in the background', async () => {
+    const { result } = await startTools({ tools })
+    const { stdout, exitCode } = await result('exec', { command: 'nohup sleep 300 & echo $!' })
+    expect(exitCode).toBe(0)
+    await dead([Number(stdout)])
+  })
+
+  it('is ended with the call: at the deadline of tools, and when the gateway stops', async () => {
+    const { call, dir, gateway } = await startTools({ tools: { ...tools, timeoutSeconds: 0.5, exec: { timeoutSeconds: 60 } } })
+    const pidFile = join(dir, 'state', 'workspaces', 'main', 'pid')
+    expect((await call('exec', { command: 'echo $$ > pid; sleep 300' })).status).toBe(504)
+    await dead([Number(readFileSync(pidFile, 'utf8'))])
+    await gateway.close()
+  })
+
+  it('may be given less time, not more', async () => {
+    const { result, call } = await startTools({ tools: short })
+    expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 0.1 })).toMatchObject({ timedOut: true })
+    expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 100 })).toMatchObject({ timedOut: true })
+    expect(await call('exec', { command: ' ' })).toMatchObject(refused(expect.stringContaining('args.command must not be blank')))
+  })
+})
+
+function isGroupEmpty(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+    return false
+  } catch {
+    return true
+  }
+}
