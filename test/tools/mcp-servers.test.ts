@@ -1,7 +1,7 @@
 // Tools of MCP servers: honest ones, and all the ways in which one can be broken, slow, or mean ill without harm to anybody.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -310,6 +310,7 @@ const remote =
       if (request.method !== 'POST') return response.writeHead(405).end()
       if (id === undefined) return response.writeHead(202).end()
       const result = results[method]?.()
+      if (typeof result === 'function') return (result as (response: ServerResponse) => void)(response)
       const answer = result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result }
       return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     })
@@ -332,12 +333,22 @@ describe('an MCP server over HTTP', () => {
     expect(seen.every(({ headers }) => headers.authorization === 'Bearer far-away')).toBe(true)
   })
 
-  it('can not send more than the bound', async () => {
-    const flood = { content: [{ type: 'text', text: 'x'.repeat(50 * 1024 * 1024) }] }
+  it.each([
+    ['application/json', '{"jsonrpc":"2.0","id":9,"result":"'],
+    ['text/event-stream', 'event: message\ndata: "'],
+  ])('can not send %s without an end', async (type, begin) => {
+    const cut = Promise.withResolvers<void>()
+    const flood = (response: ServerResponse): void => {
+      response.once('close', () => cut.resolve())
+      const pour = (): void => void response.write('x'.repeat(1024 * 1024), () => !response.destroyed && pour())
+      response.writeHead(200, { 'content-type': type }).write(begin)
+      pour()
+    }
     const url = await listen(remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => flood }))
     const { tools, call } = await connect({ far: { url, cwd: '.' } })
     await tools()
     await expect(call('far__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    await cut.promise
   })
 
   it('can not send the credential of its settings elsewhere', async () => {

@@ -4,24 +4,33 @@ import { maxMessageBytes } from './limits.ts'
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'StreamableHTTPClientTransport'>
 
-export function createHttpTransport(sdk: Sdk, { url, headers = {} }: { url: string; headers?: Record<string, string> }): StreamableHTTPClientTransport {
+export interface HttpOptions {
+  url: string
+  headers: Record<string, string>
+  /** A message was longer than the bound: whoever waits for it would wait in vain. */
+  onTooLong: () => void
+}
+
+export function createHttpTransport(sdk: Sdk, { url, headers, onTooLong }: HttpOptions): StreamableHTTPClientTransport {
+  const boundedFetch = async (target: string | URL, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(target, init)
+    if (!response.body) return response
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    return new Response(response.body.pipeThrough(bound({ isStream, onTooLong })), response)
+  }
   return new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch })
 }
 
-async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init)
-  if (!response.body) return response
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-  return new Response(response.body.pipeThrough(bound(isStream)), response)
-}
-
 /** Of a stream of events each may be as long as a message: the count begins anew behind a blank line. */
-function bound(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function bound({ isStream, onTooLong }: { isStream: boolean; onTooLong: () => void }): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let size = 0
   return new TransformStream({
     transform(chunk, controller) {
       size += chunk.length
-      if (size > maxMessageBytes) return controller.error(new Error(`the server sent a message of more than ${maxMessageBytes} bytes`))
+      if (size > maxMessageBytes) {
+        onTooLong()
+        return controller.error(new Error(`the server sent a message of more than ${maxMessageBytes} bytes`))
+      }
       if (isStream && endsEvent(chunk)) size = 0
       return controller.enqueue(chunk)
     },

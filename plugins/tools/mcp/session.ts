@@ -48,7 +48,7 @@ export async function openSession({ sdk, server, settings, signal, log, onTools 
     },
   )
   const call = createCall(client, { sdk, onDoubt: refresh })
-  const transport = createTransport(sdk, { server, settings, log })
+  const transport = createTransport(sdk, { server, settings, log, onTooLong: () => end('it sent a message that is too long') })
   client.onclose = () => end('the connection was closed')
   const onAbort = (): void => end('the gateway stops')
   signal.addEventListener('abort', onAbort, { once: true })
@@ -63,9 +63,11 @@ export async function openSession({ sdk, server, settings, signal, log, onTools 
   }
 }
 
-function createTransport(sdk: Sdk, { server, settings, log }: Pick<SessionDeps, 'server' | 'settings' | 'log'>): Transport {
-  const { url, headers } = settings
-  if (url !== undefined) return createHttpTransport(sdk, { url, ...(headers && { headers }) })
+type TransportDeps = Pick<SessionDeps, 'server' | 'settings' | 'log'> & { onTooLong: () => void }
+
+function createTransport(sdk: Sdk, { server, settings, log, onTooLong }: TransportDeps): Transport {
+  const { url, headers = {} } = settings
+  if (url !== undefined) return createHttpTransport(sdk, { url, headers, onTooLong })
   return createStdioTransport(sdk, { settings, onSaid: (text) => log.debug({ server, text }, 'an MCP server says') })
 }
 
