@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { NewRefusal } from '../store/store.ts'
 import type { Arrival } from './dispatch.ts'
+import { isSecretHeader } from './secret-headers.ts'
 
 const longestKey = 256
 
@@ -37,13 +38,11 @@ function idempotencyOf({ headers, rawBody }: FastifyRequest): Arrival['idempoten
 }
 
 /** Credentials and signatures are never kept. */
-const secretHeader = /^(authorization|proxy-authorization|cookie|x-svc-token)$|token|secret|signature|password|api-?key/
-
 function harmless(headers: FastifyRequest['headers']): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value !== undefined) kept[name] = secretHeader.test(name) ? '[redacted]' : String(value)
+    if (value !== undefined) kept[name] = isSecretHeader(name) ? '[redacted]' : String(value)
   }
   return kept
 }

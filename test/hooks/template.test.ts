@@ -1,0 +1,231 @@
+// Templates: what they find, and that nothing in a payload can make them find, run or become more.
+import { describe, expect, it } from 'vitest'
+import { visibleHeaders } from '../../core/hooks/secret-headers.ts'
+import { compileExpression, compileTemplate, findTemplateProblem, type TemplateScope } from '../../core/hooks/template.ts'
+
+const scope: TemplateScope = {
+  payload: {
+    a: { b: [{ c: 'deep' }, 'second'] },
+    text: 'hello',
+    zero: 0,
+    negative: -1.5,
+    yes: true,
+    no: false,
+    none: null,
+    list: [1, 'two', null],
+    path: 'of the payload',
+    headers: 'of the payload',
+    item: 'of the payload',
+    'a key': { 'x.y': 'quoted' },
+    über: 'letters',
+    'x-event': 'dashed',
+    2: 'numbered',
+  },
+  headers: { 'x-event': 'push', 'user-agent': 'curl' },
+  query: { q: 'asked', many: ['a', 'b'] },
+  path: 'github/push',
+  now: '2030-01-31T09:00:00.000Z',
+}
+const render = (text: string, more: Partial<TemplateScope> = {}) => compileTemplate(text)({ ...scope, ...more })
+
+describe('a template', () => {
+  it.each([
+    ['plain text', 'no braces', 'no braces'],
+    ['nothing at all', '', ''],
+    ['a field', '{{ payload.text }}', 'hello'],
+    ['a field with the payload implied', '{{text}}', 'hello'],
+    ['white space', '{{\n\ttext }}', 'hello'],
+    ['a field of an element', '{{ a.b[0].c }}', 'deep'],
+    ['an element', '{{ payload.a.b[1] }}', 'second'],
+    ['an index after a dot', '{{ a.b.1 }}', 'second'],
+    ['a quoted key', `{{ ["a key"]['x.y'] }}`, 'quoted'],
+    ['a key that is a number', '{{ payload[2] }}', 'numbered'],
+    ['letters of any language', '{{ über }}', 'letters'],
+    ['a dash', '{{ x-event }}', 'dashed'],
+    ['zero', '{{ zero }}', '0'],
+    ['a fraction', '{{ negative }}', '-1.5'],
+    ['booleans', '{{ yes }}/{{ no }}', 'true/false'],
+    ['null, which is nothing', '[{{ none }}]', '[]'],
+    ['what is missing', '[{{ missing.far[3].away }}]', '[]'],
+    ['what lies behind text', '[{{ text.more }}{{ text[0] }}]', '[]'],
+    ['what lies behind the end', '[{{ list[9] }}]', '[]'],
+    ['a list, as compact JSON', '{{ list }}', '[1,"two",null]'],
+    ['an object, as compact JSON', '{{ a }}', '{"b":[{"c":"deep"},"second"]}'],
+    ['a header', '{{ headers.x-event }}', 'push'],
+    ['a header in other letters', '{{ headers.X-Event }}', 'push'],
+    ['the query', '{{ query.q }} {{ query.many[1] }}', 'asked b'],
+    ['the path and the time', '{{ path }} {{ now }}', 'github/push 2030-01-31T09:00:00.000Z'],
+    ['a name of the scope inside the payload', '{{ payload.path }} {{ payload.headers }}', 'of the payload of the payload'],
+    ['item outside of forEach', '{{ item }}', 'of the payload'],
+    ['several', '{{text}}{{text}}, {{ zero }}!', 'hellohello, 0!'],
+    ['single braces', '{ text } {text}', '{ text } {text}'],
+    ['braces that are never closed', 'a {{ text', 'a {{ text'],
+    ['braces that were never opened', 'a }} b', 'a }} b'],
+  ])('renders %s', (_case, text, rendered) => {
+    expect(render(text)).toBe(rendered)
+    expect(findTemplateProblem(text)).toBeUndefined()
+  })
+
+  it('sees the element and its place inside forEach', () => {
+    expect(render('{{ index }}: {{ item.name }} of {{ text }}', { item: { name: 'n' }, index: 0 })).toBe('0: n of hello')
+  })
+
+  it('takes a payload that is a list', () => {
+    expect(render('{{ payload[1].id }}{{ [0].id }}', { payload: [{ id: 'a' }, { id: 'b' }] })).toBe('ba')
+  })
+})
+
+describe('what is inherited', () => {
+  it.each([
+    '__proto__',
+    'constructor',
+    'constructor.name',
+    'constructor.prototype',
+    'toString',
+    'valueOf',
+    'hasOwnProperty',
+    'length',
+    'list.length',
+    'list.map',
+    'list["length"]',
+    'text.length',
+    'a.b.constructor',
+    'a.__proto__.polluted',
+    'payload.__proto__',
+    'headers.constructor',
+    'headers.__proto__',
+    'query.toString',
+    'path.length',
+    'now.length',
+    'payload["constructor"]["name"]',
+  ])('is nothing: {{ %s }}', (path) => {
+    expect(render(`[{{ ${path} }}]`)).toBe('[]')
+  })
+
+  it('is nothing on an element either', () => {
+    expect(render('[{{ item.length }}{{ item.constructor }}]', { item: 'text', index: 0 })).toBe('[]')
+  })
+})
+
+describe('code between braces', () => {
+  it.each([
+    '1 + 1',
+    'text()',
+    'constructor.constructor("return process")()',
+    'process.exit(1)',
+    'a[b]',
+    'a[-1]',
+    'a..b',
+    '.a',
+    'a b',
+    'a.',
+    '#if text',
+    'text | upper',
+    '`x`',
+    'a = 1',
+    '',
+    ' ',
+    'a[0]b',
+    '"text"',
+    '{ text',
+    'a[1e3]',
+    '<%= text %>',
+  ])('renders as nothing and is told of: {{%s}}', (inner) => {
+    expect(render(`[{{${inner}}}]`)).toBe('[]')
+    expect(findTemplateProblem(`[{{${inner}}}]`)).toContain('is not a path')
+  })
+})
+
+describe('what is inserted', () => {
+  it.each([
+    '{{ secret }}',
+    '{{ payload.secret }}',
+    '{{',
+    '}}',
+    '{{ a }}{{ b }}',
+    '$&',
+    '$1',
+    "$'",
+    '$`',
+    '$$',
+    '${secret}',
+    '\\u007b\\u007b',
+    '__proto__',
+    '\u2028',
+    '\0',
+  ])('stays what it was: %j', (inserted) => {
+    expect(render('<{{ text }}>{{ text }}', { payload: { text: inserted, secret: 'revealed' } })).toBe(`<${inserted}>${inserted}`)
+  })
+
+  it('can not open braces that a template or another insertion closes', () => {
+    const payload = { open: '{{', name: 'secret', close: '}}', secret: 'revealed' }
+    expect(render('{{ open }}{{ name }}{{ close }} {{ open }} secret }}', { payload })).toBe('{{secret}} {{ secret }}')
+  })
+
+  it('changes no prototype', () => {
+    render('{{ a }}{{ __proto__.polluted }}', { payload: JSON.parse('{"a":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}') })
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+})
+
+describe('the size of the text', () => {
+  const mebibyte = 1024 * 1024
+
+  it('may be 1 MiB, and not a byte more', () => {
+    expect(render('{{ text }}', { payload: { text: 'x'.repeat(mebibyte) } })).toHaveLength(mebibyte)
+    expect(() => render('{{ text }}!', { payload: { text: 'x'.repeat(mebibyte) } })).toThrow('larger than 1 MiB')
+    expect(() => render('{{ text }}', { payload: { text: 'ü'.repeat(mebibyte / 2 + 1) } })).toThrow('larger than 1 MiB')
+  })
+
+  it('is bounded before it is built', () => {
+    const template = '{{ text }}'.repeat(100_000)
+    expect(() => render(template, { payload: { text: 'x'.repeat(200_000) } })).toThrow('larger than 1 MiB')
+  })
+
+  it('of a template of nothing but braces costs no more than its length', () => {
+    for (const text of ['{'.repeat(200_000), '{{'.repeat(100_000) + '}}', '{{ '.repeat(50_000), '{{[0'.repeat(50_000) + '}}'.repeat(50_000)]) render(text)
+  })
+})
+
+describe('an expression', () => {
+  it.each([
+    ['payload.list', [1, 'two', null]],
+    [' list ', [1, 'two', null]],
+    ['a.b[0]', { c: 'deep' }],
+    ['headers', scope.headers],
+    ['missing', undefined],
+    ['list.length', undefined],
+  ])('finds %s', (text, found) => {
+    expect(compileExpression(text)?.(scope)).toEqual(found)
+  })
+
+  it.each(['{{ list }}', 'list()', 'list + 1', '', 'a.', '[]'])('is none: %s', (text) => {
+    expect(compileExpression(text)).toBeUndefined()
+  })
+})
+
+describe('the headers that a template sees', () => {
+  it.each([
+    'authorization',
+    'proxy-authorization',
+    'x-original-authorization',
+    'cookie',
+    'set-cookie',
+    'x-svc-token',
+    'x-gitlab-token',
+    'x-telegram-bot-api-secret-token',
+    'x-api-key',
+    'api-key',
+    'x-hub-signature-256',
+    'stripe-signature',
+    'x-shopify-hmac-sha256',
+    'x-goog-iap-jwt-assertion',
+    'x-auth-password',
+    'x-amz-security-token',
+    'my-sig',
+  ])('do not include %s', (name) => {
+    const headers = visibleHeaders({ [name]: 'canary', 'x-event': 'push', gone: undefined, many: ['a', 'b'] }, ['my-sig'])
+    expect(headers).toEqual({ 'x-event': 'push', many: 'a,b' })
+    expect(render(`[{{ headers.${name} }}{{ headers["${name}"] }}]`, { headers })).toBe('[]')
+  })
+})
