@@ -1,4 +1,5 @@
 // A gateway whose tools a test calls: directly over HTTP, or through an agent of the rules model that somebody writes to.
+import type { OutboundMessage } from '../../core/plugin.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { type Answer, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
@@ -11,6 +12,8 @@ export interface ToolGateway extends RunningGateway {
   result(tool: string, args?: Document, sessionKey?: string): Promise<any>
   /** Somebody writes this on a channel; resolves with the reply. */
   tell(text: string): Promise<string>
+  /** Resolves when somebody was sent something that holds this text. */
+  sent(text: string): Promise<OutboundMessage>
   /** A webhook says this; resolves with the reply. */
   hook(message: string, fields?: Document): Promise<Answer>
 }
@@ -37,6 +40,13 @@ export async function startTools(changes: Document = {}, dir = temporaryFolder()
       await chat.say({ text })
       const [runId] = (await chat.holds(before + 1))[before]!.key.split(':')
       return (await gateway.get(`/runs/${runId}`)).body.reply
+    },
+    sent: async (text) => {
+      for (let count = 1; ; count++) {
+        const found = (await chat.holds(count)).find((message) => message.text.includes(text))
+        if (found) return found
+        count = Math.max(count, chat.held.length)
+      }
     },
     hook: (message, fields = {}) => gateway.post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' }),
   }

@@ -1,0 +1,124 @@
+// The tool for the gateway itself: what it shows, what it may change, and that neither ever costs a secret.
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { gatewayToken, hookToken } from '../helpers.ts'
+import { refused, startTools } from './calls.ts'
+
+const lifted = { port: 0, auth: { token: gatewayToken }, tools: { allow: ['gateway'] } }
+const start = (changes: object = {}) => startTools({ gateway: lifted, ...changes })
+const canary = 'canary-of-a-provider-0123456789'
+const providers = { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: canary } }
+
+describe('gateway status', () => {
+  it('tells how it is', async () => {
+    const { result } = await start()
+    await expect
+      .poll(() => result('gateway', { action: 'status' }))
+      .toMatchObject({
+        queuedRuns: 0,
+        agents: ['main'],
+        channels: expect.arrayContaining([{ channel: 'chat-native', accountId: 'default', connected: true }]),
+      })
+  })
+
+  it('is kept from HTTP unless lifted, from webhooks and from subagents', async () => {
+    const { call, hook, tell } = await startTools()
+    expect((await call('gateway', { action: 'status' })).status).toBe(404)
+    expect((await hook('/gateway {"action":"status"}')).body.reply).not.toContain('queuedRuns')
+    expect(await tell('/gateway {"action":"status"}')).toContain('queuedRuns')
+    const lifted = await start()
+    expect((await lifted.call('gateway', { action: 'status' }, 'agent:main:subagent:1')).status).toBe(404)
+  })
+})
+
+describe('gateway config.get', () => {
+  it('shows the configuration, and no secret', async () => {
+    const { result } = await start({ providers })
+    const whole = await result('gateway', { action: 'config.get' })
+    expect(whole.config.providers.house.apiKey).toBe('[redacted]')
+    for (const secret of [canary, gatewayToken, hookToken]) expect(JSON.stringify(whole)).not.toContain(secret)
+    expect(await result('gateway', { action: 'config.get', path: 'agents.defaults.timeoutSeconds' })).toEqual({ config: 600 })
+  })
+
+  it.each(['agents.nobody', '__proto__', 'agents.constructor'])('has nothing at %s', async (path) => {
+    const { call } = await start()
+    expect(await call('gateway', { action: 'config.get', path })).toMatchObject(refused('path leads to nothing in the configuration.'))
+  })
+})
+
+describe('gateway config.patch', () => {
+  const patch = (changes: object) => ({ action: 'config.patch', patch: changes })
+
+  it('changes the file and keeps its comments and its secrets', async () => {
+    const { result, dir } = await start({ providers })
+    const file = join(dir, 'gateway.json5')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"agents": {', '// The agents.\n  "agents": { // all of them\n'))
+    chmodSync(file, 0o600)
+    const changed = await result('gateway', patch({ agents: { defaults: { timeoutSeconds: 90, heartbeat: { every: '1h' } } }, log: { level: 'debug' } }))
+    expect(changed).toEqual({ changed: ['agents.defaults.heartbeat.every', 'agents.defaults.timeoutSeconds', 'log.level'] })
+    const text = readFileSync(file, 'utf8')
+    for (const part of ['// The agents.', '// all of them', canary, gatewayToken, hookToken, 'timeoutSeconds: 90', `"1h"`.replaceAll('"', "'")])
+      expect(text).toContain(part)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(await result('gateway', patch({ agents: { defaults: { timeoutSeconds: null } }, log: null }))).toMatchObject({
+      changed: expect.arrayContaining(['log.level']),
+    })
+    expect(readFileSync(file, 'utf8')).not.toMatch(/timeoutSeconds|level/)
+  })
+
+  it.each([
+    [{ agents: { defaults: { timeoutSeconds: 'long' } } }, /timeoutSeconds must be a number/],
+    [{ agents: { defaults: { timeoutSecond: 5 } } }, /did you mean "timeoutSeconds"/],
+    [{ nonsense: { a: 1 } }, /nonsense.*is closed/],
+    [{ session: { scope: 'sometimes' } }, /session.scope must be one of/],
+  ])('writes nothing that is not valid: %o', async (changes, sentence) => {
+    const { call, dir } = await start()
+    const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
+    expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(sentence)))
+    expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
+  })
+
+  it.each<object>([
+    { gateway: { auth: { token: 'mine' } } },
+    { gateway: { auth: null } },
+    { gateway: null },
+    { gateway: 5 },
+    { gateway: { bind: '0.0.0.0' } },
+    { gateway: { tools: { allow: ['sessions_spawn'] } } },
+    { hooks: { token: null } },
+    { hooks: { allowRequestSessionKey: true } },
+    { tools: { allow: ['*'] } },
+    { tools: null },
+    { plugins: ['./evil.mjs'] },
+    { providers: { house: { baseUrl: 'http://evil.test/' } } },
+    { providers: { house: null } },
+    { providers: { house: { apiKey: '[redacted]' } } },
+    { storage: { url: 'sqlite:/tmp/x.db' } },
+    { channels: { 'chat-native': { allowFrom: ['*', 'eve'] } } },
+    { channels: { 'chat-native': { url: 'http://evil.test/' } } },
+    { channels: { console: { file: '/etc/cron.d/x' } } },
+    { channels: null },
+    { agents: null },
+    { agents: { main: null } },
+    { agents: { main: { tools: null } } },
+    { agents: { main: { tools: { deny: [] } } } },
+    { agents: { main: { workspace: '/' } } },
+    { agents: { defaults: { workspace: '/' } } },
+    { agents: { other: { default: true } } },
+    { agents: { other: { name: 'Other' } } },
+    { __proto__: null, constructor: { prototype: 1 } },
+  ])('cannot touch what guards the gateway, nor a secret: %j', async (changes) => {
+    const agents = { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } }
+    const { call, dir } = await start({ providers, agents, tools: { deny: ['cron'] } })
+    const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
+    expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(/is closed to changes from inside/)))
+    expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
+  })
+
+  it('cannot read the environment by way of the file', async () => {
+    const { call } = await start()
+    const answer = await call('gateway', patch({ agents: { defaults: { systemPrompt: 'Say ${PATH}' } } }))
+    expect(answer).toMatchObject(refused(expect.stringContaining('may not hold "${"')))
+  })
+})

@@ -1,0 +1,47 @@
+// The tool that says something: where it goes, and that it is on disk before the caller knows.
+import { describe, expect, it } from 'vitest'
+import { refused, startTools } from './calls.ts'
+
+describe('message', () => {
+  it('sends to a named recipient, and answers with the delivery', async () => {
+    const { result, chat } = await startTools()
+    const answer = await result('message', { text: 'Dinner is ready.', channel: 'chat-native', to: 'bob' })
+    expect(answer).toEqual({ deliveryId: expect.any(String), channel: 'chat-native', to: 'bob', status: 'pending' })
+    const [sent] = await chat.holds(1)
+    expect(sent).toMatchObject({ to: 'bob', text: 'Dinner is ready.', key: `${answer.deliveryId}:0` })
+  })
+
+  it('goes to whom the session talks with, from a turn too, and belongs to the run', async () => {
+    const { chat, get, sent } = await startTools()
+    await chat.say({ text: 'Hi.', group: true, to: 'team' })
+    await chat.holds(1)
+    await chat.say({ text: '/message {"text":"By the way."}' })
+    const [, aside, reply] = await chat.holds(3)
+    expect([aside, reply]).toMatchObject([{ to: 'ann', text: 'By the way.' }, { to: 'ann' }])
+    const run = (await get(`/runs/${reply!.key.split(':')[0]}`)).body
+    expect(run.deliveries).toMatchObject([{ to: 'ann', channel: 'chat-native', status: 'sent' }, { to: 'ann' }])
+    await chat.say({ text: '/message {"text":"To the team."}', group: true, to: 'team' })
+    expect(await sent('To the team.')).toMatchObject({ to: 'team' })
+  })
+
+  it('is on disk when the caller knows: sent by the next start when this one could not', async () => {
+    const first = await startTools({ gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' }, drainSeconds: 0 } })
+    first.chat.script('drop')
+    await first.result('message', { text: 'Do not lose me.', channel: 'chat-native', to: 'bob' })
+    await first.chat.attempted(1)
+    await first.gateway.close()
+    const second = await startTools({}, first.dir)
+    const [sent] = await second.chat.holds(1)
+    expect(sent).toMatchObject({ text: 'Do not lose me.' })
+  })
+
+  it.each([
+    [{ text: 'x' }, /"whatsapp"/],
+    [{ text: 'x', channel: 'pigeon', to: 'bob' }, /No plugin brings the channel "pigeon"/],
+    [{ text: ' ' }, /args.text must not be blank/],
+    [{ text: 'x', channel: 'chat-native' }, /has no recipient yet/],
+  ])('refuses what can go nowhere: %o', async (args, sentence) => {
+    const { call } = await startTools()
+    expect(await call('message', args)).toMatchObject(refused(expect.stringMatching(sentence)))
+  })
+})
