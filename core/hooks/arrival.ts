@@ -38,11 +38,11 @@ function idempotencyOf({ headers, rawBody }: FastifyRequest): Arrival['idempoten
 }
 
 /** Credentials and signatures are never kept. */
-function harmless(headers: FastifyRequest['headers']): Record<string, string> {
+function harmless(headers: FastifyRequest['headers']): string {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
     if (value !== undefined) kept[name] = isSecretHeader(name) ? '[redacted]' : String(value)
   }
-  return kept
+  return JSON.stringify(kept)
 }

@@ -16,7 +16,8 @@ export interface Arrival {
   /** `wake`, `agent`, or the name of a mapped hook. */
   hook: string
   client: string
-  headers: Readonly<Record<string, string>>
+  /** A JSON object, without secrets. */
+  headers: string
   rawBody: string
   idempotency?: { key: string; bodyHash: string } | undefined
   /** The delivery that an operator has repeated with this one. */
@@ -62,7 +63,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   const planWake: Dispatch['planWake'] = ({ text, mode = 'now' }) => {
     const id = createId()
-    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: 'webhook wake', trusted: false }
+    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: 'webhook wake', trusted: false, inBody: true }
     return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
   }
 

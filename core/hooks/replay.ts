@@ -34,7 +34,7 @@ export function createReplay({ dispatch, agentBody }: ReplayDeps): Replay {
     trimNames(payload)
     if (!check().fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check().problems(payload))}.`)
     if (dryRun) return { ok: true, dryRun: true, actions: planned(hook, payload) }
-    const headers = delivery.headers as Arrival['headers']
+    const headers = JSON.stringify(delivery.headers)
     const { reply, deliveryId } = await start({ hook, client, headers, rawBody, replayOf: delivery.id }, payload)
     return { ...reply, deliveryId }
   }

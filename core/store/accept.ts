@@ -18,7 +18,7 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
   if (idempotency && !(await takeKey(tx, idempotency, at))) return replay(tx, idempotency)
   if (firing && !(await advanceSchedule(tx, firing))) return { outcome: 'conflict' }
   if (delivery) await insertDelivery(tx, delivery, command)
-  if (events) await insertEvents(tx, events, at)
+  if (events) await insertEvents(tx, events, { at, deliveryId: delivery?.id })
   for (const run of runs ?? []) {
     await insertRun(tx, run, at)
     await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })

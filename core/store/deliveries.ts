@@ -25,7 +25,7 @@ interface Verdict {
 }
 
 async function insert(tx: Transaction, { id, hook, client, headers, body }: NewDelivery, { at, status, result }: Verdict): Promise<void> {
-  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), JSON.stringify(headers), body)
+  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), headers, body)
 }
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, command: AcceptCommand): Promise<void> {

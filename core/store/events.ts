@@ -2,18 +2,29 @@
 import type { NewEvent, Store, StoredEvent, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO event (id, session_key, text, mode, source, trusted, at) VALUES (?, ?, ?, ?, ?, ?, ?)'
+const insertSql = 'INSERT INTO event (id, session_key, text, delivery_id, mode, source, trusted, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
 
-export async function insertEvents(tx: Transaction, events: readonly NewEvent[], at: Timestamp): Promise<void> {
-  for (const { id, sessionKey, text, mode, source, trusted } of events) await tx.run(insertSql, id, sessionKey, text, mode, source, Number(trusted), at)
+interface Arrived {
+  at: Timestamp
+  /** The delivery that the events came with. */
+  deliveryId: string | undefined
 }
 
-interface EventRow extends Omit<StoredEvent, 'trusted'> {
+export async function insertEvents(tx: Transaction, events: readonly NewEvent[], { at, deliveryId }: Arrived): Promise<void> {
+  for (const { id, sessionKey, text, mode, source, trusted, inBody = false } of events) {
+    const [ownText, bodyOf] = inBody && deliveryId !== undefined ? [null, deliveryId] : [text, null]
+    await tx.run(insertSql, id, sessionKey, ownText, bodyOf, mode, source, Number(trusted), at)
+  }
+}
+
+interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {
   seq: number
+  text: string | null
+  body: string | null
   trusted: number
 }
 
-const columns = 'seq, id, session_key AS "sessionKey", text, mode, source, trusted, at'
+const columns = `seq, id, session_key AS "sessionKey", text, (SELECT body FROM delivery WHERE delivery.id = event.delivery_id) AS body, mode, source, trusted, at`
 const heldSql = `SELECT 1 FROM run WHERE id = ? AND fence = ? AND status = 'running'`
 const takenSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
 const takeSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
@@ -22,10 +33,11 @@ export async function takeEvents(tx: Transaction, ...[run, sessionKey, limit]: P
   if ((await tx.all(heldSql, run.id, run.fence)).length === 0) return []
   const before = await tx.all<EventRow>(takenSql, run.id)
   if (before.length > 0) return before.map(toEvent)
-  const rows = fitting(await oldest(tx, sessionKey, limit.count), limit.characters)
-  const last = rows.at(-1)
+  const rows = await oldest(tx, sessionKey, limit.count)
+  const events = fitting(rows.map(toEvent), limit.characters)
+  const last = rows[events.length - 1]
   if (last) await tx.run(takeSql, run.id, sessionKey, last.seq)
-  return rows.map(toEvent)
+  return events
 }
 
 const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
@@ -33,14 +45,20 @@ const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_i
 const oldest = (tx: Transaction, sessionKey: string, limit: number) => tx.all<EventRow>(waitingSql, sessionKey, limit)
 
 /** As many as fit into so many characters, but at least one: a long event must not block its session. */
-function fitting(rows: EventRow[], characters: number): EventRow[] {
+function fitting(events: StoredEvent[], characters: number): StoredEvent[] {
   let room = characters
-  const end = rows.findIndex(({ text }, index) => (room -= text.length) < 0 && index > 0)
-  return end === -1 ? rows : rows.slice(0, end)
+  const end = events.findIndex(({ text }, index) => (room -= text.length) < 0 && index > 0)
+  return end === -1 ? events : events.slice(0, end)
 }
 
-function toEvent({ id, sessionKey, text, mode, source, trusted, at }: EventRow): StoredEvent {
-  return { id, sessionKey, text, mode, source, trusted: trusted === 1, at }
+function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: EventRow): StoredEvent {
+  return { id, sessionKey, text: text ?? textIn(body ?? '{}'), mode, source, trusted: trusted === 1, at }
+}
+
+/** The text of a wake, out of its body, which was checked before it was accepted. */
+function textIn(body: string): string {
+  const { text = '' } = JSON.parse(body.replace(/^\uFEFF/, '')) as { text?: string }
+  return text.trim()
 }
 
 export async function waitingEvents(tx: Transaction, sessionKey: string, limit: number): Promise<StoredEvent[]> {

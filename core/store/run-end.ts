@@ -16,7 +16,7 @@ export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd
   if (!run) return false
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
   await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
-  await insertEvents(tx, events, at)
+  await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)
   await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
   return true

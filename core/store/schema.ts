@@ -1,8 +1,6 @@
 // The version of the tables: which migrations a database has had, and how it gets the rest.
 import { GatewayError } from '../errors.ts'
 import { firstTables } from './migrations/001-first-tables.ts'
-import { lists } from './migrations/002-lists.ts'
-import { schedules } from './migrations/003-schedules.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The few words in which engines differ when tables are made. */
@@ -21,11 +19,7 @@ export interface Migration {
 }
 
 /** In order. A migration that was released is never changed; the next one mends it. */
-export const migrations: readonly Migration[] = [
-  { name: '001-first-tables', statements: firstTables },
-  { name: '002-lists', statements: lists },
-  { name: '003-schedules', statements: schedules },
-]
+export const migrations: readonly Migration[] = [{ name: '001-first-tables', statements: firstTables }]
 
 /** Refuses tables that a newer program has made. */
 export function assertKnown(version: number, newest: number): void {

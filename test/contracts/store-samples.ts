@@ -65,7 +65,7 @@ export const newDelivery = (changes: Partial<NonNullable<AcceptCommand['delivery
   id: nextId('delivery'),
   hook: 'wake',
   client: '127.0.0.1',
-  headers: { 'content-type': 'application/json' },
+  headers: '{"content-type":"application/json"}',
   body: '{}',
   ...changes,
 })

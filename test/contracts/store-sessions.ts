@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import { newEvent, newRun, runEnd, start, startRun, startRuns, newDelivery } from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
@@ -23,6 +23,14 @@ export function sessionsContract(opened: OpenStore): void {
       await store.reapRuns(start + 60_000)
       const [again] = await startRuns(store)
       expect(texts(await store.takeEvents(again!, session, all))).toEqual(['one', 'two'])
+    })
+
+    it('have the text of the delivery that they came with, where it is kept there alone', async () => {
+      const { store } = opened
+      const delivery = newDelivery({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
+      await store.accept({ at: start, delivery, events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })] })
+      await opened.reopen()
+      expect(texts(await opened.store.waitingEvents(session, 9))).toEqual(['one', 'two'])
     })
 
     it('leave the queue when the run has rendered them', async () => {

@@ -2,10 +2,13 @@
 import type { Dialect } from '../schema.ts'
 
 export const firstTables = ({ sequence, integer, table, keyed }: Dialect): string[] => [
+  // The body may be long, so it stands last: a list that does not show it does not read it.
   `CREATE TABLE delivery (
     seq ${sequence}, id TEXT NOT NULL UNIQUE, at ${integer} NOT NULL, hook TEXT NOT NULL, client TEXT NOT NULL,
-    headers TEXT NOT NULL, body TEXT NOT NULL
+    status TEXT NOT NULL, result TEXT NOT NULL, headers TEXT NOT NULL, body TEXT
   )${table}`,
+  `CREATE INDEX delivery_of_hook ON delivery (hook, seq)`,
+  `CREATE INDEX delivery_other ON delivery (status, seq) WHERE status <> 'accepted'`,
 
   `CREATE TABLE idempotency (
     scope TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, expires_at ${integer} NOT NULL, reply TEXT NOT NULL,
@@ -23,9 +26,12 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   `CREATE UNIQUE INDEX run_one_at_a_time ON run (session_key) WHERE status = 'running'`,
   `CREATE INDEX run_queue ON run (seq, session_key) WHERE status = 'queued'`,
   `CREATE INDEX run_lease ON run (lease_until) WHERE status = 'running'`,
+  `CREATE INDEX run_of_session ON run (session_key, seq)`,
+  `CREATE INDEX run_unsuccessful ON run (status, seq) WHERE status IN ('failed', 'timed_out', 'cancelled')`,
 
+  // The text of a wake stands in its delivery alone.
   `CREATE TABLE event (
-    seq ${sequence}, id TEXT NOT NULL, session_key TEXT NOT NULL, text TEXT NOT NULL, mode TEXT NOT NULL,
+    seq ${sequence}, id TEXT NOT NULL, session_key TEXT NOT NULL, text TEXT, delivery_id TEXT, mode TEXT NOT NULL,
     source TEXT NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id TEXT, rendered_at ${integer}
   )${table}`,
   `CREATE INDEX event_waiting ON event (session_key, seq) WHERE run_id IS NULL`,
@@ -58,6 +64,14 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   `CREATE INDEX message_due ON message (next_at) WHERE status = 'pending'`,
   `CREATE INDEX message_lease ON message (lease_until) WHERE status = 'sending'`,
   `CREATE INDEX message_of_run ON message (run_id, seq)`,
+  `CREATE INDEX message_unsent ON message (status, seq) WHERE status <> 'sent'`,
+
+  `CREATE TABLE schedule (
+    seq ${sequence}, id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, name TEXT NOT NULL, timing TEXT NOT NULL, spec TEXT NOT NULL,
+    next_at ${integer} NOT NULL, last_at ${integer}, created_at ${integer} NOT NULL
+  )${table}`,
+  `CREATE INDEX schedule_due ON schedule (next_at)`,
+  `CREATE INDEX schedule_of_agent ON schedule (agent_id, seq)`,
 
   `CREATE TABLE state (part TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (part, key))${keyed}`,
   `CREATE TABLE lease (name TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, fence ${integer} NOT NULL, until ${integer} NOT NULL)${keyed}`,
