@@ -20,9 +20,10 @@ export interface ToolGateway extends RunningGateway {
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 
-export async function startTools(changes: Document = {}, dir = temporaryFolder()): Promise<ToolGateway> {
+/** `groups`: those of the channel on which somebody writes. */
+export async function startTools({ groups = {}, ...changes }: Document = {}, dir = temporaryFolder()): Promise<ToolGateway> {
   const chat = await startChat()
-  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'], groups } })
   const gateway = await startGateway({ agents, ...plugged, ...changes }, dir)
   const call: ToolGateway['call'] = (tool, args = {}, sessionKey) =>
     gateway.post('/tools/invoke', { tool, args, ...(sessionKey !== undefined && { sessionKey }) }, { authorization: `Bearer ${gatewayToken}` })
