@@ -59,6 +59,26 @@ describe('a handshake', () => {
     expect(statusLines(await until('"result":{"ok":true}'))).toEqual(['101'])
   })
 
+  it.each(['websocket', 'h2c', 'TLS/1.0'])('for %s elsewhere changes nothing: the body is read, the connection stays', async (protocol) => {
+    const { port } = await openDoor()
+    const { socket, until } = rawConnection(port)
+    const post = `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 13\r\n\r\n{"text":"hi"}`
+    socket.write(post)
+    await until('{"text":"hi"}')
+    socket.write(post.replace('hi', 'ho'))
+    expect(statusLines(await until('{"text":"ho"}'))).toEqual(['200', '200'])
+  })
+
+  it('may be followed by a lot at once when the first message authenticates', async () => {
+    const { port } = await openDoor({ strangerBytes: 1_000 })
+    const { socket, until } = rawConnection(port)
+    const echo = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'echo', params: { long: 'x'.repeat(5_000) } }))
+    socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth), frame(text, echo)]))
+    await until('"id":2')
+    socket.write(frame(text, Buffer.from('{"jsonrpc":"2.0","id":3,"method":"echo"}')))
+    await until('"id":3')
+  })
+
   it('whose client has gone leaves nothing behind', async () => {
     const { port, url, news } = await openDoor()
     for (let index = 0; index < 20; index++) {

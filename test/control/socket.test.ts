@@ -318,6 +318,20 @@ describe('chat.send', () => {
     await expect.poll(async () => (await get(`/runs/${params.runId}`)).body.status, { timeout: 10_000 }).toBe('succeeded')
   })
 
+  it('is refused when too many runs wait', async () => {
+    const { url, model } = await startWithModel({ hooks: { maxQueuedRuns: 1 } })
+    model.otherwise({ hang: true })
+    const client = await login(url)
+    const ids = async () => client.notifications.filter(({ method }) => method === 'chat.delta').map(({ params }) => params.runId)
+    void client.call('chat.send', { text: 'one' })
+    await model.request(0)
+    void client.call('chat.send', { text: 'two' })
+    await expect.poll(async () => new Set(await ids()).size).toBe(2)
+    const { error } = await client.call('chat.send', { text: 'three' })
+    expect([error.code, error.data]).toEqual([-32_000, { type: 'overloaded', retryAfter: 5 }])
+    for (const id of new Set(await ids())) await client.call('runs.cancel', { id })
+  })
+
   it('refuses a session key that means nothing', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)

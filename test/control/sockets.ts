@@ -6,6 +6,7 @@ import { type Method, method } from '../../core/control/rpc.ts'
 import { registerSocket, socketPath, type Sockets } from '../../core/control/socket.ts'
 import { createTopics } from '../../core/control/topics.ts'
 import { createCredentialCheck } from '../../core/http/auth.ts'
+import { readBody } from '../../core/http/body.ts'
 import { createServer } from '../../core/http/server.ts'
 import { createFeed, type Feed } from '../../core/store/feed.ts'
 import type { News } from '../../core/store/news.ts'
@@ -47,6 +48,7 @@ export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = (
     ['break', method(Type.Unknown(), () => JSON.parse('the payload of a caller'))],
   ])
   const app = createServer({ log, trustedProxies: [], isReady, socketPath })
+  app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
   const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })
   const sockets = registerSocket(app, { check, allowedOrigins: [], methods, topics: createTopics(news, logNews), limits, log })
