@@ -21,18 +21,23 @@ export interface Deadline {
 
 /** Runs the work with a signal that aborts at the deadline, or with one of the given signals. */
 export async function withDeadline<T>({ signals, ms, reason }: Deadline, work: (signal: AbortSignal) => PromiseLike<T> | T): Promise<T> {
-  // By hand and not AbortSignal.any(timeout): each call leaves nothing behind on signals that outlive it.
   const controller = new AbortController()
+  for (const signal of signals) signal.throwIfAborted()
+  const working = work(controller.signal)
+  // Work that is done at once needs no watching, which would cost more than most such work.
+  if (!isPending(working)) return working
+  // By hand and not AbortSignal.any(timeout): each call leaves nothing behind on signals that outlive it.
   const timer = setTimeout(() => controller.abort(reason()), ms)
   const unlink = signals.map((signal) => follow(signal, controller))
   try {
-    controller.signal.throwIfAborted()
-    return await untilAborted(Promise.resolve(work(controller.signal)), controller.signal)
+    return await untilAborted(working, controller.signal)
   } finally {
     clearTimeout(timer)
     for (const undo of unlink) undo()
   }
 }
+
+const isPending = <T>(value: PromiseLike<T> | T): value is PromiseLike<T> => typeof (value as PromiseLike<T> | null)?.then === 'function'
 
 function follow(signal: AbortSignal, controller: AbortController): () => void {
   const abort = () => controller.abort(signal.reason)

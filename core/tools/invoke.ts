@@ -56,11 +56,11 @@ function checkArguments(entry: CatalogueEntry, args: unknown): void {
 
 function execute({ verbs, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
-  return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, async (signal) => {
+  return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, (signal) => {
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
     const who = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
     const toolContext: ToolContext = { ...context, ...who, ...verbs(call), signal }
-    return await (tool as Tool<unknown>).execute(call.args, toolContext)
+    return (tool as Tool<unknown>).execute(call.args, toolContext)
   })
 }
 
