@@ -2,20 +2,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
 
-const Config = Type.Object({
-  timeoutSeconds: Type.Number({
-    exclusiveMinimum: 0,
-    maximum: 86_400,
-    default: 30,
-    description: 'Longest time of one command, in seconds, where the call names no shorter one.',
-  }),
-  maxOutput: Type.Integer({
-    minimum: 1,
-    maximum: 1_000_000,
-    default: 50_000,
-    description: 'Most bytes of each output that are kept; the rest is read and thrown away.',
-  }),
-})
+const Config = Type.Object(
+  {
+    timeoutSeconds: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 86_400,
+      default: 30,
+      description: 'Longest time of one command, in seconds, where the call names no shorter one.',
+    }),
+    maxOutput: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 50_000,
+      description: 'Most bytes of each output that are kept; the rest is read and thrown away.',
+    }),
+  },
+  { description: 'Commands in the workspace: their limits.' },
+)
 
 const Args = Type.Object(
   {

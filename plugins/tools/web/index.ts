@@ -4,14 +4,17 @@ import { createAddresses } from './addresses.ts'
 import { download, type Download } from './download.ts'
 import { readHtml } from './readable.ts'
 
-const Config = Type.Object({
-  allowHosts: Type.Array(Type.String({ pattern: String.raw`\S` }), {
-    default: [],
-    description: 'Hosts, each with a port or without, that may be fetched although their addresses are not public.',
-  }),
-  timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 600, default: 20, description: 'Longest time of one fetch, redirects included, in seconds.' }),
-  maxBytes: Type.Integer({ minimum: 1, maximum: 50_000_000, default: 2_000_000, description: 'Most bytes of a page that are read.' }),
-})
+const Config = Type.Object(
+  {
+    allowHosts: Type.Array(Type.String({ pattern: String.raw`\S` }), {
+      default: [],
+      description: 'Hosts, each with a port or without, that may be fetched although their addresses are not public.',
+    }),
+    timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 600, default: 20, description: 'Longest time of one fetch, redirects included, in seconds.' }),
+    maxBytes: Type.Integer({ minimum: 1, maximum: 50_000_000, default: 2_000_000, description: 'Most bytes of a page that are read.' }),
+  },
+  { description: 'Pages from the web: what may be reached, and limits.' },
+)
 
 const Args = Type.Object(
   {
