@@ -92,7 +92,6 @@ export function createConnection({ id, socket, upgrade, client, find, topics, ch
 
   const drop = (code: number, reason: string): void => {
     if (socket.readyState !== socket.OPEN) return
-    subscriptions.remove(undefined)
     log.info({ requestId: id, client: client.address, code, reason }, 'WebSocket closed')
     socket.close(code, reason)
   }

@@ -86,19 +86,19 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
     endRun: async (run, end) => {
       const ended = await store.endRun(run, end)
       if (!ended) return false
-      tellRun(run.id)
+      await tellRun(run.id)
       for (const event of end.events) events.tell({ ...event, at: end.at })
       for (const message of end.messages) outbox.tell(fresh(message, end.at))
       return true
     },
     releaseRun: async (run) => {
       const released = await store.releaseRun(run)
-      if (released) tellRun(run.id)
+      if (released) await tellRun(run.id)
       return released
     },
     cancelQueuedRun: async (id, at) => {
       const cancelled = await store.cancelQueuedRun(id, at)
-      if (cancelled) tellRun(id)
+      if (cancelled) await tellRun(id)
       return cancelled
     },
   }
@@ -109,25 +109,23 @@ function messageChanges(store: Store, { outbox }: News): Pick<Store, 'endMessage
   return {
     endMessage: async (...call) => {
       const ended = await store.endMessage(...call)
-      if (ended) tellMessage(call[0])
+      if (ended) await tellMessage(call[0])
       return ended
     },
     retryMessage: async (id, at) => {
       const retried = await store.retryMessage(id, at)
-      if (retried) tellMessage(id)
+      if (retried) await tellMessage(id)
       return retried
     },
   }
 }
 
-/** Whoever makes these changes holds little more than an id, so what is told is read again. It is not waited for: the work goes on. */
-function createReread<Told>(feed: Feed<Told>, read: (id: string) => Promise<Told | undefined>): (id: string) => void {
-  const reread = async (id: string): Promise<void> => {
-    const told = await read(id)
+/** Whoever makes these changes holds little more than an id, so what is told is read again, before the next change can be made and told. */
+function createReread<Told>(feed: Feed<Told>, read: (id: string) => Promise<Told | undefined>): (id: string) => Promise<void> {
+  return async (id) => {
+    if (!feed.isHeard()) return
+    // The change itself is on disk: where the store cannot read it again, only this news is lost.
+    const told = await read(id).catch(() => undefined)
     if (told !== undefined) feed.tell(told)
-  }
-  return (id) => {
-    // A store that can't read now has been logged elsewhere; this news is lost, as news may be.
-    if (feed.isHeard()) reread(id).catch(() => undefined)
   }
 }

@@ -1,0 +1,88 @@
+// What is heard of a store: every change that is on disk, and nothing read for nobody.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { withNews } from '../../core/store/news.ts'
+import { openStore } from '../../core/store/open.ts'
+import type { Store } from '../../core/store/store.ts'
+import { claim, claimMessage, newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start } from '../contracts/store-samples.ts'
+import { silent, url } from './acknowledging.ts'
+
+async function openNews() {
+  const dir = await mkdtemp(join(tmpdir(), 'store-'))
+  const inner = await openStore({ url, dir, log: silent })
+  onTestFinished(async () => {
+    await inner.close()
+    await rm(dir, { recursive: true })
+  })
+  let reads = 0
+  const counting: Store = { ...inner, getRun: (id) => ((reads += 1), inner.getRun(id)), getMessage: (id) => ((reads += 1), inner.getMessage(id)) }
+  const { store, news } = withNews(counting)
+  const heard: [kind: string, id: string, ...rest: unknown[]][] = []
+  const listen = () => {
+    news.deliveries.listen(({ id, status, result }) => heard.push(['delivery', id, status, result]))
+    news.events.listen(({ id, at }) => heard.push(['event', id, at]))
+    news.runs.listen(({ run, messages }) => heard.push(['run', run.id, run.status, messages.length]))
+    news.outbox.listen(({ id, status, reason }) => heard.push(['message', id, status, reason]))
+  }
+  return { store, heard, listen, reads: () => reads }
+}
+
+it('is told when something was accepted, and not when it was there before', async () => {
+  const { store, heard, listen } = await openNews()
+  listen()
+  const [run, event, delivery, message] = [newRun(), newEvent(), newDelivery(), newMessage()]
+  const command = { at: start, idempotency: newKey(), runs: [run], events: [event], delivery, messages: [message] }
+  await store.accept(command)
+  await store.accept(command)
+  await store.recordRefusal({ ...newDelivery({ id: 'refused' }), status: 'rejected', error: { type: 'invalid_json', message: 'No.' } }, start)
+  expect(heard).toEqual([
+    ['delivery', delivery.id, 'accepted', { runIds: [run.id], eventIds: [event.id] }],
+    ['event', event.id, start],
+    ['run', run.id, 'queued', 0],
+    ['message', message.id, 'pending', null],
+    ['delivery', 'refused', 'rejected', { error: { type: 'invalid_json', message: 'No.' } }],
+  ])
+})
+
+it('follows a run to its end, and its messages to theirs', async () => {
+  const { store, heard, listen } = await openNews()
+  listen()
+  const [run, waiting] = [newRun(), newRun()]
+  await store.accept({ at: start, runs: [run, waiting] })
+  const [first] = await claim(store)
+  await store.releaseRun(first!)
+  const [again] = await claim(store)
+  expect(await store.endRun(first!, runEnd())).toBe(false)
+  const message = newMessage({ runId: run.id })
+  await store.endRun(again!, runEnd({ events: [newEvent({ id: 'summary' })], messages: [message] }))
+  await store.cancelQueuedRun(waiting.id, start)
+  const { id, fence } = await claimMessage(store)
+  await store.endMessage(id, fence, { status: 'failed', reason: 'Nobody is there.' }, start)
+  await store.retryMessage(id, start)
+  expect(heard.filter(([, id]) => id === run.id)).toEqual([
+    ['run', run.id, 'queued', 0],
+    ['run', run.id, 'running', 0],
+    ['run', run.id, 'queued', 0],
+    ['run', run.id, 'running', 0],
+    ['run', run.id, 'succeeded', 1],
+  ])
+  expect(heard).toContainEqual(['run', waiting.id, 'cancelled', 0])
+  expect(heard).toContainEqual(['event', 'summary', start])
+  expect(heard.filter(([kind]) => kind === 'message')).toEqual([
+    ['message', id, 'pending', null],
+    ['message', id, 'failed', 'Nobody is there.'],
+    ['message', id, 'pending', null],
+  ])
+})
+
+it('reads nothing while nobody listens', async () => {
+  const { store, reads } = await openNews()
+  await store.accept({ at: start, runs: [newRun()] })
+  const [run] = await claim(store)
+  await store.endRun(run!, runEnd({ messages: [newMessage()] }))
+  const { id, fence } = await claimMessage(store)
+  await store.endMessage(id, fence, { status: 'sent', platformId: null }, start)
+  expect(reads()).toBe(0)
+})
