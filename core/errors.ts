@@ -28,10 +28,12 @@ export const errorTable = {
   headers_too_large: [431, 'The headers are too large.'],
   internal_error: [500, "Something went wrong inside. See the gateway's log."],
   tool_failed: [500, "The tool failed. See the gateway's log."],
+  transform_failed: [500, "The hook's transform failed. See the gateway's log."],
   model_failed: [502, "The model failed or could not be reached. See the run's record."],
   overloaded: [503, 'Too many runs are waiting; try again as Retry-After says.'],
   store_unavailable: [503, 'The gateway cannot store anything at the moment, so nothing was accepted; try again as Retry-After says.'],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
+  keys_unavailable: [503, 'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.'],
   tool_timeout: [504, 'The tool did not answer within its time limit.'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>
 

@@ -19,7 +19,7 @@ export function createHookAuth({ token, throttle }: HookAuthOptions): onRequestH
   const matches = createMatcher(token)
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    const given = hookToken(request)
+    const given = hookToken(headerReader(request))
     if (given !== undefined && matches(given)) {
       if (!throttle.isEmpty()) throttle.clear(request.client.key)
       return done()
@@ -63,7 +63,7 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
 export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    check(request.client, bearerToken(request))
+    check(request.client, bearerToken(headerReader(request)))
     done()
   }
 }
@@ -84,18 +84,27 @@ export function refuseTokenInQuery({ raw }: FastifyRequest): void {
   if (query !== -1 && new URLSearchParams(url.slice(query + 1)).has('token')) throw new GatewayError('token_in_query')
 }
 
-function hookToken(request: FastifyRequest): string | undefined {
-  const fallback = single(request, 'x-svc-token')
-  return bearerToken(request) ?? (fallback === undefined ? undefined : valueOf(fallback))
+/** Reads a header that may come once, by its name in lower case. Throws `malformed_header` when it is repeated. */
+export type ReadHeader = (name: string) => string | undefined
+
+export const headerReader =
+  (request: FastifyRequest): ReadHeader =>
+  (name) =>
+    single(request, name)
+
+/** What a sender of webhooks gives as its token: the bearer's, else that of the header of our own. */
+export function hookToken(header: ReadHeader): string | undefined {
+  const fallback = header('x-svc-token')
+  return bearerToken(header) ?? (fallback === undefined ? undefined : headerValue(fallback))
 }
 
-function bearerToken(request: FastifyRequest): string | undefined {
-  const header = single(request, 'authorization')
-  return header !== undefined && /^bearer[ \t]/i.test(header) ? valueOf(header.slice('bearer '.length)) : undefined
+export function bearerToken(header: ReadHeader): string | undefined {
+  const given = header('authorization')
+  return given !== undefined && /^bearer[ \t]/i.test(given) ? headerValue(given.slice('bearer '.length)) : undefined
 }
 
 /** Node reads headers as Latin-1; a password with other letters usually came as UTF-8. Blank is none. */
-function valueOf(header: string): string | undefined {
+export function headerValue(header: string): string | undefined {
   const value = header.trim()
   if (!/[\x80-\xff]/.test(value)) return value || undefined
   const bytes = Buffer.from(value, 'latin1')

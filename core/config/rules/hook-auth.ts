@@ -1,0 +1,90 @@
+// The rules of the key `auth` of a mapping or preset: what belongs to which scheme, and what a secret looks like.
+import type { HookAuth, HookScheme } from '../schema/hook-auth.ts'
+import type { RuleFinding } from './rule.ts'
+
+/** What is wrong with one `auth`; keys are relative to it. */
+export function* hookAuthRules(auth: HookAuth): Iterable<RuleFinding> {
+  yield* foreignKeys(auth)
+  yield* secretRules(auth)
+  if (auth.scheme === 'hmac') yield* hmacRules(auth)
+  if (auth.scheme === 'google-oidc') yield* googleRules(auth)
+}
+
+const ofHmac = ['algorithm', 'encoding', 'prefix', 'separator', 'signed', 'timestampHeader', 'timestampPrefix', 'timestampUnit', 'secretEncoding'] as const
+const ofGoogle = ['audience', 'email', 'keysUrl'] as const
+const timed: readonly HookScheme[] = ['hmac', 'standard-webhooks', 'svix', 'stripe', 'slack', 'linear', 'discord', 'zoom']
+
+/** Keys that only some schemes know. */
+const homes: Partial<Record<keyof HookAuth, readonly HookScheme[]>> = {
+  ...Object.fromEntries(ofHmac.map((key) => [key, ['hmac']])),
+  ...Object.fromEntries(ofGoogle.map((key) => [key, ['google-oidc']])),
+  header: ['token', 'hmac'],
+  toleranceSeconds: timed,
+  url: ['twilio'],
+  verifyToken: ['meta'],
+}
+
+function* foreignKeys(auth: HookAuth): Iterable<RuleFinding> {
+  for (const key of Object.keys(auth) as (keyof HookAuth)[]) {
+    const schemes = homes[key]
+    if (schemes && !schemes.includes(auth.scheme))
+      yield { keys: [key], problem: `means nothing to the scheme "${auth.scheme}"; it goes with ${schemes.join(', ')}` }
+  }
+}
+
+function* secretRules({ scheme, secret, secrets, secretEncoding }: HookAuth): Iterable<RuleFinding> {
+  if (scheme === 'google-oidc') {
+    if (secret !== undefined || secrets)
+      yield { keys: [secrets ? 'secrets' : 'secret'], problem: 'is not needed: Google signs with keys of its own; take it out' }
+    return
+  }
+  if (secret === undefined && !secrets) yield { keys: ['secret'], problem: 'is required; copy it from where the sender of the webhook shows it' }
+  if (secret !== undefined && secrets) yield { keys: ['secrets'], problem: 'stands beside secret; put all of them into secrets' }
+  const form = scheme === 'hmac' ? encodings[secretEncoding ?? 'utf8'] : secretForms[scheme]
+  const given = secret === undefined ? (secrets ?? []).map((one, index) => ({ one, keys: ['secrets', String(index)] })) : [{ one: secret, keys: ['secret'] }]
+  for (const { one, keys } of given) {
+    const text = typeof one === 'string' ? one : one.secret
+    if (form && !form.pattern.test(text)) yield { keys, problem: `must be ${form.what}` }
+    if (typeof one !== 'string' && Number.isNaN(Date.parse(one.notAfter))) {
+      yield { keys: [...keys, 'notAfter'], problem: 'must be a time such as 2030-01-31T00:00:00Z' }
+    }
+  }
+}
+
+interface SecretForm {
+  pattern: RegExp
+  what: string
+}
+
+const encodings: Partial<Record<string, SecretForm>> = {
+  hex: { pattern: /^(?:[0-9a-f]{2})+$/i, what: 'written in hex, as secretEncoding says' },
+  base64: { pattern: /^[a-z0-9+/]+={0,2}$/i, what: 'written in base64, as secretEncoding says' },
+}
+
+const standardSecret = { pattern: /^(?:whsec_|whpk_)?[a-z0-9+/]+={0,2}$/i, what: 'a secret such as whsec_… or a public key such as whpk_…' }
+const secretForms: Partial<Record<HookScheme, SecretForm>> = {
+  'standard-webhooks': standardSecret,
+  svix: standardSecret,
+  discord: { pattern: /^[0-9a-f]{64}$/i, what: 'the public key of the application: 64 hexadecimal digits' },
+}
+
+function* hmacRules({ header, signed = '{body}', timestampHeader, timestampPrefix }: HookAuth): Iterable<RuleFinding> {
+  if (header === undefined) yield { keys: ['header'], problem: 'is required for hmac; name the header that holds the signature' }
+  const known = /\{(?:body|timestamp|method|url|headers\.[^{}]+)\}/g
+  if (/[{}]/.test(signed.replaceAll(known, ''))) {
+    yield { keys: ['signed'], problem: 'may hold {body}, {timestamp}, {method}, {url} and {headers.<name>}, and no other braces' }
+  }
+  if (!signed.includes('{body}')) yield { keys: ['signed'], problem: 'must hold {body}, or anybody could change it' }
+  const stamped = signed.includes('{timestamp}')
+  const source = [timestampHeader, timestampPrefix].filter((one) => one !== undefined).length
+  if (stamped && source === 0) yield { keys: ['signed'], problem: 'holds {timestamp}; say in timestampHeader or timestampPrefix where that is' }
+  if (!stamped && source > 0) yield { keys: ['signed'], problem: 'must hold {timestamp}, or anybody could change it' }
+  if (source > 1) yield { keys: ['timestampPrefix'], problem: 'stands beside timestampHeader; keep one of the two' }
+}
+
+function* googleRules({ audience, email, keysUrl }: HookAuth): Iterable<RuleFinding> {
+  if (audience === undefined) yield { keys: ['audience'], problem: 'is required; set the audience of the push subscription' }
+  // Anybody at Google can have a token made for this audience: the account alone tells ours from theirs.
+  if (email === undefined) yield { keys: ['email'], problem: 'is required; set the service account of the push subscription' }
+  if (keysUrl !== undefined && !/^https?:\/\//.test(keysUrl)) yield { keys: ['keysUrl'], problem: 'must be an address that begins with https://' }
+}
