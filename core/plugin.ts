@@ -4,6 +4,7 @@ import type { JsonSchema } from './typebox.ts'
 import type { ToolVerbs } from './verbs.ts'
 
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
+export type * from './transform.ts'
 export type * from './verbs.ts'
 
 /** A value that survives JSON: what `state` keeps and what tools may return. */

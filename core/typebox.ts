@@ -1,6 +1,6 @@
 // The only file that imports TypeBox: building schemas, compiling them once, and saying in one sentence what does not fit.
 import { type TSchema } from 'typebox'
-import { Compile, Errors } from 'typebox/schema'
+import { Check as interpret, Compile, Errors } from 'typebox/schema'
 import { Settings } from 'typebox/system'
 
 export { type Static, type TSchema, Type } from 'typebox'
@@ -37,6 +37,14 @@ export function compileCheck(schema: JsonSchema): Check {
   return {
     fits: (value) => validator.Check(value),
     problems: (value) => (validator.Check(value) ? [] : explainAll(validator.Errors(value))),
+  }
+}
+
+/** The same, but nothing of the schema ever becomes code: for schemas of strangers. Slower at each check. */
+export function compileInterpreted(schema: JsonSchema): Check {
+  return {
+    fits: (value) => interpret(schema as TSchema, value),
+    problems: (value) => explainAll(Errors(schema as TSchema, value)),
   }
 }
 

@@ -54,7 +54,7 @@ describe('links', () => {
 
 describe('the contract', () => {
   it('explains everything that it exports', () => {
-    const contract = read('core/plugin.ts') + read('core/verbs.ts')
+    const contract = read('core/plugin.ts') + read('core/transform.ts') + read('core/verbs.ts')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
     expect(exported.filter(([, comment]) => comment === undefined).map(([, , name]) => name)).toEqual([])

@@ -42,6 +42,7 @@ const floors: Record<string, number> = {
   http: 3,
   config: 3,
   'plugin.ts': 2,
+  'transform.ts': 1,
   'verbs.ts': 1,
   'errors.ts': 1,
   'typebox.ts': 1,

@@ -8,7 +8,7 @@ import { GatewayError } from '../errors.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
-  const commands = await Promise.all([import('./start.ts'), import('./check.ts'), import('./setup.ts')])
+  const commands = await Promise.all([import('./start.ts'), import('./check.ts'), import('./setup.ts'), import('./transform.ts')])
   for (const { register } of commands) register(program)
   refuseUnknownCommand(program, argv[2])
   try {

@@ -1,0 +1,21 @@
+// The code of a child as one text: from the build, where it lies ready, or made of the sources.
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export async function readRunner(): Promise<string> {
+  const extension = extname(import.meta.filename)
+  const file = fileURLToPath(new URL(`./runner${extension}`, import.meta.url))
+  return extension === '.js' ? readFile(file, 'utf8') : bundleRunner(file)
+}
+
+async function bundleRunner(file: string): Promise<string> {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({ input: file, platform: 'node', logLevel: 'silent', tsconfig: false })
+  try {
+    const { output } = await bundle.generate({ format: 'esm', codeSplitting: false })
+    return output[0].code
+  } finally {
+    await bundle.close()
+  }
+}

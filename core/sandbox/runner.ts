@@ -1,0 +1,64 @@
+// What runs inside a child: it shuts itself in, then runs transforms, one after another, for the gateway at the other end of descriptor 3.
+// oxlint-disable-next-line import/no-unassigned-import -- it brings lockdown, harden and Compartment
+import 'ses'
+import { Buffer } from 'node:buffer'
+import { writeSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { setImmediate } from 'node:timers'
+import { createCalls } from './calls.ts'
+import { createFrameReader, type Frame, outcomes, requests, writeFrame } from './frames.ts'
+import { createPlaces } from './places.ts'
+import { sealRealm, type SharedGlobals } from './realm.ts'
+
+const box = Buffer.alloc(4)
+const gateway = new Socket({ fd: 3, readable: true, writable: true })
+// What a transform leaves unhandled is its own affair; the process goes on.
+process.on('uncaughtException', () => undefined)
+process.on('unhandledRejection', () => undefined)
+listen(sealRealm())
+
+function listen(shared: SharedGlobals): void {
+  let answers: Frame[] = []
+  const { begin, conclude } = createCalls({ shared, placeOf: createPlaces(), answer: (answer) => answers.push(answer) })
+
+  function flush(): void {
+    gateway.cork()
+    for (const answer of answers) writeFrame(answer, send)
+    gateway.uncork()
+    answers = []
+  }
+
+  /**
+   * Each request has a macrotask of its own, and is answered in a later one: whatever it left to be done at once has been done by then,
+   * in its own time and under its own name.
+   */
+  function step(frame: Frame): void {
+    conclude()
+    if (answers.length >= 16) flush()
+    noteCulprit(frame.id)
+    begin({ id: frame.id, kind: requests[frame.kind], number: frame.number, first: frame.first.toString(), second: frame.second.toString() })
+  }
+
+  const read = createFrameReader(Infinity, (frame) => setImmediate(step, frame))
+  gateway.on('data', (chunk) => {
+    read(chunk)
+    setImmediate(() => {
+      conclude()
+      flush()
+    })
+  })
+  // Without the gateway there is nothing left to do: the process ends by itself.
+  gateway.on('error', () => undefined)
+  gateway.on('end', () => gateway.destroy())
+  writeFrame({ id: 0, kind: outcomes.indexOf('ready'), number: 0, first: Buffer.alloc(0), second: Buffer.alloc(0) }, send)
+}
+
+function send(part: Buffer): void {
+  gateway.write(part)
+}
+
+/** The black box at descriptor 4: who is at work, for the gateway to read when nobody here can answer any more. */
+function noteCulprit(id: number): void {
+  box.writeUInt32LE(id)
+  writeSync(4, box, 0, 4, 0)
+}

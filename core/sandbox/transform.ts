@@ -1,0 +1,248 @@
+// One transform: from the file to its numbers in the children, anew whenever the file changes; the last good version stays in use.
+import { SourceMap } from 'node:module'
+import { basename } from 'node:path'
+import type { Log, TransformResult } from '../plugin.ts'
+import { firstProblem, type JsonSchema, type Problem } from '../typebox.ts'
+import { type Bundle, bundleTransform } from './bundle.ts'
+import { type Answer, ChildEnded } from './child.ts'
+import { type Drawer, fingerprint } from './drawer.ts'
+import type { LogLine, Thrown } from './frames.ts'
+import { readPayloadSchema } from './payload-schema.ts'
+import type { Pool, Run } from './pool.ts'
+import type { ReadResult } from './result.ts'
+import { TransformError } from './transform-error.ts'
+import type { Watcher } from './watch.ts'
+
+export interface TransformRun {
+  /** `undefined`: no change; `null`: skip. */
+  result: TransformResult
+  logs: readonly LogLine[]
+  /** Milliseconds in the child. */
+  ms: number
+}
+
+export interface TransformState {
+  module: string
+  export: string
+  /** `failed`: there is no version that could run. `off`: it was ended too often, and rests. */
+  state: 'loading' | 'ready' | 'failed' | 'off'
+  /** What is wrong with the file as it is now, also when an older version is still in use. */
+  problem?: string
+  loadedAt?: string
+}
+
+export interface Transform {
+  ready: Promise<void>
+  payloadSchema(): JsonSchema | undefined
+  state(): TransformState
+  run(run: Run): Promise<TransformRun>
+  close(): void
+}
+
+interface TransformDeps {
+  module: string
+  exportName: string
+  drawer: Drawer
+  pool: Pool
+  watcher: Watcher
+  readResult: ReadResult
+  log: Log
+}
+
+interface Version {
+  number: number
+  schema: JsonSchema | undefined
+  placeOf(thrown: Thrown): string
+  loadedAt: string
+}
+
+export function createTransform({ module, exportName, drawer, pool, watcher, readResult, log }: TransformDeps): Transform {
+  const watch = watcher.watch(() => void refresh())
+  const strikes = createStrikes()
+  let version: Version | undefined
+  let problem: TransformError | undefined
+  let work: Promise<void> | undefined
+  let stale = false
+  let closed = false
+
+  /** One compilation at a time; a change in the meantime causes another one. */
+  function refresh(): Promise<void> {
+    stale = true
+    return (work ??= (async () => {
+      while (stale && !closed) {
+        stale = false
+        await compile()
+      }
+      work = undefined
+    })())
+  }
+
+  async function compile(): Promise<void> {
+    const seen = new Map<string, string>()
+    try {
+      const bundle = await bundleTransform({ module, drawer, onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)) })
+      const answer = await probe(bundle)
+      if (!closed) put(bundle, answer)
+    } catch (error) {
+      refuse(error instanceof TransformError ? error : new TransformError('compile', `The transform ${module} cannot be used: ${(error as Error).message}.`))
+    }
+    if (!closed) watch.follow(seen)
+  }
+
+  async function probe({ code, map }: Bundle): Promise<Answer> {
+    const answer = await pool.probe({ code, exportName }).catch((error: unknown) => {
+      if (!(error instanceof ChildEnded)) throw error
+      throw new TransformError(error.reason === 'closed' ? 'crash' : error.reason, `The transform ${module} ${endings[error.reason]} while it was loaded.`)
+    })
+    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, placeOf: placesIn(map) })
+    return answer
+  }
+
+  function put(bundle: Bundle, { body }: Answer): void {
+    const schema = readPayloadSchema(body)
+    const before = version
+    version = { number: pool.add({ code: bundle.code, exportName }), schema, placeOf: placesIn(bundle.map), loadedAt: new Date().toISOString() }
+    if (before) pool.drop(before.number)
+    problem = undefined
+    strikes.clear()
+    log.info({ transform: module }, before ? 'transform reloaded' : 'transform loaded')
+  }
+
+  function refuse(error: TransformError): void {
+    if (closed) return
+    problem = error
+    const reason = error.message
+    if (version) log.warn({ transform: module, reason }, 'the new version of a transform cannot be used; the last good one stays')
+    else log.error({ transform: module, reason }, 'a transform cannot be used; its hooks answer 500 until the file is mended')
+  }
+
+  async function run(call: Run): Promise<TransformRun> {
+    if (!version && work) await work
+    for (let attempt = 1; ; attempt++) {
+      if (!version) throw problem ?? new TransformError('crash', `The transform ${module} is closed.`)
+      if (strikes.out())
+        throw new TransformError('disabled', `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`)
+      try {
+        return conclude(await pool.run(version.number, call), version)
+      } catch (error) {
+        if (!(error instanceof ChildEnded)) throw error
+        // A transform only computes, so another's call that was cut off can simply be made again.
+        if (!error.guilty && attempt < maxAttempts) continue
+        throw struck(error)
+      }
+    }
+  }
+
+  function struck({ reason, guilty }: ChildEnded): TransformError {
+    if (!guilty) return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
+    if (strikes.add())
+      log.error({ transform: module, reason }, 'a transform had to be ended three times in a row; it rests for a minute, or until its file changes')
+    return new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}.`)
+  }
+
+  function conclude(answer: Answer, { placeOf }: Version): TransformRun {
+    const logs = answer.logs === '' ? [] : (JSON.parse(answer.logs) as LogLine[])
+    for (const [level, text] of logs) log[level]?.({ transform: module }, text)
+    strikes.clear()
+    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, placeOf, logs })
+    try {
+      return { result: readResult(answer.body), logs, ms: answer.micros / 1000 }
+    } catch (error) {
+      throw new TransformError('bad_result', `The transform ${module} returned what no action may hold: ${(error as Error).message}.`, { logs })
+    }
+  }
+
+  return {
+    ready: refresh(),
+    payloadSchema: () => version?.schema,
+    state: () => ({
+      module,
+      export: exportName,
+      state: strikes.out() ? 'off' : version ? 'ready' : problem ? 'failed' : 'loading',
+      ...(problem && { problem: problem.message }),
+      ...(version && { loadedAt: version.loadedAt }),
+    }),
+    run,
+    close() {
+      closed = true
+      watch.close()
+      if (version) pool.drop(version.number)
+      version = undefined
+    },
+  }
+}
+
+const maxAttempts = 5
+
+const endings = { timeout: 'did not end within its time limit', memory: 'took too much memory', crash: 'ended its process', closed: 'was stopped' }
+
+/** Three ends in a row, and a rest; after it one more end is enough for the next rest. */
+function createStrikes() {
+  let count = 0
+  let restUntil = 0
+  return {
+    out: (): boolean => performance.now() < restUntil,
+    /** @returns whether that was one too many */
+    add(): boolean {
+      const out = ++count >= 3
+      if (out) restUntil = performance.now() + restMs
+      return out
+    },
+    clear(): void {
+      count = 0
+      restUntil = 0
+    },
+  }
+}
+
+const restMs = 60_000
+
+interface FaultContext {
+  module: string
+  exportName: string
+  placeOf(thrown: Thrown): string
+  logs?: readonly LogLine[]
+}
+
+/** An answer that is none, as an error that names the place and never the payload. */
+function faultOf({ outcome, body }: Answer, { module, exportName, placeOf, logs = [] }: FaultContext): TransformError {
+  if (outcome === 'payload_mismatch') return new TransformError('payload_mismatch', `${firstProblem(readProblems(body), 'the payload')}.`, { logs })
+  if (outcome === 'no_function') {
+    const what = exportName === 'default' ? 'its default export is no function' : `it exports no function "${exportName}"`
+    return new TransformError('no_function', `The transform ${module} cannot be used: ${what}.`, { logs })
+  }
+  const thrown = JSON.parse(body) as Thrown
+  const detail = `${thrown.name}: ${thrown.message}`
+  if (outcome === 'bad_result') return new TransformError('bad_result', `The transform ${module} returned no result: ${thrown.message}.`, { logs })
+  if (outcome === 'compile')
+    return new TransformError('compile', `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${placeOf(thrown)}.`, { logs, detail })
+  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${placeOf(thrown)}.`, { logs, detail })
+}
+
+/** Words of the sandbox about code that it refuses, in ours. */
+function inPlainWords(detail: string): string {
+  const [, what] = /Possible (import expression|HTML comment) rejected/.exec(detail) ?? []
+  if (!what) return detail
+  const text = what === 'HTML comment' ? '"<!--" or "-->"' : '"import("'
+  return `it holds ${text}, which may not stand anywhere in a transform, not even in a string; write it in two parts`
+}
+
+/** A name is chosen by whoever threw it; only one that looks like a class goes into the log. */
+const nameOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? name : 'value')
+
+const readProblems = (body: string): Problem[] =>
+  (JSON.parse(body) as Problem[]).map(({ path, keys, problem }) => ({ path: path.slice(0, 200), keys, problem: problem.slice(0, 300) }))
+
+/** From a place in the bundle to one in the sources: ` at alerts.ts:12`. */
+function placesIn(map: string): (thrown: Thrown) => string {
+  let parsed: SourceMap | undefined
+  return ({ line, column }) => {
+    if (line <= headLines || map === '') return ''
+    parsed ??= new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
+    const entry = parsed.findEntry(line - headLines - 1, column - 1)
+    return 'originalSource' in entry ? ` at ${basename(entry.originalSource)}:${entry.originalLine + 1}` : ''
+  }
+}
+
+/** Lines that stand before the bundle when it is evaluated. */
+const headLines = 1

@@ -1,0 +1,35 @@
+// Grafana's alert notification: one message for the group, nothing while all is well again.
+import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
+
+const Alert = Type.Object({
+  status: Type.String(),
+  labels: Type.Record(Type.String(), Type.String()),
+  annotations: Type.Optional(Type.Record(Type.String(), Type.String())),
+  generatorURL: Type.Optional(Type.String()),
+})
+
+export const payload = Type.Object({
+  status: Type.Enum(['firing', 'resolved']),
+  title: Type.Optional(Type.String()),
+  groupKey: Type.String(),
+  alerts: Type.Array(Alert, { maxItems: 500 }),
+})
+
+type Notification = Static<typeof payload>
+
+export default function transform({ payload }: TransformInput<Notification>): TransformResult {
+  const firing = payload.alerts.filter(({ status }) => status === 'firing')
+  if (firing.length === 0) return null
+  const lines = firing.slice(0, 20).map(describe)
+  const more = firing.length > 20 ? [`… and ${firing.length - 20} more`] : []
+  return {
+    name: 'Grafana',
+    message: [payload.title ?? `${firing.length} alerts are firing`, ...lines, ...more, '', 'Find out what is wrong and say what to do first.'].join('\n'),
+    idempotencyKey: `${payload.groupKey}:${firing.map(({ labels }) => labels['alertname']).join()}`.slice(0, 256),
+  }
+}
+
+function describe({ labels, annotations = {}, generatorURL }: Notification['alerts'][number]): string {
+  const what = annotations['summary'] ?? annotations['description'] ?? 'no summary'
+  return `- ${labels['alertname'] ?? 'alert'} (${labels['severity'] ?? 'no severity'}): ${what}${generatorURL ? ` ${generatorURL}` : ''}`
+}
