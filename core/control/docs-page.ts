@@ -75,8 +75,9 @@ form.addEventListener('submit', async (event) => {
   const credential = document.querySelector('#credential').value.trim()
   const answer = await fetch('openapi.json', { headers: { authorization: 'Bearer ' + credential } })
   const spec = await answer.json()
-  alert.textContent = answer.ok ? '' : spec.error.message
-  if (!answer.ok) return
+  const missing = window.SwaggerUIBundle ? '' : 'The optional package @fastify/swagger-ui is not installed; /openapi.json is there without it.'
+  alert.textContent = answer.ok ? missing : spec.error.message
+  if (alert.textContent) return
   form.remove()
   const ui = SwaggerUIBundle({
     spec,
