@@ -192,7 +192,7 @@ describe('a group', () => {
     await chat.holds(1)
     await chat.say({ to: 'Room 1', group: true, text: 'Hello all.', threadId: 't1', route: { n: 7 } })
     expect((await chat.holds(2))[1]).toMatchObject({ to: 'Room 1', threadId: 't1', route: { n: 7 }, text: 'To the group.' })
-    expect(JSON.stringify(model.requests[1]!.body)).not.toContain('secret')
+    expect(JSON.stringify(model.requests[1]!.body['messages'])).not.toContain('secret')
     await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
     expect((await chat.holds(3))[2]).toMatchObject({ to: 'ann', text: 'To Ann again.' })
   })
