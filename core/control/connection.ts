@@ -92,13 +92,14 @@ export function createConnection({ id, socket, upgrade, client, find, topics, ch
 
   const drop = (code: number, reason: string): void => {
     if (socket.readyState !== socket.OPEN) return
-    log.info({ requestId: id, client: client.address, code, reason }, 'WebSocket closed')
+    // Closed before it is logged: this client may be listening to the log.
     socket.close(code, reason)
+    log.info({ requestId: id, client: client.address, code, reason }, 'WebSocket closed')
   }
 
   const cut = (reason: string): void => {
-    log.info({ requestId: id, client: client.address, reason }, 'WebSocket cut')
     socket.terminate()
+    log.info({ requestId: id, client: client.address, reason }, 'WebSocket cut')
   }
 
   const authenticate = method(Type.Object({ token: Type.Optional(Type.String()) }), ({ token }) => {

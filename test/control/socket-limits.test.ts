@@ -148,7 +148,8 @@ describe('a client', () => {
       told += 1
       await quick.call('echo', {})
     }
-    expect(quick.notifications).toHaveLength(told)
+    expect(quick.notifications.filter(({ params }) => params.room === 'test')).toHaveLength(told)
+    expect(quick.notifications.filter(({ params }) => params.message === 'WebSocket closed')).toHaveLength(1)
     slow.socket.resume()
     expect(await slow.closed).toEqual({ code: 1013, reason: 'The client reads too slowly.' })
     expect(slow.notifications.length).toBeLessThan(told)

@@ -8,6 +8,7 @@ import { createTopics } from '../../core/control/topics.ts'
 import { createCredentialCheck } from '../../core/http/auth.ts'
 import { readBody } from '../../core/http/body.ts'
 import { createServer } from '../../core/http/server.ts'
+import type { Log } from '../../core/plugin.ts'
 import { createFeed, type Feed } from '../../core/store/feed.ts'
 import type { News } from '../../core/store/news.ts'
 import { Type } from '../../core/typebox.ts'
@@ -34,9 +35,10 @@ export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = (
   const logNews = createFeed<LogNews>()
   const lines: string[] = []
   const arrivals = createFeed<string>()
-  const write = (level: string) => (fields: object, message: string) => {
+  const write = (level: keyof Log) => (fields: object, message: string) => {
     const line = JSON.stringify({ level, ...fields, message })
     lines.push(line)
+    logNews.tell({ at: '', level, room: 'control', message, fields })
     arrivals.tell(line)
   }
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
