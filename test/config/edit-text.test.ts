@@ -18,18 +18,18 @@ const text = `// The first line.
 `
 
 describe('a change', () => {
-  it.each<[string, object, string, string]>([
-    ['replaces a value', { gateway: { port: 2 } }, 'port: 1, /*', 'port: 2, /*'],
-    ['replaces a list as a whole', { list: [3] }, '[1, /* two */ 2]', '[3]'],
-    ['replaces a value by an object', { last: { a: true } }, `'last': null`, `'last': { a: true }`],
-    ['adds a key where others begin on a line of their own', { log: { level: 'info' } }, '{\n  // Where', `{\n  log: { level: 'info' },\n  // Where`],
-    ['adds a key after a comment on the line of the brace', { gateway: { x: 1 } }, '// here\n', '// here\n    x: 1,\n'],
-    ['adds a key to an object on one line', { gateway: { auth: { mode: 'token' } } }, '{ token: "x" }', `{ mode: 'token', token: "x" }`],
-    ['removes a key in the midst of a line', { gateway: { bind: null } }, ` bind: '127.0.0.1',`, ' '],
-    ['removes the last key', { last: null }, `\n  'last': null`, ''],
-    ['changes nothing for a key that is not there', { nothing: null }, '', ''],
-  ])('%s', (_what, changes, before, after) => {
-    expect(mergeIntoText(text, changes as Record<string, unknown>)).toBe(text.replace(before, () => after))
+  it.each<[what: string, changes: Record<string, unknown>, replaced: readonly [string, string]]>([
+    ['replaces a value', { gateway: { port: 2 } }, ['port: 1, /*', 'port: 2, /*']],
+    ['replaces a list as a whole', { list: [3] }, ['[1, /* two */ 2]', '[3]']],
+    ['replaces a value by an object', { last: { a: true } }, [`'last': null`, `'last': { a: true }`]],
+    ['adds a key where others begin on a line of their own', { log: { level: 'info' } }, ['{\n  // Where', `{\n  log: { level: 'info' },\n  // Where`]],
+    ['adds a key after a comment on the line of the brace', { gateway: { x: 1 } }, ['// here\n', '// here\n    x: 1,\n']],
+    ['adds a key to an object on one line', { gateway: { auth: { mode: 'token' } } }, ['{ token: "x" }', `{ mode: 'token', token: "x" }`]],
+    ['removes a key in the midst of a line', { gateway: { bind: null } }, [` bind: '127.0.0.1',`, ' ']],
+    ['removes the last key', { last: null }, [`\n  'last': null`, '']],
+    ['changes nothing for a key that is not there', { nothing: null }, ['', '']],
+  ])('%s', (_what, changes, [before, after]) => {
+    expect(mergeIntoText(text, changes)).toBe(text.replace(before, () => after))
   })
 
   it('of what is long takes several lines, at the depth where it stands', () => {

@@ -16,7 +16,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const dead = (pids: readonly number[]) => expect.poll(() => pids.filter(isAlive)).toEqual([])
+const dead = async (pids: readonly number[]): Promise<void> => await expect.poll(() => pids.filter(isAlive)).toEqual([])
 
 describe('who may run commands', () => {
   it('is nobody, unless the policy names the tool', async () => {

@@ -131,9 +131,9 @@ describe('what lies outside', () => {
     symlinkSync(join(outside, 'new.txt'), join(workspace, 'dangling'))
     symlinkSync('circle', join(workspace, 'circle'))
     const paths = ['file', 'folder/secret.txt', 'circle', 'circle/x']
-    for (const path of paths) expect((await call('read', { path })).status, path).toBe(400)
+    for (const path of paths) expect([path, (await call('read', { path })).status]).toEqual([path, 400])
     for (const path of ['file', 'folder/secret.txt', 'folder/new.txt', 'folder/a/b.txt'])
-      expect((await call('write', { path, text: 'x' })).status, path).toBe(400)
+      expect([path, (await call('write', { path, text: 'x' })).status]).toEqual([path, 400])
     expect((await call('list', { path: 'folder' })).status).toBe(400)
     // A link to nothing is replaced by a file of the workspace.
     await call('write', { path: 'dangling', text: 'x' })

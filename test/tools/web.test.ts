@@ -114,8 +114,8 @@ describe('a private address', () => {
   it('is not reached in any spelling', async () => {
     const { host, requests } = await serve((_request, response) => response.end('inside'))
     const { call } = await startTools()
-    for (const url of spellings(host.split(':')[1]!)) expect(await call('web_fetch', { url }), url).toMatchObject({ status: 400 })
-    for (const url of spellings(host.split(':')[1]!).slice(0, 9)) expect(await call('web_fetch', { url }), url).toMatchObject(notPublic)
+    for (const url of spellings(host.split(':')[1]!)) expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, status: 400 })
+    for (const url of spellings(host.split(':')[1]!).slice(0, 9)) expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, ...notPublic })
     expect(requests).toEqual([])
   })
 
