@@ -1,5 +1,5 @@
 // The news that a run leaves when it has ended: a summary for the session that should know.
-import { isFromHook, type RunSpec } from '../store/run-spec.ts'
+import type { RunSpec } from '../store/run-spec.ts'
 import type { NewEvent, NewMessage, StoredRun } from '../store/store.ts'
 import type { Ended } from './outcome.ts'
 
@@ -24,8 +24,9 @@ export function announce({ run, ended, acknowledged, messages, mainSession, crea
   const { kind, spec } = run
   const sessionKey = kind === 'hook' ? mainSession : spec.announceTo
   if (sessionKey === undefined || (kind === 'schedule' && isOldNews({ ended, acknowledged, messages }))) return []
+  // What a model wrote, whoever asked for it, is fenced like everything from outside: it may repeat what a page or a file told it.
   const text = summarise({ heading: headings[kind], spec, ended, messages })
-  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: kind !== 'hook' && !isFromHook(spec.origin) }]
+  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: false }]
 }
 
 /** A schedule that did what it should is heard by whoever got its reply; only the rest is news. */
@@ -51,7 +52,7 @@ function summarise({ heading, spec, ended, messages }: Summary): string {
 
 function deliveryNote(spec: RunSpec, [message]: readonly NewMessage[]): string {
   if (!spec.deliver || !message) return 'The reply was not delivered: none was asked for.'
-  if (message.status === 'pending') return `The reply is delivered to ${oneLine(message.to, 200)} on ${message.channel}; do not repeat it.`
+  if (message.status === 'pending') return `The reply is on its way to ${oneLine(message.to, 200)} on ${message.channel}; do not repeat it.`
   return `The reply was not delivered: ${message.reason}`
 }
 

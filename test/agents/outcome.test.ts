@@ -42,9 +42,9 @@ async function summaryOf(answer: ModelAnswer, fields: Document = {}, changes: Pa
 }
 
 describe('the summary', () => {
-  it('begins with the name of the hook, and says that the reply was delivered', async () => {
+  it('begins with the name of the hook, and says where the reply goes', async () => {
     expect(await summaryOf({ text: 'All green.' }, { channel: 'chat-native', to: 'ops' })).toBe(
-      'Hook CI: All green.\n(The reply is delivered to ops on chat-native; do not repeat it.)',
+      'Hook CI: All green.\n(The reply is on its way to ops on chat-native; do not repeat it.)',
     )
   })
 
