@@ -46,9 +46,9 @@ const privateHeaders = { 'cache-control': 'no-store', 'content-security-policy':
 
 /** Every response of every door. */
 function countRequests(app: FastifyInstance, { requests }: Meters): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    count(requests, `door="${request.routeOptions.config.door ?? 'none'}",status="${reply.statusCode}"`)
-    done()
+  app.addHook('onSend', (...[request, reply, payload, done]) => {
+    count(requests, `door="${request.door}",status="${reply.statusCode}"`)
+    done(null, payload)
   })
 }
 

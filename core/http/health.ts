@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { Type } from '../typebox.ts'
+import { nameDoor } from './route-list.ts'
 
 export interface HealthOptions {
   /** False while starting and draining. */
@@ -10,21 +11,24 @@ export interface HealthOptions {
   probe: () => Promise<void>
 }
 
-const Healthy = Type.Object({ ok: Type.Literal(true) })
-
 /** Longest wait for a probe; a store that stalls is not ready. */
 const probeMs = 2_000
 
 export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthOptions): void {
   const canStore = createSharedProbe(probe)
-  const config = { always: true, door: 'health' } as const
-  app.get('/healthz', { config, schema: { summary: 'Is the process alive?', response: { 200: Healthy } } }, () => ({ ok: true }))
-  app.get('/readyz', { config, schema: { summary: 'Can it take work?', response: { 200: Healthy } } }, async () => {
-    if (!isReady()) throw new GatewayError('shutting_down')
-    await canStore()
-    return { ok: true }
+  void app.register(async (door) => {
+    nameDoor(door, 'health')
+    door.get('/healthz', { config, schema: { summary: 'Is the process alive?', response } }, () => ({ ok: true }))
+    door.get('/readyz', { config, schema: { summary: 'Can it take work?', response } }, async () => {
+      if (!isReady()) throw new GatewayError('shutting_down')
+      await canStore()
+      return { ok: true }
+    })
   })
 }
+
+const config = { always: true }
+const response = { 200: Type.Object({ ok: Type.Literal(true) }) }
 
 /** Nobody needs a credential to ask, so many askers share one probe. */
 function createSharedProbe(probe: () => Promise<void>): () => Promise<void> {

@@ -9,6 +9,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     door?: Door
   }
+  interface FastifyRequest {
+    /** `none`: the request did not get to any. */
+    door: Door | 'none'
+  }
   interface FastifySchema {
     /** One line on what the route does. */
     summary?: string
@@ -42,9 +46,14 @@ function infoOf({ method, url, config, schema = {} }: RouteOptions): RouteInfo[]
     .map((name) => ({ method: name, path: url, door: config?.door, schema }))
 }
 
-/** Says of all routes of a scope which door they belong to. */
+/** Says of all routes of a scope, and of the requests that get to them, which door they belong to. Call it first. */
 export function nameDoor(scope: FastifyInstance, door: Door): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, door }
+  })
+  // Fastify makes its description of a route anew whenever it is asked for, which costs more than all else that counting takes.
+  scope.addHook('onRequest', (request, _reply, done) => {
+    request.door = door
+    done()
   })
 }

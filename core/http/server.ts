@@ -45,6 +45,7 @@ export function createServer({ log, trustedProxies, isReady, limits, socketPath 
   const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
   app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
+  app.decorateRequest('door', 'none')
   app.decorateRequest('upgrade', { getter: upgradeOfRequest })
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
