@@ -60,7 +60,7 @@ const searchedRows = 200
 export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>> {
   const { hook, status, since = 0 } = filter
   const fits = (row: LineRow) => row.found === 1 && row.at >= since && (!hook || row.hook === hook) && (!status || row.status === status)
-  return mapPage(await listPage(tx, { ...search(filter), where: narrowest(filter), fits }, page), toLine)
+  return mapPage(await listPage(tx, { ...search(filter), where: narrowest(filter), fits, ends: ({ at }) => at < since }, page), toLine)
 }
 
 /** Whether a body holds the text is a column like the others. */

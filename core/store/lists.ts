@@ -14,6 +14,8 @@ export interface Listing<Row> {
   where?: Condition | undefined
   /** Whether a row of the window belongs into the list. */
   fits: (row: Row) => boolean
+  /** Whether nothing behind this row can belong into it. */
+  ends?: (row: Row) => boolean
   /** Rows that this listing looks at. */
   rows?: number
 }
@@ -25,12 +27,12 @@ interface Numbered {
 }
 
 export async function listPage<Row extends Numbered>(tx: Transaction, listing: Listing<Row>, { before, limit }: PageRequest): Promise<Page<Row>> {
-  const { select, values = [], where: [condition, ...wanted] = ['TRUE'], fits, rows = windowRows } = listing
+  const { select, values = [], where: [condition, ...wanted] = ['TRUE'], fits, ends = () => false, rows = windowRows } = listing
   const sql = `${select} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`
   const looked = await tx.all<Row>(sql, ...values, ...wanted, before ?? Number.MAX_SAFE_INTEGER, rows)
   const items = looked.filter(fits).slice(0, limit)
   const end = looked.length === rows ? looked.at(-1) : undefined
-  const last = items.length === limit ? items.at(-1) : end
+  const last = items.length === limit ? items.at(-1) : end && !ends(end) ? end : undefined
   return last ? { items, next: last.seq } : { items }
 }
 

@@ -73,6 +73,7 @@ export function listsContract(opened: OpenStore): void {
       await Promise.all(Array.from({ length: 250 }, () => store.accept({ at: start, delivery: newDelivery() })))
       const listed = await pages((page) => store.listDeliveries({ text: 'needle' }, page))
       expect(listed.map((items) => items.map(({ id }) => id))).toEqual([[], ['needle']])
+      expect(await store.listDeliveries({ text: 'needle', since: start + 1 }, everything)).toEqual({ items: [] })
     })
   })
 
