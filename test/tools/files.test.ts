@@ -149,13 +149,22 @@ describe('what lies outside', () => {
     writeFileSync(join(outside, 'x.txt'), 'canary')
     const workspace = createWorkspace(root)
     let over = false
+    // A write may make the folder anew at the moment when it is away.
+    const putAtDoor = (put: () => void): void => {
+      try {
+        put()
+      } catch {
+        rmSync(door, { recursive: true, force: true })
+        putAtDoor(put)
+      }
+    }
     const swap = async () => {
       while (!over) {
         renameSync(door, spare)
-        symlinkSync(outside, door)
+        putAtDoor(() => symlinkSync(outside, door))
         await new Promise(setImmediate)
         rmSync(door)
-        renameSync(spare, door)
+        putAtDoor(() => renameSync(spare, door))
         await new Promise(setImmediate)
       }
     }
