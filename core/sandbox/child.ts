@@ -1,6 +1,6 @@
 // One child process: it is asked, it answers in order, and it is killed when it makes no progress or takes too much.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,15 +51,22 @@ export interface Child {
   /** Resolves when it has shut itself in, or has ended. */
   ready: Promise<void>
   /** Resolves when the process is gone. */
-  ended: Promise<EndReason>
+  ended: Promise<void>
   kill(reason?: EndReason): void
 }
 
-/** `runner` is the code of the child: it comes over standard input, so the child needs to read no file, and may not. */
-export function startChild(runner: string, limits: ChildLimits): Child {
+interface ChildOptions {
+  /** The code of the child: it comes over standard input, so the child needs to read no file, and may not. */
+  runner: string
+  limits: ChildLimits
+  /** Called once, as soon as it is to end: from then on it can be asked nothing. Whoever waits for an answer hears of it when the process is gone. */
+  onEnd(reason: EndReason): void
+}
+
+export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   const box = openBlackBox()
   const { process, wire } = spawnRunner(runner, limits, box.fd)
-  const ended = Promise.withResolvers<EndReason>()
+  const ended = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
   const pending = new Map<number, Pending>()
   let lastId = 0
@@ -122,8 +129,16 @@ export function startChild(runner: string, limits: ChildLimits): Child {
     else if (residentMb(process) > limits.rssMb) kill('memory')
   }
 
+  function end(why: EndReason): EndReason {
+    if (reason === undefined) {
+      reason = why
+      onEnd(why)
+    }
+    return reason
+  }
+
   function kill(why: EndReason = 'closed'): void {
-    reason ??= why
+    end(why)
     process.kill('SIGKILL')
   }
 
@@ -131,13 +146,13 @@ export function startChild(runner: string, limits: ChildLimits): Child {
   function bury(how: EndReason): void {
     if (watch) clearInterval(watch)
     watch = undefined
-    reason ??= how
+    const why = end(how)
     const culprit = box.read()
     box.close()
     wire.destroy()
-    for (const [id, request] of pending) request.reject(new ChildEnded(reason, id === culprit && reason !== 'closed'))
+    for (const [id, request] of pending) request.reject(new ChildEnded(why, id === culprit && why !== 'closed'))
     pending.clear()
-    ended.resolve(reason)
+    ended.resolve()
   }
 
   return { pid: process.pid, waiting: () => pending.size, ask, ready: ready.promise, ended: ended.promise, kill }
@@ -158,16 +173,34 @@ const maxAnswerBytes = 3 * maxResultLength + 1_000_000
 const bytesOf = (text: string | Uint8Array): Buffer =>
   typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.byteLength)
 
-function spawnRunner(runner: string, { heapMb }: ChildLimits, box: number): { process: ChildProcess; wire: Socket } {
-  const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4', '--stack-size=800', '--disable-proto=delete']
-  const process = spawn(globalThis.process.execPath, ['--no-warnings', '--permission', ...limits, '--input-type=module', '-'], {
-    env: {},
-    cwd: tmpdir(),
-    stdio: ['pipe', 'ignore', 'ignore', 'pipe', box],
-  })
+/** No permission at all; the limits of V8; code from standard input. */
+export const nodeFlags = ({ heapMb }: Pick<ChildLimits, 'heapMb'>): string[] => [
+  '--no-warnings',
+  '--permission',
+  '--disable-proto=delete',
+  `--max-old-space-size=${heapMb}`,
+  '--max-semi-space-size=4',
+  '--stack-size=800',
+  '--input-type=module',
+  '-',
+]
+
+function spawnRunner(runner: string, limits: ChildLimits, box: number): { process: ChildProcess; wire: Socket } {
+  const [command, args] = withSystemLimits(globalThis.process.execPath, nodeFlags(limits))
+  const process = spawn(command, args, { env: {}, cwd: tmpdir(), stdio: ['pipe', 'ignore', 'ignore', 'pipe', box] })
   // A process that could not be started has an error to tell, and perhaps no streams.
   process.stdin?.on('error', () => undefined).end(runner)
   return { process, wire: process.stdio[3] as Socket }
+}
+
+/** Processor time after which the kernel ends a child. The gateway replaces it long before; this is for a child that loops while its gateway dies. */
+const maxCpuSeconds = 900
+
+/** Where there is a shell, it sets what Node cannot. Without core dumps no payload is left on the disk. */
+function withSystemLimits(node: string, flags: string[]): [command: string, args: string[]] {
+  const shell = '/bin/sh'
+  if (!existsSync(shell)) return [node, flags]
+  return [shell, ['-c', `ulimit -c 0; ulimit -t ${maxCpuSeconds}; exec "$0" "$@"`, node, ...flags]]
 }
 
 /** A file without a name, which the child writes the id of its work into and only the gateway reads. */

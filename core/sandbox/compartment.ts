@@ -28,11 +28,14 @@ export class LoadError extends Error {
 /** Evaluates a bundle. What it throws at its top level is thrown on. */
 export function loadTransform({ code, exportName }: Source, shared: SharedGlobals, log: (line: LogLine) => void): LoadedTransform {
   const compartment = new Compartment({ globals: { ...shared, console: createConsole(log) }, __options__: true } as never)
+  for (const power of ['Compartment', 'lockdown']) Reflect.deleteProperty(compartment.globalThis, power)
   compartment.evaluate(missingGlobals)
-  const exports = compartment.evaluate(`(() => {${localNames}\n${code}\n;return ${bundleName}})()\n//# sourceURL=${sourceUrl}`) as Record<string, unknown>
-  const transform = exports[exportName]
+  const exports = compartment.evaluate(`(() => {${localNames}\n${code}\n;return ${bundleName}})()\n//# sourceURL=${sourceUrl}`) as
+    | Record<string, unknown>
+    | undefined
+  const transform = exports?.[exportName]
   if (typeof transform !== 'function') throw new LoadError('no_function', '')
-  const schema = exports['payload'] === undefined ? undefined : JSON.stringify(exports['payload'])
+  const schema = exports?.['payload'] === undefined ? undefined : JSON.stringify(exports['payload'])
   return {
     transform: transform as LoadedTransform['transform'],
     schema: schema ?? '',

@@ -46,7 +46,8 @@ export function createPool(options: PoolOptions): Pool {
   const all = new Set<Child>()
   /** Children that still answer what they were asked, and are asked nothing more. */
   const retired = new Set<Child>()
-  const overflows = new WeakMap<Child, number>()
+  /** From 0, new, to 1, worn out. */
+  const wearOf = new WeakMap<Child, number>()
   let standby: Child | undefined
   let runner: string | undefined
   let refill: NodeJS.Timeout | undefined
@@ -63,12 +64,9 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function spawn(code: string): Child {
-    const child = startChild(code, options)
+    const child = startChild({ runner: code, limits: options, onEnd: (reason) => onEnd(child, reason) })
     all.add(child)
-    void child.ended.then((reason) => {
-      all.delete(child)
-      onEnd(child, reason)
-    })
+    void child.ended.then(() => all.delete(child))
     return child
   }
 
@@ -119,12 +117,15 @@ export function createPool(options: PoolOptions): Pool {
     })
   }
 
-  /** Whoever overflows the stack can break off code of the sandbox itself half-way; a child that had to stand much of it is replaced in good order. */
-  function countOverflows(child: Child, { outcome, body }: Answer): void {
-    if (outcome !== 'threw' || !body.startsWith('{"name":"RangeError"')) return
-    const count = (overflows.get(child) ?? 0) + 1
-    overflows.set(child, count)
-    if (count < maxOverflows || !serving.delete(child)) return
+  /**
+   * A child that has worked for long is replaced in good order. So is one that had to stand many overflows of the stack,
+   * each of which can break off code of the sandbox itself half-way.
+   */
+  function wear(child: Child, { outcome, micros, body }: Answer): void {
+    const overflows = outcome === 'threw' && body.startsWith('{"name":"RangeError"') ? 1 : 0
+    const worn = (wearOf.get(child) ?? 0) + micros / maxBusyMicros + overflows / maxOverflows
+    wearOf.set(child, worn)
+    if (worn < 1 || !serving.delete(child)) return
     retired.add(child)
     promote()
     replace()
@@ -177,7 +178,7 @@ export function createPool(options: PoolOptions): Pool {
       try {
         const answer = await child.ask({ kind: 'run', number, first: payload, second: rest, timeoutMs })
         deathsInARow = 0
-        countOverflows(child, answer)
+        wear(child, answer)
         return answer
       } finally {
         waitingBytes -= payload.length
@@ -195,6 +196,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 }
 
+const maxBusyMicros = 300_000_000
 const maxOverflows = 100
 const quickRestarts = 4
 const longestPauseMs = 30_000

@@ -126,8 +126,8 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
         return conclude(await pool.run(version.number, call), version)
       } catch (error) {
         if (!(error instanceof ChildEnded)) throw error
-        // A transform only computes, so another's call that was cut off can simply be made again.
-        if (!error.guilty && attempt < maxAttempts) continue
+        // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose process ended for reasons unknown.
+        if (attempt < (error.guilty ? attemptsAfter[error.reason] : maxAttempts)) continue
         throw struck(error)
       }
     }
@@ -172,7 +172,10 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
   }
 }
 
-const maxAttempts = 5
+/** A call can be behind one that is ended several times; how often is bounded by the strikes of the others. */
+const maxAttempts = 20
+
+const attemptsAfter = { timeout: 0, memory: 0, crash: 2, closed: 0 }
 
 const endings = { timeout: 'did not end within its time limit', memory: 'took too much memory', crash: 'ended its process', closed: 'was stopped' }
 

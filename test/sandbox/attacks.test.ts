@@ -1,0 +1,124 @@
+// Each attack is contained: nothing gets out, the gateway is unhurt, and others are served all the while.
+import { spawn } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nodeFlags } from '../../core/sandbox/child.ts'
+import { readRunner } from '../../core/sandbox/runner-code.ts'
+import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
+import { attacks } from './attacks.ts'
+import { callWith, faultOf, openSandbox, run, startSandbox } from './start-sandbox.ts'
+
+const fileOf = (index: number): string => `attack-${index}.js`
+const names = Object.keys(attacks)
+const files = Object.fromEntries(Object.values(attacks).map((body, index) => [fileOf(index), `export default (input) => { ${body} }`]))
+const good = `export default ({ payload }) => ({ message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null) })`
+
+describe('an attack', () => {
+  const opened = openSandbox({ ...files, 'good.js': good })
+  let friend: TransformHandle
+  beforeAll(async () => {
+    friend = opened.sandbox.load('good.js', { timeoutMs: 5000 })
+    await friend.ready
+  })
+  afterAll(opened.close)
+
+  it('is one of many', () => expect(names.length).toBeGreaterThanOrEqual(60))
+
+  it.each(names.map((name, index) => [name, index] as const))('is contained: %s', async (_name, index) => {
+    const handle = opened.sandbox.load(fileOf(index), { timeoutMs: 300 })
+    await handle.ready
+    expect(handle.state().state).toBe('ready')
+    const attack = run(handle, { list: [1, 2] }).then(
+      ({ result }) => JSON.stringify(result),
+      (error: unknown) => String(error),
+    )
+    const others = Array.from({ length: 8 }, () => run(friend, { list: [1, 2] }))
+    expect(await attack).not.toContain('ESCAPED')
+    for (const { result } of await Promise.all([...others, run(friend, { list: [1, 2] })])) expect(result).toEqual({ message: 'hello 1,2null' })
+    expect(Object.keys(Object.prototype)).toEqual([])
+    handle.close()
+  })
+})
+
+describe('attacks under way', () => {
+  it('fail no call of another transform', async () => {
+    const { sandbox } = startSandbox({
+      'good.js': good,
+      'loop.js': 'export default () => { for (;;); }',
+      'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
+    })
+    const friend = sandbox.load('good.js')
+    const foes = ['loop.js', 'bomb.js', 'loop.js'].map((module) => sandbox.load(module, { timeoutMs: module === 'loop.js' ? 250 : 10_000 }))
+    await Promise.all([friend, ...foes].map(({ ready }) => ready))
+    let over = false
+    const served: number[] = await Promise.all([
+      ...Array.from({ length: 8 }, async () => {
+        let count = 0
+        for (; !over; count++) expect((await run(friend, { list: [count] })).result).toEqual({ message: `hello ${count}null` })
+        return count
+      }),
+      (async () => {
+        const faults = []
+        for (const foe of [...foes, ...foes]) faults.push((await faultOf(run(foe))).fault)
+        over = true
+        expect(faults).toEqual(['timeout', 'memory', 'timeout', 'timeout', 'memory', 'timeout'])
+        return 1
+      })(),
+    ])
+    expect(Math.min(...served)).toBeGreaterThan(0)
+  })
+})
+
+describe('whoever got out of a compartment', () => {
+  it('finds the language alone, and can load nothing', async () => {
+    const tail = `
+      const found = { globals: {}, loads: {} };
+      for (const name of ['process', 'require', 'module', 'fetch', 'Buffer', 'Worker', 'WebSocket', 'WebAssembly', 'SharedArrayBuffer', 'setTimeout', 'performance', 'navigator']) found.globals[name] = (0, eval)('typeof ' + name);
+      for (const name of ['node:fs', 'node:net', 'node:child_process', 'node:process', 'fs', 'data:text/javascript,export default 1', 'file:///etc/passwd']) {
+        try { await import(name); found.loads[name] = 'loaded' } catch (error) { found.loads[name] = error.message }
+      }
+      gateway.write('<<' + JSON.stringify(found) + '>>');`
+    const child = spawn(process.execPath, nodeFlags({ heapMb: 128 }), { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'pipe', 'ignore'] })
+    child.stdin!.end((await readRunner()) + tail)
+    let text = ''
+    for await (const chunk of child.stdio[3] as unknown as AsyncIterable<Buffer>) if ((text += chunk.toString('latin1')).includes('>>')) break
+    child.kill('SIGKILL')
+    const found = JSON.parse(/<<(.*)>>/s.exec(text)![1]!) as { globals: Record<string, string>; loads: Record<string, string> }
+    expect(new Set(Object.values(found.globals))).toEqual(new Set(['undefined']))
+    expect(new Set(Object.values(found.loads))).toEqual(new Set(['Nothing can be loaded here.']))
+  })
+
+  it('would have no permission either', async () => {
+    const child = spawn(process.execPath, nodeFlags({ heapMb: 128 }), { env: {}, stdio: ['pipe', 'pipe', 'ignore'] })
+    child.stdin.end(`
+      import { readFileSync, writeFileSync, readdirSync } from 'node:fs'; import { spawnSync } from 'node:child_process'; import { Worker } from 'node:worker_threads';
+      const tries = { read: () => readFileSync('/etc/hostname'), list: () => readdirSync('/'), write: () => writeFileSync('/tmp/x', ''), spawn: () => spawnSync('true').error.code, worker: () => new Worker('1', { eval: true }) };
+      const found = { env: Object.keys(process.env) };
+      for (const [name, attempt] of Object.entries(tries)) try { found[name] = String(attempt()) } catch (error) { found[name] = error.code }
+      console.log(JSON.stringify(found))`)
+    const denied = 'ERR_ACCESS_DENIED'
+    let text = ''
+    for await (const chunk of child.stdout) text += String(chunk)
+    expect(JSON.parse(text)).toEqual({ env: [], read: denied, list: denied, write: denied, spawn: denied, worker: denied })
+  })
+})
+
+describe('a module that attacks while it is loaded', () => {
+  it.each([
+    ['loops', 'for (;;);', 'timeout'],
+    ['bursts', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
+    ['throws', 'throw new Error("x")', 'compile'],
+    ['throws something that loops', 'throw { get message() { for (;;); }, toJSON() { for (;;); } }', 'timeout'],
+    ['exports a getter as a function', 'export const payload = { get type() { for (;;); } }', 'timeout'],
+    ['exports a schema that cannot be written', 'export const payload = { toJSON() { return 5 } }', 'compile'],
+    ['exports a huge schema', `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`, 'compile'],
+    ['exports a deep schema', `let s = {}; for (let i = 0; i < 50; i++) s = { not: s }; export const payload = s`, 'compile'],
+    ['exports a schema that refers elsewhere', `export const payload = { $ref: 'https://example.com/schema' }`, 'compile'],
+  ])('%s: only its own calls fail', async (_name, code, fault) => {
+    const { sandbox } = startSandbox({ 'bad.js': `${code};\nexport default () => ({ message: 'ran' })`, 'good.js': good })
+    const [bad, friend] = [sandbox.load('bad.js'), sandbox.load('good.js')]
+    await bad.ready
+    expect((await faultOf(run(bad))).fault).toBe(fault)
+    expect(bad.payloadSchema).toBeUndefined()
+    expect((await friend.run(callWith({ list: [1] }))).result).toEqual({ message: 'hello 1null' })
+  })
+})

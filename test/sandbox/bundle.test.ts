@@ -1,0 +1,131 @@
+// Which files can be part of a transform: those that really lie in the folder, whatever links say.
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { PathError } from '../../core/config/paths.ts'
+import { createSandbox } from '../../core/sandbox/sandbox.ts'
+import { faultOf, run, startSandbox } from './start-sandbox.ts'
+
+const answering = (message: string): string => `export default () => ({ message: '${message}' })`
+
+describe('a module', () => {
+  it.each(['a.ts', 'a.mts', 'a.js', 'a.mjs', 'sub/folder/a.ts', './a.ts'])('may be %s', async (module) => {
+    const { sandbox } = startSandbox({ [module]: answering('here') })
+    expect((await run(sandbox.load(module))).result).toEqual({ message: 'here' })
+  })
+
+  it('may be CommonJS, and may have enums, JSON and files beside it', async () => {
+    const { sandbox } = startSandbox({
+      'a.cjs': `const { word } = require('./b.cjs'); module.exports = () => ({ message: word })`,
+      'b.cjs': `exports.word = 'cjs'`,
+      'c.ts': `import table from './data/table.json'\nimport { up } from '../transforms/sub/up.ts'\nenum Kind { A = 'kind' }\nexport default () => ({ message: up(table.word) + Kind.A })`,
+      'data/table.json': '{"word":"json"}',
+      'sub/up.ts': `import { bang } from '../bang.mts'\nexport const up = (text: string): string => text.toUpperCase() + bang`,
+      'bang.mts': `export const bang: string = '!'`,
+    })
+    expect((await run(sandbox.load('a.cjs'))).result).toEqual({ message: 'cjs' })
+    expect((await run(sandbox.load('c.ts'))).result).toEqual({ message: 'JSON!kind' })
+  })
+
+  it.each([
+    '../outside.js',
+    'sub/../../outside.js',
+    '/etc/passwd',
+    'file:///etc/passwd',
+    'data:text/javascript,export default 1',
+    'node:fs',
+    '~/a.js',
+    'C:\\a.js',
+    '\\\\host\\a.js',
+    '',
+    'a.js\0.ts',
+  ])('stops the start when it is written %j', (module) => {
+    const { sandbox } = startSandbox({ 'a.js': answering('x') })
+    expect(() => sandbox.load(module)).toThrow(PathError)
+  })
+
+  it('stops the start when a link leads out, be it of the file or of a folder', () => {
+    const { sandbox, dir, home } = startSandbox()
+    writeFileSync(join(home, 'outside.js'), answering('outside'))
+    symlinkSync('../outside.js', join(dir, 'file.js'))
+    symlinkSync('..', join(dir, 'folder'))
+    expect(() => sandbox.load('file.js')).toThrow(/file\.js" resolves to .*outside\.js, which lies outside/)
+    expect(() => sandbox.load('folder/outside.js')).toThrow(PathError)
+  })
+
+  it('stops the start when the folder in use is a link that leads out', () => {
+    const { dir, home } = startSandbox()
+    mkdirSync(join(home, 'elsewhere'))
+    writeFileSync(join(home, 'elsewhere', 'a.js'), answering('outside'))
+    symlinkSync('../elsewhere', join(dir, 'mine'))
+    const sandbox = createSandbox({ root: dir, dir: join(dir, 'mine'), log: { debug() {}, info() {}, warn() {}, error() {} } })
+    expect(() => sandbox.load('a.js')).toThrow(PathError)
+  })
+
+  it('must be a file of a known kind', async () => {
+    const { sandbox, dir } = startSandbox({ 'a.json': '{}', 'b.txt': 'x', 'folder.ts/x': '' })
+    execFileSync('mkfifo', [join(dir, 'pipe.js')])
+    for (const module of ['a.json', 'b.txt', 'folder.ts', 'pipe.js']) expect((await faultOf(run(sandbox.load(module)))).fault).toBe('compile')
+  })
+})
+
+describe('an import', () => {
+  it.each([
+    ['of Node', `import 'node:fs'`],
+    ['of Node without its scheme', `import 'fs'`],
+    ['of a package', `import 'commander'`],
+    ['of a file of typebox', `import 'typebox/value'`],
+    ['of what lies above', `import '../outside.js'`],
+    ['by an absolute path', `import '/etc/hosts.js'`],
+    ['by a URL', `import 'https://example.com/x.js'`],
+    ['of data', `import 'data:text/javascript,1'`],
+    ['by require', `require('node:fs')`],
+    ['at run time', `const x = import('node:fs')`],
+    ['at run time of what is not known', `export const x = (name) => import(name)`],
+    ['of the import map', `import '#core'`],
+    ['of a link that leads out', `import './link.js'`],
+    ['of a file that is not there', `import './nothing.ts'`],
+    ['of a file that is no code', `import './secret.pem'`],
+    ['re-exported', `export * from 'node:fs'`],
+    ['in a file that it imports', `import './inner.js'`],
+  ])('is refused %s', async (_name, code) => {
+    const { sandbox, dir, home } = startSandbox({ 'a.js': `${code}\n${answering('x')}`, 'inner.js': `import 'node:os'`, 'secret.pem': 'x' })
+    writeFileSync(join(home, 'outside.js'), '')
+    symlinkSync('../outside.js', join(dir, 'link.js'))
+    const error = await faultOf(run(sandbox.load('a.js')))
+    expect(['compile', 'missing']).toContain(error.fault)
+    expect(error.code).toBe('transform_failed')
+  })
+
+  it('is refused with a sentence that says what may be imported', async () => {
+    const { sandbox } = startSandbox({
+      'a.ts': `import { readFileSync } from 'node:fs'\nexport default () => ({ message: readFileSync('/etc/hostname', 'utf8') })`,
+    })
+    expect((await faultOf(run(sandbox.load('a.ts')))).message).toMatch(/^a\.ts imports "node:fs"; a transform may import files of the transforms directory/)
+  })
+})
+
+describe('a link that is swapped while the gateway runs', () => {
+  it('is looked at again at every compilation; what led out leaves the last good version in use', async () => {
+    const { sandbox, dir, home, lines } = startSandbox({ 'v1/a.js': answering('one'), 'v2/a.js': answering('two') })
+    const point = (target: string): void => {
+      symlinkSync(target, join(dir, 'next'))
+      renameSync(join(dir, 'next'), join(dir, 'current'))
+    }
+    mkdirSync(join(home, 'elsewhere'))
+    writeFileSync(join(home, 'elsewhere', 'a.js'), answering('outside'))
+    point('v1')
+    const a = sandbox.load('current/a.js')
+    expect((await run(a)).result).toEqual({ message: 'one' })
+    point('v2')
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'two' })
+    point('../elsewhere')
+    await expect.poll(() => a.state().problem).toMatch(/which lies outside/)
+    expect((await run(a)).result).toEqual({ message: 'two' })
+    expect(lines.at(-1)).toMatchObject({ level: 'warn', message: expect.stringContaining('the last good one stays') })
+    rmSync(join(dir, 'current'))
+    point('v1')
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'one' })
+  })
+})

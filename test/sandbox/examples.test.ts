@@ -1,0 +1,97 @@
+// The examples that ship with us: the same input gives the same output, word for word. And the one on the page is tried as the page says.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSandbox } from '../../core/sandbox/sandbox.ts'
+import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const dir = join(root, 'transforms')
+const sandbox = createSandbox({ root: dir, dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
+afterAll(() => sandbox.close())
+
+describe('transforms/grafana-alert.ts', () => {
+  const alert = (status: string, alertname: string, more: object = {}) => ({
+    status,
+    labels: { alertname, severity: 'critical' },
+    annotations: { summary: `${alertname} is bad` },
+    ...more,
+  })
+  const handle = sandbox.load('grafana-alert.ts')
+
+  it('makes one message of what is firing', async () => {
+    const alerts = [alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }), alert('resolved', 'Load'), { status: 'firing', labels: {} }]
+    expect((await run(handle, { status: 'firing', title: '[FIRING:2]', groupKey: 'g1', alerts, orgId: 1 })).result).toEqual({
+      name: 'Grafana',
+      message: [
+        '[FIRING:2]',
+        '- DiskFull (critical): DiskFull is bad https://grafana.example/1',
+        '- alert (no severity): no summary',
+        '',
+        'Find out what is wrong and say what to do first.',
+      ].join('\n'),
+      idempotencyKey: 'g1:DiskFull,',
+    })
+  })
+
+  it('shortens long lists, skips what is over, and refuses what is none', async () => {
+    const many = await run(handle, { status: 'firing', groupKey: 'g', alerts: Array.from({ length: 30 }, (_, index) => alert('firing', `A${index}`)) })
+    expect((many.result as { message: string }).message).toMatch(/^30 alerts are firing\n(- A\d+ .*\n){20}… and 10 more\n\nFind out/)
+    expect((await run(handle, { status: 'resolved', groupKey: 'g', alerts: [alert('resolved', 'Load')] })).result).toBeNull()
+    expect((await faultOf(run(handle, { status: 'firing', groupKey: 'g' }))).message).toBe('alerts is required.')
+  })
+})
+
+describe('transforms/order-lines.ts', () => {
+  it('makes news of an order and work of what has run out', async () => {
+    const lines = [
+      { sku: 'CUP-1', title: 'Cup', quantity: 5, stock: 2 },
+      { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
+      { sku: 'POT', title: 'Pot', quantity: 1, stock: -3 },
+    ]
+    expect((await run(sandbox.load('order-lines.ts'), { order: 'A-17', currency: 'EUR', total: 59.9, lines })).result).toEqual([
+      { action: 'wake', text: 'Order A-17: 3 articles, 59.90 EUR', wakeMode: 'next-heartbeat' },
+      {
+        name: 'Stock of CUP-1',
+        message: 'Order A-17 wants 5 of "Cup" (CUP-1) and 2 are there. Write the reorder for the supplier.',
+        sessionKey: 'hook:stock:cup-1',
+      },
+      { name: 'Stock of POT', message: 'Order A-17 wants 1 of "Pot" (POT) and 0 are there. Write the reorder for the supplier.', sessionKey: 'hook:stock:pot' },
+    ])
+  })
+})
+
+describe('transforms/form-to-agent.js', () => {
+  const handle = sandbox.load('form-to-agent.js')
+
+  it('chooses the agent by the topic', async () => {
+    expect((await run(handle, { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' })).result).toEqual({
+      name: 'Contact form: pricing',
+      agentId: 'sales',
+      message: 'Ann <ann@example.com> wrote on 2026-03-01:\n\nHow much?\n\nDraft a reply.',
+    })
+    expect((await run(handle, { message: 'Hello' })).result).toMatchObject({
+      name: 'Contact form: other',
+      message: expect.stringContaining('Somebody <no address>'),
+    })
+  })
+
+  it('skips spam and silence', async () => {
+    for (const message of ['Best CASINO in town', '  ', '<br>']) expect((await run(handle, { message })).result).toBeNull()
+  })
+})
+
+describe('docs/transforms.md', () => {
+  const page = readFileSync(join(root, 'docs', 'transforms.md'), 'utf8')
+  const [, code = '', name = ''] = /```ts\n(\/\/ ([\w-]+)\.ts: [\s\S]*?)```/.exec(page) ?? []
+
+  it('has a first example that gives what the page shows', async () => {
+    const { sandbox } = startSandbox({ [`${name}.ts`]: code })
+    const [, payload = ''] = /echo '(.*)' \|/.exec(page) ?? []
+    const [, shown = ''] = /\n(\{\n {2}"name"[\s\S]*?\n\})\n/.exec(page) ?? []
+    const first = sandbox.load(`${name}.ts`)
+    expect((await first.run({ ...callWith(null), payload })).result).toEqual(JSON.parse(shown))
+    expect((await run(first, { host: 'db1', disk: '/var', usedPercent: 12 })).result).toBeNull()
+  })
+})

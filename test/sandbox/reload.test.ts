@@ -1,0 +1,99 @@
+// A transform follows its file: a good edit takes effect, a broken one does not, and no call is lost.
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { faultOf, run, startSandbox } from './start-sandbox.ts'
+
+const answering = (message: string): string => `export default () => ({ message: '${message}' })`
+
+describe('an edit', () => {
+  it('takes effect by itself, also of a file that is only imported, also when an editor puts a new file in its place', async () => {
+    const { sandbox, write, dir, lines } = startSandbox({
+      'a.ts': `import { word } from './lib/word.ts'\nexport default () => ({ message: word })`,
+      'lib/word.ts': `export const word = 'one'`,
+    })
+    const a = sandbox.load('a.ts')
+    expect((await run(a)).result).toEqual({ message: 'one' })
+    write('lib/word.ts', `export const word = 'two'`)
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'two' })
+    writeFileSync(join(dir, 'lib', '.word.swp'), `export const word = 'three'`)
+    renameSync(join(dir, 'lib', '.word.swp'), join(dir, 'lib', 'word.ts'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'three' })
+    write('a.ts', answering('four'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'four' })
+    expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+    expect(lines.map(({ message }) => message)).toEqual(['transform loaded', 'transform reloaded', 'transform reloaded', 'transform reloaded'])
+  })
+
+  it.each([
+    ['does not compile', 'export default () => {', /does not compile at line/],
+    ['throws when it is loaded', `throw new Error('early')`, /cannot be loaded: Error: early at a\.ts:1/],
+    ['loops when it is loaded', 'for (;;);', /did not end within its time limit while it was loaded/],
+    ['has lost its function', 'export const x = 1', /its default export is no function/],
+    ['imports what it may not', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
+    ['is empty', '', /its default export is no function/],
+  ])('that %s leaves the last good version in use, and says so', async (_name, code, problem) => {
+    const { sandbox, write, lines } = startSandbox({ 'a.ts': answering('good') })
+    const a = sandbox.load('a.ts')
+    expect((await run(a)).result).toEqual({ message: 'good' })
+    write('a.ts', code)
+    await expect.poll(() => a.state().problem).toMatch(problem)
+    expect(a.state().state).toBe('ready')
+    expect((await run(a)).result).toEqual({ message: 'good' })
+    expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
+      {
+        level: 'warn',
+        fields: { transform: 'a.ts', reason: expect.stringMatching(problem) },
+        message: 'the new version of a transform cannot be used; the last good one stays',
+      },
+    ])
+    write('a.ts', answering('mended'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'mended' })
+    expect(a.state().problem).toBeUndefined()
+  })
+
+  it('loses no call', async () => {
+    const { sandbox, write } = startSandbox({ 'a.js': answering('version 0') })
+    const a = sandbox.load('a.js')
+    await a.ready
+    let over = false
+    const seen = new Set<string>()
+    const callers = Array.from({ length: 4 }, async () => {
+      while (!over) seen.add(((await run(a)).result as { message: string }).message)
+    })
+    for (let version = 1; version <= 5; version++) {
+      write('a.js', version % 2 ? answering(`version ${version}`) : 'broken(')
+      await expect.poll(() => (version % 2 ? seen.has(`version ${version}`) : a.state().problem !== undefined)).toBe(true)
+    }
+    over = true
+    await Promise.all(callers)
+    expect([...seen]).toEqual(['version 0', 'version 1', 'version 3', 'version 5'])
+  })
+})
+
+describe('a file that is not there', () => {
+  it('makes its calls fail until it comes, with its folder', async () => {
+    const { sandbox, write, lines } = startSandbox()
+    const late = sandbox.load('new/folder/late.ts')
+    const error = await faultOf(run(late))
+    expect([error.fault, error.message]).toEqual([
+      'missing',
+      'There is no new/folder/late.ts in the transforms directory; write the whole name, with its ending.',
+    ])
+    expect(lines).toEqual([
+      { level: 'error', fields: expect.objectContaining({ transform: 'new/folder/late.ts' }), message: expect.stringContaining('until the file is mended') },
+    ])
+    write('new/folder/late.ts', answering('there'))
+    await expect.poll(() => late.state().state).toBe('ready')
+    expect((await run(late)).result).toEqual({ message: 'there' })
+  })
+
+  it('was there before: the last good version stays', async () => {
+    const { sandbox, dir } = startSandbox({ 'a.js': answering('good') })
+    const a = sandbox.load('a.js')
+    await a.ready
+    rmSync(join(dir, 'a.js'))
+    await expect.poll(() => a.state().problem).toMatch(/There is no a\.js/)
+    expect((await run(a)).result).toEqual({ message: 'good' })
+  })
+})

@@ -1,0 +1,247 @@
+// What a transform is given, what it may return, what it is ended for, and what the sandbox costs when nobody needs it.
+import { describe, expect, it } from 'vitest'
+import type { TransformError } from '../../core/sandbox/transform-error.ts'
+import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
+
+const returning = (code: string): string => `export default (input) => { ${code} }`
+
+describe('a call', () => {
+  it('is given the payload and what came with it, frozen', async () => {
+    const { sandbox } = startSandbox({
+      'show.js': returning(
+        `return { message: JSON.stringify(input), name: [input, input.payload, input.payload.a, input.headers].map(Object.isFrozen).join() }`,
+      ),
+    })
+    const call = callWith({ a: [1, 'zwei', null, { b: '😀' }] })
+    const { result } = await sandbox.load('show.js').run(call)
+    expect(JSON.parse((result as { message: string }).message)).toEqual({ ...call, payload: { a: [1, 'zwei', null, { b: '😀' }] } })
+    expect(result).toMatchObject({ name: 'true,true,true,true' })
+  })
+
+  it('takes the payload as text and as bytes', async () => {
+    const { sandbox } = startSandbox({ 'echo.js': returning('return { message: input.payload }') })
+    const echo = sandbox.load('echo.js')
+    expect((await echo.run({ ...callWith(0), payload: '"ä"' })).result).toEqual({ message: 'ä' })
+    expect((await echo.run({ ...callWith(0), payload: new Uint8Array(Buffer.from('  "ö" ')) })).result).toEqual({ message: 'ö' })
+  })
+
+  it('takes a payload of megabytes, and many at once', async () => {
+    const { sandbox } = startSandbox({ 'length.js': returning('return { message: String(input.payload.text.length) }') })
+    const length = sandbox.load('length.js', { timeoutMs: 10_000 })
+    const sizes = [1, 100_000, 3_000_000, 7, 65_536]
+    const results = await Promise.all(sizes.map((size) => run(length, { text: 'x'.repeat(size) })))
+    expect(results.map(({ result }) => result)).toEqual(sizes.map((size) => ({ message: String(size) })))
+    expect((await faultOf(run(length, { text: 'x'.repeat(20_000_000) }))).fault).toBe('memory')
+  })
+
+  it('tells what the transform wrote to its console, within bounds', async () => {
+    const { sandbox, lines } = startSandbox({
+      'talk.js': returning(`console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000)); for (let i = 0; i < 150; i++) console.debug(i)`),
+    })
+    const { logs } = await run(sandbox.load('talk.js'))
+    expect(logs).toHaveLength(101)
+    expect(logs[0]).toEqual(['info', 'a {"b":1} 2'])
+    expect(logs[1]).toEqual(['error', 'x'.repeat(2000)])
+    expect(logs[100]).toEqual(['warn', '52 more lines were left out'])
+    expect(lines.filter(({ fields }) => fields['transform'] === 'talk.js')).toContainEqual({
+      level: 'info',
+      fields: { transform: 'talk.js' },
+      message: 'a {"b":1} 2',
+    })
+  })
+
+  it('runs the export that is asked for, and async functions', async () => {
+    const { sandbox } = startSandbox({ 'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }` })
+    expect((await run(sandbox.load('two.ts', { export: 'wake' }))).result).toEqual({ action: 'wake', text: 'up' })
+    const fault = await faultOf(run(sandbox.load('two.ts')))
+    expect([fault.fault, fault.message]).toEqual(['no_function', 'The transform two.ts cannot be used: its default export is no function.'])
+  })
+})
+
+describe('what it may use', () => {
+  it.each([
+    ['base64', `return { message: atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey' && btoa('a') + btoa('ab') + btoa('abc') }`, 'YQ==YWI=YWJj'],
+    ['UTF-8', `return { message: new TextDecoder().decode(new TextEncoder().encode('ü😀')) + new TextEncoder().encode('\\ud800').length }`, 'ü😀3'],
+    ['a payload in Base64', `return { message: JSON.parse(atob(input.payload.data)).to }`, 'me@example.com'],
+    [
+      'dates and numbers of a language',
+      `return { message: new Intl.NumberFormat('de').format(1234.5) + new Date(0).toISOString() }`,
+      '1.234,51970-01-01T00:00:00.000Z',
+    ],
+    [
+      'regular expressions, maps, classes',
+      `class A { #x = 1; get x() { return this.#x } } return { message: 'a-b'.replace(/(?<l>a)/u, '$<l>!') + [...new Map([[1, 2]])] + new A().x }`,
+      'a!-b1,21',
+    ],
+  ])('has %s', async (_name, code, message) => {
+    const { sandbox } = startSandbox({ 'use.js': returning(code) })
+    expect((await run(sandbox.load('use.js'), { data: btoa('{"to":"me@example.com"}') })).result).toEqual({ message })
+  })
+})
+
+describe('a result', () => {
+  const all = {
+    action: 'agent',
+    message: 'm',
+    text: 't',
+    name: 'n',
+    agentId: 'a',
+    sessionKey: 's',
+    wakeMode: 'now',
+    deliver: false,
+    channel: 'c',
+    to: 'x',
+    accountId: 'i',
+    threadId: 'h',
+    model: 'p/m',
+    thinking: 'low',
+    timeoutSeconds: 1.5,
+    idempotencyKey: 'k',
+  }
+  it.each([
+    ['nothing', 'return', undefined],
+    ['null', 'return null', null],
+    ['an object', `return ${JSON.stringify(all)}`, all],
+    ['no action at all', 'return []', []],
+    [
+      'a list of 200',
+      `return Array.from({ length: 200 }, (_, i) => ({ message: String(i) }))`,
+      Array.from({ length: 200 }, (_, i) => ({ message: String(i) })),
+    ],
+    ['fields without a value', `return { message: 'x', to: undefined }`, { message: 'x' }],
+  ])('may be %s', async (_name, code, expected) => {
+    const { sandbox } = startSandbox({ 'ok.js': returning(code) })
+    expect((await run(sandbox.load('ok.js'))).result).toEqual(expected)
+  })
+
+  it.each([
+    ['a string', `return 'x'`, 'a string was returned'],
+    ['true', 'return true', 'a boolean was returned'],
+    ['a function', 'return () => 1', 'a function was returned'],
+    ['another key', `return { mesage: 'secret' }`, 'mesage is not a known key'],
+    ['another type', `return { deliver: 'secret' }`, 'deliver must be true or false'],
+    ['null for a field', `return { to: null }`, 'to must be a string'],
+    ['another action', `return { action: 'secret' }`, 'action must be one of "wake", "agent"'],
+    ['a list of 201', `return Array.from({ length: 201 }, () => ({}))`, '201 actions'],
+    ['a list with null', 'return [null]', 'must be an object'],
+    ['a list of lists', 'return [[]]', 'must be an object'],
+    ['more than a megabyte', `return { message: 'x'.repeat(1048577) }`, 'larger than 1048576'],
+    ['an open promise', 'return new Promise(() => {})', 'can never be kept'],
+  ])('may not be %s', async (_name, code, words) => {
+    const { sandbox } = startSandbox({ 'bad.js': returning(code) })
+    const error = await faultOf(run(sandbox.load('bad.js')))
+    expect([error.fault, error.code, error.status]).toEqual(['bad_result', 'transform_failed', 500])
+    expect(error.message).toContain(words)
+    expect(error.message).not.toContain('secret')
+    expect(error.publicMessage).toBe("The hook's transform failed. See the gateway's log.")
+  })
+})
+
+describe('a payload that the module describes', () => {
+  const module = `import { Type } from 'svc-gateway/plugin'
+    export const payload = Type.Object({ items: Type.Array(Type.Object({ id: Type.Integer() })), kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })) })
+    export default ({ payload }) => ({ message: String(payload.items.length) })`
+
+  it('runs when it fits, and is refused with the path when it does not', async () => {
+    const { sandbox } = startSandbox({ 'typed.ts': module, 'plain.ts': module.replace('svc-gateway/plugin', 'typebox') })
+    for (const file of ['typed.ts', 'plain.ts']) {
+      const typed = sandbox.load(file)
+      expect((await run(typed, { items: [{ id: 1 }] })).result).toEqual({ message: '1' })
+      const error = await faultOf(run(typed, { items: [{ id: 1 }, { id: 'secret' }] }))
+      expect([error.status, error.code, error.message]).toEqual([400, 'invalid_request', 'items[1].id must be a whole number.'])
+      expect((await faultOf(run(typed, {}))).message).toBe('items is required.')
+      expect((await faultOf(run(typed, 5))).message).toBe('the payload must be an object.')
+    }
+  })
+
+  it('is plain JSON Schema for the gateway, which never runs it', async () => {
+    const { sandbox } = startSandbox({ 'typed.ts': module })
+    const typed = sandbox.load('typed.ts', { timeoutMs: 300 })
+    await typed.ready
+    expect(typed.payloadSchema).toMatchObject({ type: 'object', required: ['items'], properties: { kind: { pattern: '^(a+)+$' } } })
+    expect((await faultOf(run(typed, { items: [], kind: `${'a'.repeat(40)}b` }))).fault).toBe('timeout')
+    expect((await run(typed, { items: [] })).result).toEqual({ message: '0' })
+  })
+})
+
+describe('a transform that fails', () => {
+  it('is told with class and line; what it said stays out of the log', async () => {
+    const { sandbox, lines } = startSandbox({
+      'deep.ts': `import { parse } from './lib/parse.ts'\nexport default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
+      'lib/parse.ts': `interface Unused {\n  a: string\n}\n\nexport function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
+    })
+    const error = await faultOf(run(sandbox.load('deep.ts'), { text: 'secret' }))
+    expect([error.fault, error.message, error.detail]).toEqual([
+      'threw',
+      'The transform deep.ts threw a TypeError at parse.ts:6.',
+      'TypeError: cannot parse secret',
+    ])
+    expect(JSON.stringify(lines)).not.toContain('secret')
+  })
+
+  it('is ended at its own time limit', async () => {
+    const { sandbox } = startSandbox({ 'loop.js': returning('for (;;);') })
+    expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe('The transform loop.js did not end within its time limit.')
+  })
+
+  it('rests after three ends in a row, until its file changes', async () => {
+    const { sandbox, write, lines } = startSandbox({ 'loop.js': returning('for (;;);') })
+    const loop = sandbox.load('loop.js', { timeoutMs: 250 })
+    for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled']) expect((await faultOf(run(loop))).fault).toBe(fault)
+    expect(loop.state().state).toBe('off')
+    expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([expect.stringContaining('three times in a row')])
+    write('loop.js', returning(`return { message: 'mended' }`))
+    await expect.poll(() => loop.state().state).toBe('ready')
+    expect((await run(loop)).result).toEqual({ message: 'mended' })
+  })
+
+  it('does not rest for ends that others stand between', async () => {
+    const { sandbox } = startSandbox({ 'some.js': returning('if (input.payload.loop) for (;;); return null') })
+    const some = sandbox.load('some.js', { timeoutMs: 250 })
+    for (const loop of [true, true, false, true, true, false]) await run(some, { loop }).catch(() => undefined)
+    expect(some.state().state).toBe('ready')
+  })
+
+  it('is replaced in good order when it overflows the stack again and again', async () => {
+    const { sandbox } = startSandbox({ 'deep.js': returning('const f = () => f() + 1; return f()') })
+    const deep = sandbox.load('deep.js')
+    await faultOf(run(deep))
+    const [before] = sandbox.status().processes
+    for (let count = 0; count < 100; count++) expect((await faultOf(run(deep))).fault).toBe('threw')
+    expect(sandbox.status().processes.map(({ pid }) => pid)).not.toContain(before?.pid)
+  })
+})
+
+describe('the processes', () => {
+  it('are none before the first transform, and none afterwards', async () => {
+    const { sandbox } = startSandbox({ 'a.js': returning('return null') })
+    expect(sandbox.status()).toEqual({ processes: [], transforms: [] })
+    await run(sandbox.load('a.js'))
+    const { processes, transforms } = sandbox.status()
+    expect(transforms).toEqual([{ module: 'a.js', export: 'default', state: 'ready', loadedAt: expect.any(String) }])
+    const [{ pid } = { pid: 0 }] = processes
+    await sandbox.close()
+    expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
+  })
+
+  it('are replaced when somebody kills them, and calls under way are made again', async () => {
+    const { sandbox } = startSandbox({ 'a.js': returning('for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }') })
+    const a = sandbox.load('a.js', { timeoutMs: 5000 })
+    await run(a, 0)
+    const calls = [1, 2, 3].map((number) => run(a, number))
+    process.kill(sandbox.status().processes[0]!.pid!, 'SIGKILL')
+    expect((await Promise.all(calls)).map(({ result }) => result)).toEqual(['1', '2', '3'].map((message) => ({ message })))
+    expect((await run(a, 4)).result).toEqual({ message: '4' })
+  })
+
+  it('take so many calls and no more', async () => {
+    const { sandbox } = startSandbox({ 'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null') })
+    const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
+    await run(slow)
+    // The first refusal ends it all: nobody has to wait for the thousand before it.
+    const ends = await Promise.allSettled(Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())))
+    const faults = ends.map((end) => (end.status === 'rejected' ? (end.reason as TransformError) : undefined))
+    expect(faults.filter((error) => error?.message.startsWith('Too many calls'))).toHaveLength(1100 - 1024)
+    expect(faults.at(-1)).toMatchObject({ fault: 'busy', code: 'overloaded', status: 503, retryAfter: 1 })
+  })
+})

@@ -1,0 +1,77 @@
+// A sandbox over a folder of its own, for tests.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Log } from '../../core/plugin.ts'
+import { createSandbox, type Sandbox, type SandboxOptions, type TransformCall, type TransformHandle } from '../../core/sandbox/sandbox.ts'
+import type { TransformRun } from '../../core/sandbox/transform.ts'
+import { TransformError } from '../../core/sandbox/transform-error.ts'
+
+export interface Line {
+  level: string
+  fields: Record<string, unknown>
+  message: string
+}
+
+export interface TestSandbox {
+  sandbox: Sandbox
+  /** The configuration directory; `dir` is its folder of transforms. */
+  home: string
+  dir: string
+  lines: Line[]
+  write(path: string, text: string): void
+}
+
+/** For a test, which ends it; `openSandbox` is for a whole file. */
+export function startSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox {
+  const opened = openSandbox(files, options)
+  onTestFinished(opened.close)
+  return opened
+}
+
+export function openSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox & { close(): Promise<void> } {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'svc-gateway-sandbox-')))
+  const dir = join(home, 'transforms')
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(dir, path)), { recursive: true })
+    writeFileSync(join(dir, path), text)
+  }
+  mkdirSync(dir)
+  for (const [path, text] of Object.entries(files)) write(path, text)
+  const { log, lines } = recordingLog()
+  const sandbox = createSandbox({ root: dir, dir, log, ...options })
+  const close = async (): Promise<void> => {
+    await sandbox.close()
+    rmSync(home, { recursive: true, force: true })
+  }
+  return { sandbox, home, dir, lines, write, close }
+}
+
+function recordingLog(): { log: Log; lines: Line[] } {
+  const lines: Line[] = []
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields: { ...fields }, message })
+  return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines }
+}
+
+export const callWith = (payload: unknown): TransformCall => ({
+  payload: JSON.stringify(payload),
+  headers: { 'x-event': 'push' },
+  query: { page: '2' },
+  path: 'shop/orders',
+  now: '2026-03-01T12:00:00.000Z',
+  mapping: { id: 'orders' },
+})
+
+export const run = (handle: TransformHandle, payload: unknown = {}): Promise<TransformRun> => handle.run(callWith(payload))
+
+/** What a call is refused with; fails when it is not. */
+export async function faultOf(call: Promise<unknown>): Promise<TransformError> {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof TransformError) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
