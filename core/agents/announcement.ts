@@ -1,5 +1,5 @@
 // The news that a run leaves when it has ended: a summary for the session that should know.
-import type { RunSpec } from '../store/run-spec.ts'
+import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { NewEvent, NewMessage, StoredRun } from '../store/store.ts'
 import type { Ended } from './outcome.ts'
 
@@ -24,9 +24,9 @@ export function announce({ run, ended, acknowledged, messages, mainSession, crea
   const { kind, spec } = run
   const sessionKey = kind === 'hook' ? mainSession : spec.announceTo
   if (sessionKey === undefined || (kind === 'schedule' && isOldNews({ ended, acknowledged, messages }))) return []
-  // What a model wrote, whoever asked for it, is fenced like everything from outside: it may repeat what a page or a file told it.
+  // Fenced by origin: where a webhook stands at the beginning, all that follows from it is outside text.
   const text = summarise({ heading: headings[kind], spec, ended, messages })
-  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: false }]
+  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: kind !== 'hook' && !isFromHook(spec.origin) }]
 }
 
 /** A schedule that did what it should is heard by whoever got its reply; only the rest is news. */

@@ -53,7 +53,7 @@ describe('a subagent', () => {
     expect(sessionKey).toMatch(/^agent:main:subagent:[\w-]{36}$/)
     const news = await model.prompt(1)
     expect(news).toContain('Subagent counting: Ten.\n(The reply was not delivered: none was asked for.)')
-    expect(news).toContain('OUTSIDE TEXT')
+    expect(news).not.toContain('OUTSIDE TEXT')
     const [run] = await ended(gateway, 'subagent', 1)
     expect(run).toMatchObject({ id: runId, sessionKey, reply: 'Ten.', origin: { kind: 'subagent', name: 'agent:main:main', trusted: true, depth: 1 } })
     const { items } = await gateway.result('sessions_history', { sessionKey })
