@@ -1,5 +1,6 @@
 // The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring a part is data; living is a function with an end.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
+import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
 import type { ToolVerbs } from './verbs.ts'
 
@@ -221,21 +222,51 @@ export interface Provider<Config = unknown> {
 
 // ── Presets ─────────────────────────────────────────────────────────────────────────────────────
 
-/** A ready-made mapping for one service's webhooks, enabled by its name. */
-export interface Preset {
+/** One webhook of a preset's service. Its payload fits the preset's schema. */
+export interface PresetDelivery<Payload = unknown> {
+  readonly payload: Payload
+  /** By names in lower case, without credentials and signatures. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/** A ready-made mapping for one service's webhooks, enabled by its name in `hooks.presets`. */
+export interface Preset<Payload = unknown> {
   readonly kind: 'preset'
   name: string
   description: string
-  /** Schema of the payload that the service sends. */
+  /** Schema of the payloads: what the preset reads, and no more. What does not fit is answered 400. */
   payload: JsonSchema
-  /** What becomes of the payload: the fields of an entry of `hooks.mappings`. */
+  /** What its actions have in common: fields of an entry of `hooks.mappings`, which may be templates. */
   mapping: Readonly<Record<string, unknown>>
+  /** How the service signs: what `auth` of the section `hooks.<name>` is filled up with. Absent: the service shows the hook token. */
+  auth?: { readonly scheme: string; readonly [key: string]: unknown }
+  /** The service's own id of this delivery: what comes twice with the same id is taken once. */
+  deliveryId?(delivery: PresetDelivery<Payload>): string | undefined
+  /**
+   * What becomes of one delivery, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what
+   * nobody needs to hear of. Pure: the same delivery gives the same answer. A `sessionKey` must begin with `hook:`.
+   * Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
+   */
+  toAction?(delivery: PresetDelivery<Payload>): Exclude<TransformResult, void>
+}
+
+/** The lines of a message: what is nothing, `null`, `false` or empty is left out. */
+export const lines = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join('\n')
+
+/** The entry of a table for a word from outside; nothing for words that are not in it, such as `constructor`. */
+export const entryOf = <Value>(table: Readonly<Record<string, Value>>, word: string | null | undefined): Value | undefined =>
+  typeof word === 'string' && Object.hasOwn(table, word) ? table[word] : undefined
+
+/** A text from outside, short enough for a message: at most `length` characters, without white space around it; nothing for nothing. */
+export function clip(text: string | null | undefined, length = 2000): string {
+  const trimmed = text?.trim() ?? ''
+  return trimmed.length > length ? `${trimmed.slice(0, length).toWellFormed()} …` : trimmed
 }
 
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────
 
 /** What a plugin exports by default, alone or in a list. */
-export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset
+export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset<never>
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
 export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({ kind: 'channel', ...channel })
@@ -249,5 +280,5 @@ export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
 /** Declares a provider of models. */
 export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({ kind: 'provider', ...provider })
 
-/** Declares a preset. */
-export const definePreset = (preset: Omit<Preset, 'kind'>): Preset => ({ kind: 'preset', ...preset })
+/** Declares a preset, with the payload of `toAction` typed by hand or with `Static<typeof Payload>`. */
+export const definePreset = <Payload>(preset: Omit<Preset<Payload>, 'kind'>): Preset<Payload> => ({ kind: 'preset', ...preset })

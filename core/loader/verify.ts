@@ -45,6 +45,7 @@ function* faultsOf(part: unknown, compile: boolean): Generator<string | undefine
   yield settingsFault(kind, part['config'])
   if (kind === 'channel') yield limitsFault(part['limits'] as Fields)
   if (kind === 'toolset') yield* toolsetFaults(part, compile)
+  if (kind === 'preset') yield* presetFaults(part, compile)
 }
 
 function nameFault(kind: Kind, name: unknown): string | undefined {
@@ -99,6 +100,11 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
   if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
   else if (!Array.isArray(tools) || tools.length === 0) yield 'it has no tools; give `tools`, or `open` when they need a connection'
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
+}
+
+function* presetFaults(preset: Fields, compile: boolean): Generator<string | undefined> {
+  const optional: Record<string, Need> = { auth: 'object', deliveryId: 'function', toAction: 'function' }
+  for (const [field, need] of Object.entries(optional)) if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
 }
 
 function limitsFault(limits: Fields): string | undefined {

@@ -1,0 +1,56 @@
+// The preset for GitHub: issues, pull requests, reviews, releases, alerts and what failed, one session for each issue or pull request.
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery } from 'svc-gateway/plugin'
+import type { News } from './news.ts'
+import { Payload } from './payload.ts'
+import { otherNews, tellers } from './tellers.ts'
+
+export default definePreset<Payload>({
+  name: 'github',
+  description: 'What happens in repositories on GitHub.',
+  payload: Payload,
+  mapping: { name: 'GitHub' },
+  auth: { scheme: 'github' },
+  deliveryId: ({ headers }) => headers['x-github-delivery'],
+  toAction,
+})
+
+/** Events that are noise, or that another event tells better. */
+const silent: ReadonlySet<string> = new Set([
+  'ping',
+  'star',
+  'watch',
+  'label',
+  'check_suite',
+  'workflow_job',
+  'workflow_dispatch',
+  'deployment',
+  'merge_group',
+  'pull_request_review_thread',
+  'project',
+  'project_card',
+  'project_column',
+  'projects_v2',
+  'projects_v2_item',
+  'projects_v2_status_update',
+])
+
+function toAction({ payload, headers }: PresetDelivery<Payload>): ActionOverrides | null {
+  const event = headers['x-github-event']
+  if (event === undefined) throw new InputError('The header X-GitHub-Event is missing; it says what happened.')
+  if ('payload' in payload) throw new InputError('The body is a form; set the content type of the webhook to application/json.')
+  if (silent.has(event)) return null
+  const who = payload.sender?.login ?? 'Somebody'
+  const tell = entryOf(tellers, event)
+  const news = tell ? tell(payload, who) : otherNews(event, payload, who)
+  return news && { message: messageOf(news, payload), sessionKey: sessionOf(news, payload) }
+}
+
+function messageOf({ head, details = [], link, text }: News, { repository }: Payload): string {
+  const where = repository?.full_name ? ` in ${repository.full_name}` : ''
+  return lines(`GitHub: ${clip(head, 500)}${where}`, ...details, link ?? repository?.html_url, text && `\n${clip(text)}`)
+}
+
+function sessionOf({ number }: News, { repository, organization, sender }: Payload): string {
+  const where = repository?.full_name ?? organization?.login ?? sender?.login ?? 'github'
+  return `hook:github:${where}${number ? `#${number}` : ''}`
+}

@@ -1,0 +1,17 @@
+// One piece of news from GitHub, and what tells it.
+import type { Payload } from './payload.ts'
+
+export interface News {
+  /** A sentence without its end: who did what. */
+  head: string
+  details?: readonly (string | false | null | undefined)[]
+  link?: string | null | undefined
+  text?: string | null | undefined
+  /** The number of the issue, pull request or discussion that it is about. */
+  number?: number | null | undefined
+}
+
+/** Null: nobody needs to hear of it. */
+export type Teller = (payload: Payload, who: string) => News | null
+
+export const short = (sha: string | null | undefined): string => sha?.slice(0, 7) ?? ''

@@ -1,0 +1,37 @@
+// The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge request.
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery } from 'svc-gateway/plugin'
+import { Payload } from './payload.ts'
+import { otherNews, tellers } from './tellers.ts'
+
+export default definePreset<Payload>({
+  name: 'gitlab',
+  description: 'What happens in projects on GitLab.',
+  payload: Payload,
+  mapping: { name: 'GitLab' },
+  auth: { scheme: 'gitlab' },
+  deliveryId: ({ headers }) => headers['idempotency-key'] ?? headers['x-gitlab-event-uuid'],
+  toAction,
+})
+
+function toAction({ payload }: PresetDelivery<Payload>): ActionOverrides | null {
+  const { object_kind: kind = payload.event_name, project, project_name: name } = payload
+  if (!kind) throw new InputError('object_kind is required; it says what happened.')
+  const tell = entryOf(tellers, kind)
+  const news = tell ? tell(payload, whoOf(payload)) : otherNews(kind, payload, whoOf(payload))
+  if (!news) return null
+  const path = project?.path_with_namespace ?? name
+  return {
+    message: lines(
+      `GitLab: ${clip(news.head, 500)}${path ? ` in ${path}` : ''}`,
+      ...(news.details ?? []),
+      news.link ?? project?.web_url,
+      news.text && `\n${clip(news.text)}`,
+    ),
+    sessionKey: `hook:gitlab:${path ?? 'gitlab'}${news.thing ?? ''}`,
+  }
+}
+
+function whoOf({ user, user_name: name, user_username: username }: Payload): string {
+  const given = typeof user === 'string' ? user : (user?.name ?? user?.username)
+  return given ?? name ?? username ?? 'Somebody'
+}

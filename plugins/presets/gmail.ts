@@ -1,0 +1,74 @@
+// The preset for Gmail: mails that a watcher hands over, or the notice of Google's Pub/Sub that a mailbox has changed.
+import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+
+const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Text = Maybe(Type.String())
+
+const Mail = Type.Object({
+  id: Text,
+  threadId: Text,
+  from: Text,
+  to: Text,
+  subject: Text,
+  date: Text,
+  snippet: Text,
+  body: Text,
+  labels: Maybe(Type.Array(Type.String())),
+})
+type Mail = Static<typeof Mail>
+
+const Payload = Type.Object({
+  /** From a watcher that has read the mails already. */
+  messages: Type.Optional(Type.Array(Mail, { maxItems: 200 })),
+  /** From Pub/Sub: `data` is base64 of `{ emailAddress, historyId }`. */
+  message: Type.Optional(Type.Object({ data: Text, messageId: Text, message_id: Text })),
+})
+type Payload = Static<typeof Payload>
+
+export default definePreset<Payload>({
+  name: 'gmail',
+  description: 'New mail in a Gmail mailbox.',
+  payload: Payload,
+  mapping: { name: 'Gmail' },
+  auth: { scheme: 'google-oidc' },
+  deliveryId: ({ payload: { message } }) => message?.messageId ?? message?.message_id ?? undefined,
+  toAction,
+})
+
+function toAction({ payload: { messages, message } }: PresetDelivery<Payload>) {
+  const [first, ...others] = messages ?? []
+  if (first) return others.length === 0 ? mailNews(first) : [first, ...others].map(mailNews)
+  if (messages) return null
+  if (message) return changeNews(message.data)
+  throw new InputError('messages or message is required: mails, or what Pub/Sub sends.')
+}
+
+const mailNews = ({ id, threadId, from, to, subject, date, snippet, body }: Mail) => ({
+  message: lines(
+    `New mail from ${from ?? 'somebody'}`,
+    to && `To: ${to}`,
+    `Subject: ${clip(subject, 500) || '(none)'}`,
+    date && `Date: ${date}`,
+    id && `Id: ${id}`,
+    `\n${clip(body, 20_000) || clip(snippet)}`,
+  ),
+  sessionKey: `hook:gmail:${clip(threadId ?? id ?? from ?? 'mail', 200)}`,
+})
+
+/** Gmail tells that something has changed, not what: that is to be fetched. */
+function changeNews(data: string | null | undefined) {
+  const { emailAddress, historyId } = decode(data)
+  if (typeof emailAddress !== 'string') throw new InputError('message.data is not what Gmail sends: base64 of an object with emailAddress and historyId.')
+  return {
+    message: lines(`Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`, `History id: ${String(historyId)}`, 'Fetch what is new.'),
+    sessionKey: `hook:gmail:${clip(emailAddress, 200)}`,
+  }
+}
+
+function decode(data: string | null | undefined): { emailAddress?: unknown; historyId?: unknown } {
+  try {
+    return Object(JSON.parse(Buffer.from(data ?? '', 'base64').toString('utf8'))) as object
+  } catch {
+    return {}
+  }
+}

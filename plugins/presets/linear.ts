@@ -1,0 +1,107 @@
+// The preset for Linear: issues, comments, projects; one session for each issue.
+import { clip, definePreset, entryOf, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+
+const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Text = Maybe(Type.String())
+const Named = Maybe(Type.Object({ name: Text }))
+
+const Payload = Type.Object({
+  action: Type.String({ minLength: 1 }),
+  type: Type.String({ minLength: 1 }),
+  url: Text,
+  actor: Named,
+  webhookTimestamp: Type.Optional(Type.Number()),
+  updatedFrom: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  data: Type.Object({
+    id: Text,
+    identifier: Text,
+    title: Text,
+    name: Text,
+    description: Text,
+    body: Text,
+    health: Text,
+    priorityLabel: Text,
+    dueDate: Text,
+    state: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
+    assignee: Named,
+    team: Named,
+    user: Named,
+    botActor: Maybe(Type.Unknown()),
+    project: Maybe(Type.Object({ id: Text, name: Text })),
+    issue: Maybe(Type.Object({ identifier: Text, title: Text })),
+  }),
+})
+type Payload = Static<typeof Payload>
+
+export default definePreset<Payload>({
+  name: 'linear',
+  description: 'Issues, comments and projects of Linear.',
+  payload: Payload,
+  mapping: { name: 'Linear' },
+  auth: { scheme: 'linear' },
+  deliveryId: ({ headers }) => headers['linear-delivery'],
+  toAction,
+})
+
+/** What is worth hearing when it changes, and how it is called. */
+const changes: Readonly<Record<string, string>> = {
+  stateId: 'state',
+  state: 'state',
+  assigneeId: 'assignee',
+  priority: 'priority',
+  title: 'title',
+  name: 'name',
+  dueDate: 'due date',
+  targetDate: 'target date',
+  teamId: 'team',
+  projectId: 'project',
+  archivedAt: 'archive',
+}
+
+function toAction({ payload }: PresetDelivery<Payload>) {
+  switch (payload.type) {
+    case 'Issue':
+    case 'Project':
+      return thingNews(payload)
+    case 'Comment':
+      return commentNews(payload)
+    case 'ProjectUpdate':
+      return updateNews(payload)
+    default:
+      return null
+  }
+}
+
+const verbs: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
+
+function thingNews({ type, action, actor, data, url, updatedFrom }: Payload) {
+  const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
+  const verb = entryOf(verbs, action)
+  if (verb === undefined || (action === 'update' && changed.length === 0)) return null
+  const state = typeof data.state === 'string' ? data.state : data.state?.name
+  const facts = [state && `state ${state}`, data.priorityLabel && `priority ${data.priorityLabel}`, data.assignee?.name && `assigned to ${data.assignee.name}`]
+  const message = lines(
+    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${type.toLowerCase()} ${data.identifier ?? ''} "${clip(data.title ?? data.name, 300)}"`.replaceAll('  ', ' '),
+    changed.length > 0 && `Changed: ${changed.join(', ')}`,
+    facts.some(Boolean) && `Now: ${facts.filter(Boolean).join(', ')}`,
+    data.dueDate && `Due: ${data.dueDate}`,
+    url,
+    action === 'create' && data.description && `\n${clip(data.description)}`,
+  )
+  return { message, sessionKey: `hook:linear:${data.identifier ?? data.id ?? type}` }
+}
+
+/** What programs remark is left out: an agent that comments would hear of its own comments, and answer them. */
+function commentNews({ action, actor, data, url }: Payload) {
+  if (action !== 'create' || data.botActor) return null
+  const who = actor?.name ?? data.user?.name ?? 'Somebody'
+  const message = lines(`Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`, url, `\n${clip(data.body)}`)
+  return { message, sessionKey: `hook:linear:${data.issue?.identifier ?? data.id ?? 'comments'}` }
+}
+
+function updateNews({ action, actor, data, url }: Payload) {
+  if (action !== 'create') return null
+  const { project, health, body } = data
+  const head = `Linear: ${actor?.name ?? data.user?.name ?? 'Somebody'} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`
+  return { message: lines(head, url, `\n${clip(body)}`), sessionKey: `hook:linear:${project?.id ?? data.id ?? 'projects'}` }
+}

@@ -1,0 +1,62 @@
+// The preset for PagerDuty's webhooks, version 3: incidents and what is done about them; one session for each incident.
+import { clip, definePreset, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+
+const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Text = Maybe(Type.String())
+const Reference = Maybe(Type.Object({ id: Text, summary: Text, html_url: Text }))
+
+const Payload = Type.Object({
+  event: Type.Object({
+    id: Type.String({ minLength: 1 }),
+    event_type: Type.String({ minLength: 1 }),
+    occurred_at: Text,
+    agent: Reference,
+    data: Type.Object({
+      id: Text,
+      html_url: Text,
+      number: Maybe(Type.Number()),
+      status: Text,
+      title: Text,
+      urgency: Text,
+      service: Reference,
+      priority: Reference,
+      assignees: Maybe(Type.Array(Type.Object({ summary: Text }))),
+      resolve_reason: Type.Optional(Type.Unknown()),
+      // Of notes and status updates:
+      content: Text,
+      message: Text,
+      incident: Reference,
+    }),
+  }),
+})
+type Payload = Static<typeof Payload>
+
+export default definePreset<Payload>({
+  name: 'pagerduty',
+  description: 'Incidents of PagerDuty.',
+  payload: Payload,
+  mapping: { name: 'PagerDuty' },
+  auth: { scheme: 'pagerduty' },
+  deliveryId: ({ payload }) => payload.event.id,
+  toAction,
+})
+
+const silent = /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/
+
+function toAction({ payload: { event } }: PresetDelivery<Payload>) {
+  const { event_type: type, agent, data } = event
+  if (silent.test(type)) return null
+  const { incident, service, urgency, priority, assignees } = data
+  const what = data.title ?? incident?.summary ?? ''
+  const facts = [data.status, urgency && `${urgency} urgency`, priority?.summary && `priority ${priority.summary}`]
+  const message = lines(
+    `PagerDuty: ${type.replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}${what ? ` "${clip(what, 300)}"` : ''}`,
+    service?.summary && `Service: ${service.summary}`,
+    facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,
+    assignees?.length ? `Assigned to: ${assignees.map(({ summary }) => summary ?? 'somebody').join(', ')}` : undefined,
+    agent?.summary && `By: ${agent.summary}`,
+    data.html_url ?? incident?.html_url,
+    (data.content || data.message) && `\n${clip(data.content || data.message)}`,
+  )
+  return { message, sessionKey: `hook:pagerduty:${incident?.id ?? data.id ?? 'incidents'}` }
+}

@@ -1,0 +1,41 @@
+// The preset for every service that follows Standard Webhooks: the type of the event, and its data in a few lines.
+import { clip, definePreset, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+
+const Payload = Type.Object({
+  type: Type.String({ minLength: 1, maxLength: 200 }),
+  timestamp: Type.Optional(Type.Union([Type.String(), Type.Number()])),
+  data: Type.Optional(Type.Unknown()),
+})
+type Payload = Static<typeof Payload>
+
+export default definePreset<Payload>({
+  name: 'standard-webhooks',
+  description: 'Events of any service that signs as Standard Webhooks or Svix says.',
+  payload: Payload,
+  mapping: { name: 'Webhook' },
+  auth: { scheme: 'standard-webhooks' },
+  deliveryId: ({ headers }) => headers['webhook-id'] ?? headers['svix-id'],
+  toAction,
+})
+
+const mostLines = 30
+const deepest = 3
+
+function toAction({ payload: { type, data } }: PresetDelivery<Payload>) {
+  const facts = factsOf(data)
+  const more = facts.length > mostLines && `… and ${facts.length - mostLines} more`
+  return { message: lines(`Event: ${type}`, ...facts.slice(0, mostLines), more), sessionKey: `hook:standard-webhooks:${idOf(data) ?? type}` }
+}
+
+/** Each value with the way to it: `customer.email: a@example.com`. */
+function factsOf(value: unknown, path = '', depth = 0): string[] {
+  if (value === null || value === undefined) return []
+  if (typeof value !== 'object') return [`${path || 'data'}: ${clip(typeof value === 'string' ? value : JSON.stringify(value), 300)}`]
+  if (depth === deepest) return [`${path}: …`]
+  return Object.entries(value).flatMap(([key, inner]) => factsOf(inner, path ? `${path}.${key}` : key, depth + 1))
+}
+
+function idOf(data: unknown): string | undefined {
+  const id = (data as { id?: unknown } | null | undefined)?.id
+  return typeof id === 'string' || typeof id === 'number' ? String(id).slice(0, 200) : undefined
+}

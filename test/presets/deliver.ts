@@ -1,0 +1,33 @@
+// Has a preset judge a payload as the door does: its schema first, then its action.
+import { loadParts } from '../../core/loader/registry.ts'
+import type { ActionOverrides, Preset } from '../../core/plugin.ts'
+import { compileCheck, firstProblem } from '../../core/typebox.ts'
+import { createTestContext } from '../contracts.ts'
+
+/** What came of a payload: the fields of its actions, `skipped`, or why it was refused. */
+export type Judged = ActionOverrides[] | 'skipped' | { refused: string }
+
+export interface LoadedPreset {
+  preset: Preset
+  judge(payload: unknown, headers?: Record<string, string>): Judged
+}
+
+export async function loadPresets(): Promise<ReadonlyMap<string, LoadedPreset>> {
+  const { presets, problems } = await loadParts({ plugins: [], dir: import.meta.dirname, log: createTestContext().log })
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return new Map([...presets].map(([name, preset]) => [name, { preset, judge: judgeWith(preset) }]))
+}
+
+function judgeWith(preset: Preset): LoadedPreset['judge'] {
+  const check = compileCheck(preset.payload)
+  return (payload, headers = {}) => {
+    if (!check.fits(payload)) return { refused: firstProblem(check.problems(payload)) }
+    try {
+      const action = preset.toAction?.({ payload, headers })
+      return action === null ? 'skipped' : [action ?? {}].flat()
+    } catch (error) {
+      if ((error as Error).name === 'InputError') return { refused: (error as Error).message }
+      throw error
+    }
+  }
+}
