@@ -22,6 +22,7 @@ interface BundleOptions {
 
 /** @throws {TransformError} `missing` or `compile`, with what has to be mended */
 export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
+  options.onFile(resolve(options.drawer.dir, options.module))
   const { rolldown } = await import('rolldown')
   const folder = attempt(() => options.drawer.folder(), options.module)
   const bundle = await rolldown({
@@ -53,7 +54,7 @@ function confined(folder: string, { module, drawer, onFile }: BundleOptions): Pl
   const isLibrary = (importer: string): boolean => importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
 
   function locate(path: string, allowed: RegExp): { id: string } {
-    onFile(resolve(folder, path))
+    onFile(resolve(drawer.dir, path))
     if (!allowed.test(path)) throw new TransformError('compile', `"${path}" cannot be part of a transform; files end in .ts, .mts, .js, .mjs or .cjs.`)
     const id = attempt(() => drawer.locate(path), path)
     onFile(id)

@@ -5,6 +5,8 @@ import { openParent } from '../config/folder.ts'
 import { confine, PathError } from '../config/paths.ts'
 
 export interface Drawer {
+  /** The folder as it is named, be it there or not. */
+  dir: string
   /** The real folder, looked up anew. @throws {PathError} */
   folder(): string
   /** The real path of a file, named as seen from the folder. @throws {PathError} */
@@ -17,6 +19,7 @@ export interface Drawer {
 export function createDrawer({ root, dir }: { root: string; dir: string }): Drawer {
   const folder = (): string => confine(root, relative(root, dir) || '.')
   return {
+    dir,
     folder,
     locate: (path) => confine(folder(), path),
     async read(realPath) {

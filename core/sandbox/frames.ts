@@ -22,8 +22,10 @@ export interface Frame {
   second: Buffer
 }
 
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+
 /** A line that a transform wrote to its console. */
-export type LogLine = readonly [level: 'debug' | 'info' | 'warn' | 'error', text: string]
+export type LogLine = readonly [level: (typeof logLevels)[number], text: string]
 
 /** What a child tells of something that was thrown. The place is one in the bundled code, both from 1, or 0 where it is not known. */
 export interface Thrown {

@@ -1,4 +1,5 @@
 // Where transforms run: files of the operator, in processes that can read, reach and harm nothing.
+import { dirname } from 'node:path'
 import { PathError } from '../config/paths.ts'
 import type { Log, TransformInput } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
@@ -65,7 +66,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
   const open = (): Insides => ({
     drawer,
     pool: createPool({ heapMb: 128, rssMb: 384, processes: 1, maxWaiting: 1024, maxWaitingBytes: 67_108_864, loadMs: 3000, readRunner, log, ...limits }),
-    watcher: createWatcher({ top: root, log }),
+    watcher: createWatcher({ top: dirname(root), log }),
     readResult: createResultReader(),
   })
 

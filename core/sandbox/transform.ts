@@ -6,7 +6,7 @@ import { firstProblem, type JsonSchema, type Problem } from '../typebox.ts'
 import { type Bundle, bundleTransform } from './bundle.ts'
 import { type Answer, ChildEnded } from './child.ts'
 import { type Drawer, fingerprint } from './drawer.ts'
-import type { LogLine, Thrown } from './frames.ts'
+import { type LogLine, logLevels, type Thrown } from './frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
 import type { Pool, Run } from './pool.ts'
 import type { ReadResult } from './result.ts'
@@ -141,8 +141,8 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
   }
 
   function conclude(answer: Answer, { placeOf }: Version): TransformRun {
-    const logs = answer.logs === '' ? [] : (JSON.parse(answer.logs) as LogLine[])
-    for (const [level, text] of logs) log[level]?.({ transform: module }, text)
+    const logs = readLines(answer.logs)
+    for (const [level, text] of logs) log[level]({ transform: module }, text)
     strikes.clear()
     if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, placeOf, logs })
     try {
@@ -232,6 +232,10 @@ function inPlainWords(detail: string): string {
 
 /** A name is chosen by whoever threw it; only one that looks like a class goes into the log. */
 const nameOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? name : 'value')
+
+/** The levels are compared, since they choose a function of ours. */
+const readLines = (text: string): LogLine[] =>
+  text === '' ? [] : (JSON.parse(text) as LogLine[]).filter(([level, line]) => logLevels.includes(level) && typeof line === 'string')
 
 const readProblems = (body: string): Problem[] =>
   (JSON.parse(body) as Problem[]).map(({ path, keys, problem }) => ({ path: path.slice(0, 200), keys, problem: problem.slice(0, 300) }))

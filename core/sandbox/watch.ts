@@ -1,5 +1,5 @@
 // Notices when files change, also when they come, go, or are reached through a link that was swapped.
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, statSync, watch } from 'node:fs'
 import type { Log } from '../plugin.ts'
 import { fingerprint, foldersOf } from './drawer.ts'
 
@@ -16,7 +16,7 @@ export interface Watcher {
 
 /** `top` is the folder above which nothing is watched. Folders are watched, not files: an editor puts a new file in the place of the old. */
 export function createWatcher({ top, log }: { top: string; log: Log }): Watcher {
-  const watchers = new Map<string, FSWatcher>()
+  const watchers = new Map<string, { watcher: FSWatcher; folderId: string }>()
   const watches = new Set<{ files: ReadonlyMap<string, string>; onChange(): void }>()
   let pause: NodeJS.Timeout | undefined
 
@@ -29,28 +29,28 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
     for (const one of watches) if (hasChanged(one.files)) one.onChange()
   }
 
+  /** A watcher stays with the folder that it began with; where another one has come in its place, it is begun anew. */
   function watchFolders(): void {
     const wanted = new Set([...watches].flatMap(({ files }) => [...files.keys()].flatMap((path) => foldersOf(top, path))))
-    for (const [folder, watcher] of watchers) {
-      if (!wanted.has(folder)) release(folder, watcher)
-    }
+    for (const [folder, { folderId }] of watchers) if (!wanted.has(folder) || idOf(folder) !== folderId) release(folder)
     for (const folder of wanted) if (!watchers.has(folder)) observe(folder)
   }
 
   function observe(folder: string): void {
+    const folderId = idOf(folder)
+    // One that is not there is told of by the folder above it when it comes.
+    if (folderId === undefined) return
     try {
       const watcher = watch(folder, { persistent: false }, stir)
-      // A folder that is gone is watched again when it comes back: the one above it tells.
-      watcher.on('error', () => release(folder, watcher))
-      watchers.set(folder, watcher)
+      watcher.on('error', () => release(folder))
+      watchers.set(folder, { watcher, folderId })
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ENOENT' && code !== 'ENOTDIR') log.warn({ folder, code }, 'a folder of transforms cannot be watched; changes in it need a restart')
+      log.warn({ folder, code: (error as NodeJS.ErrnoException).code }, 'a folder of transforms cannot be watched; changes in it need a restart')
     }
   }
 
-  function release(folder: string, watcher: FSWatcher): void {
-    watcher.close()
+  function release(folder: string): void {
+    watchers.get(folder)?.watcher.close()
     watchers.delete(folder)
   }
 
@@ -70,12 +70,17 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
     },
     close() {
       clearTimeout(pause)
-      for (const [folder, watcher] of watchers) release(folder, watcher)
+      for (const folder of watchers.keys()) release(folder)
       watches.clear()
     },
   }
 }
 
 const settleMs = 100
+
+function idOf(folder: string): string | undefined {
+  const stat = statSync(folder, { throwIfNoEntry: false })
+  return stat?.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
+}
 
 const hasChanged = (files: ReadonlyMap<string, string>): boolean => [...files].some(([path, seen]) => fingerprint(path) !== seen)

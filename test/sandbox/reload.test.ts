@@ -96,4 +96,18 @@ describe('a file that is not there', () => {
     await expect.poll(() => a.state().problem).toMatch(/There is no a\.js/)
     expect((await run(a)).result).toEqual({ message: 'good' })
   })
+
+  it('may lie in a folder that comes later, and is followed when another folder takes its place', async () => {
+    const { sandbox, dir, home, write } = startSandbox()
+    rmSync(dir, { recursive: true })
+    const a = sandbox.load('a.js')
+    expect((await faultOf(run(a))).fault).toBe('missing')
+    write('a.js', answering('one'))
+    await expect.poll(() => a.state().state).toBe('ready')
+    renameSync(dir, join(home, 'old'))
+    write('a.js', answering('two'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'two' })
+    write('a.js', answering('three'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'three' })
+  })
 })
