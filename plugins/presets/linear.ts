@@ -1,5 +1,5 @@
 // The preset for Linear: issues, comments, projects; one session for each issue.
-import { clip, definePreset, entryOf, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -12,26 +12,29 @@ const Payload = Type.Object({
   actor: Named,
   webhookTimestamp: Type.Optional(Type.Number()),
   updatedFrom: Maybe(Type.Record(Type.String(), Type.Unknown())),
-  data: Type.Object({
-    id: Text,
-    identifier: Text,
-    title: Text,
-    name: Text,
-    description: Text,
-    body: Text,
-    health: Text,
-    priorityLabel: Text,
-    dueDate: Text,
-    state: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
-    assignee: Named,
-    team: Named,
-    user: Named,
-    botActor: Maybe(Type.Unknown()),
-    project: Maybe(Type.Object({ id: Text, name: Text })),
-    issue: Maybe(Type.Object({ identifier: Text, title: Text })),
-  }),
+  data: Maybe(
+    Type.Object({
+      id: Text,
+      identifier: Text,
+      title: Text,
+      name: Text,
+      description: Text,
+      body: Text,
+      health: Text,
+      priorityLabel: Text,
+      dueDate: Text,
+      state: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
+      assignee: Named,
+      team: Named,
+      user: Named,
+      botActor: Maybe(Type.Unknown()),
+      project: Maybe(Type.Object({ id: Text, name: Text })),
+      issue: Maybe(Type.Object({ identifier: Text, title: Text })),
+    }),
+  ),
 })
 type Payload = Static<typeof Payload>
+type Known = Payload & { data: NonNullable<Payload['data']> }
 
 export default definePreset<Payload>({
   name: 'linear',
@@ -59,22 +62,23 @@ const changes: Readonly<Record<string, string>> = {
 }
 
 function toAction({ payload }: PresetDelivery<Payload>) {
-  switch (payload.type) {
-    case 'Issue':
-    case 'Project':
-      return thingNews(payload)
-    case 'Comment':
-      return commentNews(payload)
-    case 'ProjectUpdate':
-      return updateNews(payload)
-    default:
-      return null
-  }
+  const tell = entryOf(tellers, payload.type)
+  if (!tell) return null
+  if (!payload.data) throw new InputError('data is required; it holds what has changed.')
+  return tell({ ...payload, data: payload.data })
+}
+
+/** By the type of what has changed. Others are noise. */
+const tellers: Readonly<Record<string, (payload: Known) => ActionOverrides | null>> = {
+  Issue: thingNews,
+  Project: thingNews,
+  Comment: commentNews,
+  ProjectUpdate: updateNews,
 }
 
 const verbs: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
 
-function thingNews({ type, action, actor, data, url, updatedFrom }: Payload) {
+function thingNews({ type, action, actor, data, url, updatedFrom }: Known) {
   const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
   const verb = entryOf(verbs, action)
   if (verb === undefined || (action === 'update' && changed.length === 0)) return null
@@ -92,14 +96,14 @@ function thingNews({ type, action, actor, data, url, updatedFrom }: Payload) {
 }
 
 /** What programs remark is left out: an agent that comments would hear of its own comments, and answer them. */
-function commentNews({ action, actor, data, url }: Payload) {
+function commentNews({ action, actor, data, url }: Known) {
   if (action !== 'create' || data.botActor) return null
   const who = actor?.name ?? data.user?.name ?? 'Somebody'
   const message = lines(`Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`, url, `\n${clip(data.body)}`)
   return { message, sessionKey: `hook:linear:${data.issue?.identifier ?? data.id ?? 'comments'}` }
 }
 
-function updateNews({ action, actor, data, url }: Payload) {
+function updateNews({ action, actor, data, url }: Known) {
   if (action !== 'create') return null
   const { project, health, body } = data
   const head = `Linear: ${actor?.name ?? data.user?.name ?? 'Somebody'} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`

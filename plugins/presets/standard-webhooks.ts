@@ -1,8 +1,8 @@
 // The preset for every service that follows Standard Webhooks: the type of the event, and its data in a few lines.
-import { clip, definePreset, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
 
 const Payload = Type.Object({
-  type: Type.String({ minLength: 1, maxLength: 200 }),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   timestamp: Type.Optional(Type.Union([Type.String(), Type.Number()])),
   data: Type.Optional(Type.Unknown()),
 })
@@ -21,10 +21,16 @@ export default definePreset<Payload>({
 const mostLines = 30
 const deepest = 3
 
-function toAction({ payload: { type, data } }: PresetDelivery<Payload>) {
+/** Some services sign this way and send the thing itself, without a type around it. */
+function toAction({ payload }: PresetDelivery<Payload>) {
+  const { type, timestamp: _timestamp, data = type === undefined ? payload : undefined } = payload
   const facts = factsOf(data)
+  if (type === undefined && facts.length === 0) throw new InputError('type is required; it says what happened.')
   const more = facts.length > mostLines && `… and ${facts.length - mostLines} more`
-  return { message: lines(`Event: ${type}`, ...facts.slice(0, mostLines), more), sessionKey: `hook:standard-webhooks:${idOf(data) ?? type}` }
+  return {
+    message: lines(`Event: ${type ?? 'a webhook'}`, ...facts.slice(0, mostLines), more),
+    sessionKey: `hook:standard-webhooks:${idOf(data) ?? type ?? 'webhook'}`,
+  }
 }
 
 /** Each value with the way to it: `customer.email: a@example.com`. */

@@ -32,7 +32,8 @@ export const Payload = Type.Object({
       content: Text,
       url: Text,
       action: Text,
-      status: Text,
+      // A text of a pipeline; of others it may be more.
+      status: Type.Optional(Type.Unknown()),
       note: Text,
       noteable_type: Text,
       system: Maybe(Type.Boolean()),
@@ -53,7 +54,8 @@ export const Payload = Type.Object({
   build_status: Text,
   build_failure_reason: Text,
   status: Text,
-  environment: Text,
+  // A name of a deployment, a whole one of a job.
+  environment: Type.Optional(Type.Unknown()),
   deployable_url: Text,
   name: Text,
   tag: Maybe(Type.Union([Type.String(), Type.Boolean()])),

@@ -130,5 +130,7 @@ function jobNews({
 function deploymentNews({ status, environment, ref, deployable_url: link }: Payload): News | null {
   const outcomes: Record<string, string> = { success: 'succeeded', failed: 'failed' }
   const outcome = entryOf(outcomes, status)
-  return outcome === undefined ? null : { head: `The deployment of ${ref ?? ''} to ${environment ?? ''} ${outcome}`, link }
+  return outcome === undefined
+    ? null
+    : { head: `The deployment of ${ref ?? ''} to ${typeof environment === 'string' ? environment : 'an environment'} ${outcome}`, link }
 }
