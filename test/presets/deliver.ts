@@ -12,8 +12,10 @@ export interface LoadedPreset {
   judge(payload: unknown, headers?: Record<string, string>): Judged
 }
 
-export async function loadPresets(): Promise<ReadonlyMap<string, LoadedPreset>> {
-  const { presets, problems } = await loadParts({ plugins: [], dir: import.meta.dirname, log: createTestContext().log })
+/** Ours, and those of the plugins in a folder. */
+export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<ReadonlyMap<string, LoadedPreset>> {
+  const { presets, problems, close } = await loadParts({ plugins, dir, log: createTestContext().log })
+  close()
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return new Map([...presets].map(([name, preset]) => [name, { preset, judge: judgeWith(preset) }]))
 }
