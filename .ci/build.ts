@@ -1,19 +1,30 @@
 // Builds dist/. With --if-stale only when a source is newer: then `npm start` runs what the sources say, without Node stripping types at every start.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const stamp = join(root, 'dist', '.built')
-const sources = ['core', 'channels', 'plugins', 'test/contracts', 'test/contracts.ts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+const sources = [
+  'core',
+  'channels',
+  'plugins',
+  'test/contracts',
+  'test/contracts.ts',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+]
 
 function build(): void {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   run('tsc', '-p', 'tsconfig.build.json')
   // TypeBox is seven hundred small files, which cost a tenth of a second at every start; folded into ours they cost nothing.
   run('rolldown', 'dist/core/typebox.js', '--file', 'dist/core/typebox.js', '--format', 'esm', '--platform', 'node', '--log-level', 'silent')
-  // A sandbox process is given its code as one text, and may read no file.
+  // A sandbox process is given its code as one text, and may read no file. SES is in it, so its licence goes along.
   run('rolldown', 'dist/core/sandbox/runner.js', '--file', 'dist/core/sandbox/runner.js', '--format', 'esm', '--platform', 'node', '--log-level', 'silent')
+  copyFileSync(join(root, 'node_modules', 'ses', 'LICENSE'), join(root, 'dist', 'core', 'sandbox', 'LICENSE-ses'))
   writeFileSync(stamp, '')
 }
 

@@ -71,6 +71,14 @@ describe('the installed package', () => {
     expect(JSON.parse(stdout)).toEqual({ channels: expect.arrayContaining(['console']), thrown: true, problems: [] })
   })
 
+  it('runs transforms from the build', async () => {
+    const payload = join(dir, 'order.json')
+    await writeFile(payload, '{ "order": "A-17", "currency": "EUR", "total": 5, "lines": [{ "sku": "TEA", "title": "Tea", "quantity": 1, "stock": 9 }] }')
+    const args = ['transform', 'test', 'order-lines.ts', '--payload', payload]
+    const { stdout } = await run(process.execPath, [join(root, 'dist', 'core', 'main.js'), ...args], { cwd: root, env: { ...process.env, HOME: dir } })
+    expect(JSON.parse(stdout)).toEqual([{ action: 'wake', text: 'Order A-17 of 5.00 EUR, articles: 1', wakeMode: 'next-heartbeat' }])
+  })
+
   it('types what a plugin needs', async () => {
     const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', '', '--skipLibCheck']
     await run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'dice.ts'], { cwd: dir })

@@ -16,7 +16,7 @@ export default function transform({ payload }: TransformInput<Order>): Transform
   const { order, currency, total, lines } = payload
   const news: ActionOverrides = {
     action: 'wake',
-    text: `Order ${order}: ${lines.length} articles, ${total.toFixed(2)} ${currency}`,
+    text: `Order ${order} of ${total.toFixed(2)} ${currency}, articles: ${lines.length}`,
     wakeMode: 'next-heartbeat',
   }
   return [news, ...lines.filter(({ quantity, stock }) => quantity > stock).map((line) => reorder(order, line))]

@@ -23,7 +23,7 @@ interface BundleOptions {
 /** @throws {TransformError} `missing` or `compile`, with what has to be mended */
 export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
   options.onFile(resolve(options.drawer.dir, options.module))
-  const { rolldown } = await import('rolldown')
+  const { rolldown } = await loadBundler()
   const folder = attempt(() => options.drawer.folder(), options.module)
   const bundle = await rolldown({
     input: options.module,
@@ -42,6 +42,15 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
     throw toTransformError(error, options.module)
   } finally {
     await bundle.close()
+  }
+}
+
+/** Its native part is an optional package, one for each kind of machine, which an installation may have left out. */
+async function loadBundler() {
+  try {
+    return await import('rolldown')
+  } catch (cause) {
+    throw new TransformError('compile', 'Transforms need the part of the package "rolldown" for this machine; install without --omit=optional.', { cause })
   }
 }
 

@@ -1,4 +1,4 @@
-// What a call of a transform costs by itself, and a transform to put behind a webhook. Run alone, it prints the first: node --conditions=svc-gateway-source test/bench/sandbox.ts
+// What a call of a transform costs by itself, and a transform to put behind a webhook.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -98,6 +98,7 @@ function ticksOf(pid: number | undefined): number {
   return Number(fields[11]) + Number(fields[12])
 }
 
+/** Run alone, it prints the cost: node --conditions=svc-gateway-source test/bench/sandbox.ts */
 if (import.meta.main) {
   for (const bytes of [2048, 65_536]) {
     process.stdout.write(`${bytes} bytes\n`)

@@ -51,7 +51,7 @@ describe('transforms/order-lines.ts', () => {
       { sku: 'POT', title: 'Pot', quantity: 1, stock: -3 },
     ]
     expect((await run(sandbox.load('order-lines.ts'), { order: 'A-17', currency: 'EUR', total: 59.9, lines })).result).toEqual([
-      { action: 'wake', text: 'Order A-17: 3 articles, 59.90 EUR', wakeMode: 'next-heartbeat' },
+      { action: 'wake', text: 'Order A-17 of 59.90 EUR, articles: 3', wakeMode: 'next-heartbeat' },
       {
         name: 'Stock of CUP-1',
         message: 'Order A-17 wants 5 of "Cup" (CUP-1) and 2 are there. Write the reorder for the supplier.',
