@@ -29,6 +29,8 @@ export interface Signing {
   separator?: string | undefined
   /** What is signed: a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`, or a function for what no text can say. */
   signed: string | ((request: SignedRequest) => string | undefined)
+  /** The header, among those that are signed, that holds the id of the delivery. */
+  id?: string
   timestamp?: { source: TimestampSource; unitMs: 1 | 1000; toleranceSeconds: number } | undefined
   secretEncoding: 'utf8' | 'hex' | 'base64'
   /** Stands before the secret and is no part of it. */
@@ -65,7 +67,7 @@ const seconds = { unitMs: 1000, toleranceSeconds: 300 } as const
 const githubSigning: Signing = { ...plainSigning, header: 'x-hub-signature-256', prefix: 'sha256=' }
 const standardSignings = ['webhook', 'svix'].flatMap(standardWebhooks)
 
-/** A request is judged by the first signing whose header it has. */
+/** Where there are several, one whose header the request has must accept it. */
 export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
   'standard-webhooks': standardSignings,
   svix: standardSignings,
@@ -135,6 +137,7 @@ function standardWebhooks(family: string): Signing[] {
     separator: ' ',
     prefix: 'v1,',
     signed: `{headers.${family}-id}.{timestamp}.{body}`,
+    id: `${family}-id`,
     timestamp: { source: { header: `${family}-timestamp` }, ...seconds },
     secretEncoding: 'base64',
     secretPrefix: 'whsec_',

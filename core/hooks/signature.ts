@@ -11,10 +11,11 @@ import { createSigningKey } from './signing-key.ts'
 export type { HandshakeReply, SignedRequest } from './schemes.ts'
 
 /**
- * `secretIndex` says which of the secrets was used. With a `handshake`, that is the whole answer: there is no event.
+ * `secretIndex` says which of the secrets was used. `id` is the id of the delivery where that is signed: whoever sends the same request
+ * once more can't change it. With a `handshake`, that is the whole answer: there is no event.
  * `reason` is for the log alone: a sender who is told why can find out how.
  */
-export type Verdict = { ok: true; secretIndex: number; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
+export type Verdict = { ok: true; secretIndex: number; id?: string | undefined; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
 
 export interface Verifier {
   /** Headers, in lower case, that hold a secret or a signature. */
@@ -94,7 +95,8 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
     const found = ring.find(request.now, (key) => key.fits(text, signatures))
     if (!found) return refused('the signature is wrong')
     if (isStale(signing, timestamp, request.now)) return refused('the timestamp is too far from now')
-    return { ok: true, secretIndex: found.index, handshake: signing.handshake?.(payloadOf(request), found.key.sign) }
+    const id = signing.id === undefined ? undefined : request.header(signing.id)
+    return { ok: true, secretIndex: found.index, id, handshake: signing.handshake?.(payloadOf(request), found.key.sign) }
   }
   return ring.size === 0 ? [] : [{ header: signing.header, judge }]
 }

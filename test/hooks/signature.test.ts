@@ -160,6 +160,15 @@ describe('values that the services themselves publish', () => {
   })
 })
 
+describe('the id of a delivery', () => {
+  it('is the one that is signed, whatever else is sent beside it', async () => {
+    const sample = samples.find(({ what }) => what === 'standard-webhooks as svix-*')!
+    const sent = sample.send(stamp(sample))
+    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'webhook-id': 'msg_2' } })).toMatchObject({ ok: true, id: 'msg_1' })
+    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'svix-id': 'msg_2' } })).toMatchObject({ ok: false })
+  })
+})
+
 describe('a form of Twilio', () => {
   it('counts the same value of the same field once, whatever the order', async () => {
     const url = 'https://example.com/hook'

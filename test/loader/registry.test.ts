@@ -153,6 +153,12 @@ describe('a broken plugin', () => {
     ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no proper name/],
     ['whose tool has no description', 'a.ts', toolset('tools: [{ ...tool, description: "" }]'), /of its tool "roll" `description` is missing/],
     ['whose tool takes no object', 'a.ts', toolset('tools: [{ ...tool, args: Type.String() }]'), /of its tool "roll" `args` must be the schema of an object/],
+    [
+      'whose action is no function',
+      'a.ts',
+      `export default { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {}, toAction: 'x' }`,
+      /^The preset "p" from .* `toAction` must be a function/,
+    ],
     ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" brings a tool "roll" already; rename it/],
   ]
 
