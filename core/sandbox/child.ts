@@ -1,10 +1,8 @@
 // One child process: it is asked, it answers in order, and it is killed when it makes no progress or takes too much.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
-import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createFrameReader, type Frame, maxResultLength, type Outcome, outcomes, type RequestKind, requests, writeFrame } from './frames.ts'
+import { openBlackBox, spawnRunner } from './process.ts'
 
 export interface ChildLimits {
   /** Of V8's heap; beyond it the process aborts itself. */
@@ -172,53 +170,6 @@ const maxAnswerBytes = 3 * maxResultLength + 1_000_000
 
 const bytesOf = (text: string | Uint8Array): Buffer =>
   typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.byteLength)
-
-/** No permission at all; the limits of V8; code from standard input. */
-export const nodeFlags = ({ heapMb }: Pick<ChildLimits, 'heapMb'>): string[] => [
-  '--no-warnings',
-  '--permission',
-  '--disable-proto=delete',
-  `--max-old-space-size=${heapMb}`,
-  '--max-semi-space-size=4',
-  '--stack-size=800',
-  '--input-type=module',
-  '-',
-]
-
-function spawnRunner(runner: string, limits: ChildLimits, box: number): { process: ChildProcess; wire: Socket } {
-  const [command, args] = withSystemLimits(globalThis.process.execPath, nodeFlags(limits))
-  const process = spawn(command, args, { env: {}, cwd: tmpdir(), stdio: ['pipe', 'ignore', 'ignore', 'pipe', box] })
-  // A process that could not be started has an error to tell, and perhaps no streams.
-  process.stdin?.on('error', () => undefined).end(runner)
-  return { process, wire: process.stdio[3] as Socket }
-}
-
-/** Processor time after which the kernel ends a child. The gateway replaces it long before; this is for a child that loops while its gateway dies. */
-const maxCpuSeconds = 900
-
-/** Where there is a shell, it sets what Node cannot. Without core dumps no payload is left on the disk. */
-function withSystemLimits(node: string, flags: string[]): [command: string, args: string[]] {
-  const shell = '/bin/sh'
-  if (!existsSync(shell)) return [node, flags]
-  return [shell, ['-c', `ulimit -c 0; ulimit -t ${maxCpuSeconds}; exec "$0" "$@"`, node, ...flags]]
-}
-
-/** A file without a name, which the child writes the id of its work into and only the gateway reads. */
-function openBlackBox(): { fd: number; read(): number; close(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-box-'))
-  const fd = openSync(join(folder, 'box'), 'wx+', 0o600)
-  rmSync(folder, { recursive: true })
-  const bytes = Buffer.alloc(4)
-  let open = true
-  return {
-    fd,
-    read: () => (open && readSync(fd, bytes, 0, 4, 0) === 4 ? bytes.readUInt32LE() : 0),
-    close: () => {
-      if (open) closeSync(fd)
-      open = false
-    },
-  }
-}
 
 /** Linux tells what a process really uses; elsewhere the limit of the heap stands alone. */
 function residentMb({ pid }: ChildProcess): number {

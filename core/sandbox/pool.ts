@@ -70,10 +70,18 @@ export function createPool(options: PoolOptions): Pool {
     return child
   }
 
-  function spawnServing(code: string): Child {
-    const child = spawn(code)
-    for (const [number, source] of sources) load(child, number, source)
-    return child
+  /** A child with all that is loaded; none where this machine has no processes or descriptors left, which may pass. */
+  function spawnServing(code: string): Child | undefined {
+    try {
+      const child = spawn(code)
+      for (const [number, source] of sources) load(child, number, source)
+      return child
+    } catch (error) {
+      log.error({ code: (error as NodeJS.ErrnoException).code }, 'a sandbox process cannot be started')
+      deathsInARow = Math.max(deathsInARow, quickRestarts) + 1
+      replace()
+      return undefined
+    }
   }
 
   /** Requests are served in order, so nobody has to wait for this. A module that is guilty of the end of its child is never loaded again. */
@@ -84,6 +92,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function onEnd(child: Child, reason: string): void {
+    retired.delete(child)
     const served = serving.delete(child)
     if (child === standby) standby = undefined
     else if (!served) return
@@ -111,9 +120,13 @@ export function createPool(options: PoolOptions): Pool {
     clearTimeout(refill)
     refill = undefined
     if (closed) return
-    while (serving.size < processes) serving.add(spawnServing(code))
+    while (serving.size < processes) {
+      const child = spawnServing(code)
+      if (!child) return
+      serving.add(child)
+    }
     void Promise.all([...serving].map(({ ready }) => ready)).then(() => {
-      if (!closed && refill === undefined && serving.size > 0) standby ??= spawnServing(code)
+      if (!closed && refill === undefined) standby ??= spawnServing(code)
     })
   }
 

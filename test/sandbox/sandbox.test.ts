@@ -234,6 +234,27 @@ describe('the processes', () => {
     expect((await run(a, 4)).result).toEqual({ message: '4' })
   })
 
+  it('come back when the machine can start some again', async () => {
+    const { sandbox, lines } = startSandbox({ 'a.js': returning('return { message: String(input.payload) }') })
+    const a = sandbox.load('a.js')
+    await run(a, 0)
+    const before = process.env['TMPDIR']
+    process.env['TMPDIR'] = '/nowhere'
+    try {
+      while (sandbox.status().processes.length > 0) {
+        for (const { pid } of sandbox.status().processes) process.kill(pid!, 'SIGKILL')
+        await run(a, 1).catch(() => undefined)
+      }
+      expect(await faultOf(run(a, 2))).toMatchObject({ fault: 'busy', status: 503 })
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = before
+    }
+    await expect.poll(() => sandbox.status().processes.length).toBe(1)
+    expect((await run(a, 3)).result).toEqual({ message: '3' })
+    expect(lines).toContainEqual({ level: 'error', fields: { code: 'ENOENT' }, message: 'a sandbox process cannot be started' })
+  })
+
   it('take so many calls and no more', async () => {
     const { sandbox } = startSandbox({ 'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null') })
     const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
