@@ -223,14 +223,16 @@ export interface Provider<Config = unknown> {
 // ── Presets ─────────────────────────────────────────────────────────────────────────────────────
 
 /** One webhook of a preset's service. Its payload fits the preset's schema. */
-export interface PresetDelivery<Payload = unknown> {
+export interface PresetDelivery<Payload = unknown, Config = unknown> {
   readonly payload: Payload
   /** By names in lower case, without credentials and signatures. */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** The preset's own settings, as its schema `config` says. */
+  readonly config: Config
 }
 
 /** A ready-made mapping for one service's webhooks, enabled by its name in `hooks.presets`. */
-export interface Preset<Payload = unknown> {
+export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
   name: string
   description: string
@@ -240,14 +242,16 @@ export interface Preset<Payload = unknown> {
   mapping: Readonly<Record<string, unknown>>
   /** How the service signs: what `auth` of the section `hooks.<name>` is filled up with. Absent: the service shows the hook token. */
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
+  /** Schema of the preset's own settings, which stand in the section `hooks.<name>`; absent: it has none. */
+  config?: JsonSchema
   /** The service's own id of this delivery: what comes twice with the same id is taken once. */
-  deliveryId?(delivery: PresetDelivery<Payload>): string | undefined
+  deliveryId?(delivery: PresetDelivery<Payload, Config>): string | undefined
   /**
    * What becomes of one delivery, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what
    * nobody needs to hear of. Pure: the same delivery gives the same answer. A `sessionKey` must begin with `hook:`.
    * Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
    */
-  toAction?(delivery: PresetDelivery<Payload>): Exclude<TransformResult, void>
+  toAction?(delivery: PresetDelivery<Payload, Config>): Exclude<TransformResult, void>
 }
 
 /** The lines of a message: what is nothing, `null`, `false` or empty is left out. */
@@ -266,7 +270,7 @@ export function clip(text: string | null | undefined, length = 2000): string {
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────
 
 /** What a plugin exports by default, alone or in a list. */
-export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset<never>
+export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset<never, never>
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
 export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({ kind: 'channel', ...channel })
@@ -281,4 +285,7 @@ export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
 export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({ kind: 'provider', ...provider })
 
 /** Declares a preset, with the payload of `toAction` typed by hand or with `Static<typeof Payload>`. */
-export const definePreset = <Payload>(preset: Omit<Preset<Payload>, 'kind'>): Preset<Payload> => ({ kind: 'preset', ...preset })
+export const definePreset = <Payload, Config = unknown>(preset: Omit<Preset<Payload, Config>, 'kind'>): Preset<Payload, Config> => ({
+  kind: 'preset',
+  ...preset,
+})

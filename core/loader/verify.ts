@@ -14,12 +14,17 @@ const needs: Record<Kind, Record<string, Need>> = {
   preset: { description: 'text', payload: 'schema', mapping: 'object' },
 }
 
+/** What the section of a preset may hold of a mapping's keys. */
+const keysOfMappings =
+  'id match auth action name agentId sessionKey messageTemplate textTemplate wakeMode deliver channel to ' +
+  'accountId threadId model thinking timeoutSeconds allowUnsafeExternalContent transform idempotencyKey forEach concurrency rateLimit'
+
 /** Names that mean something else where a part's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents'], settings: [] },
   provider: { names: [], settings: ['kind'] },
-  preset: { names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'], settings: [] },
+  preset: { names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'], settings: keysOfMappings.split(' ') },
 }
 
 const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
@@ -103,7 +108,7 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
 }
 
 function* presetFaults(preset: Fields, compile: boolean): Generator<string | undefined> {
-  const optional: Record<string, Need> = { auth: 'object', deliveryId: 'function', toAction: 'function' }
+  const optional: Record<string, Need> = { auth: 'object', config: 'settings', deliveryId: 'function', toAction: 'function' }
   for (const [field, need] of Object.entries(optional)) if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
 }
 

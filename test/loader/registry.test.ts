@@ -154,6 +154,12 @@ describe('a broken plugin', () => {
     ['whose tool has no description', 'a.ts', toolset('tools: [{ ...tool, description: "" }]'), /of its tool "roll" `description` is missing/],
     ['whose tool takes no object', 'a.ts', toolset('tools: [{ ...tool, args: Type.String() }]'), /of its tool "roll" `args` must be the schema of an object/],
     [
+      'whose settings are those of every mapping',
+      'a.ts',
+      `export default { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {}, config: { type: 'object', properties: { agentId: {} } } }`,
+      /`config` declares "agentId", which every preset has already; rename it/,
+    ],
+    [
       'whose action is no function',
       'a.ts',
       `export default { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {}, toAction: 'x' }`,

@@ -25,7 +25,7 @@ function judgeWith(preset: Preset): LoadedPreset['judge'] {
   return (payload, headers = {}) => {
     if (!check.fits(payload)) return { refused: firstProblem(check.problems(payload)) }
     try {
-      const action = preset.toAction?.({ payload, headers })
+      const action = preset.toAction?.({ payload, headers, config: {} })
       return action === null ? 'skipped' : [action ?? {}].flat()
     } catch (error) {
       if ((error as Error).name === 'InputError') return { refused: (error as Error).message }

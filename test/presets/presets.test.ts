@@ -70,10 +70,10 @@ describe.each(names)('the preset %s', (name) => {
   it('names the same delivery alike, and another one differently', () => {
     const { preset } = get(name)
     for (const { what, payload, headers = {} } of toldOf(name)) {
-      const id = preset.deliveryId?.({ payload, headers })
-      expect(preset.deliveryId?.({ payload: structuredClone(payload), headers: { ...headers } }), `of ${what}`).toBe(id)
+      const id = preset.deliveryId?.({ payload, headers, config: {} })
+      expect(preset.deliveryId?.({ payload: structuredClone(payload), headers: { ...headers }, config: {} }), `of ${what}`).toBe(id)
     }
-    const ids = toldOf(name).map(({ payload, headers = {} }) => preset.deliveryId?.({ payload, headers }))
+    const ids = toldOf(name).map(({ payload, headers = {} }) => preset.deliveryId?.({ payload, headers, config: {} }))
     if (name === 'alertmanager' || name === 'grafana') expect(new Set(ids).size).toBe(ids.length)
   })
 
