@@ -114,7 +114,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
 
   /** The time limit is kept here and not in the child, whose only thread is busy when it matters. */
   function keepWatch(): void {
-    watch ??= setInterval(look, lookEveryMs).unref()
+    // When the gateway itself was held up, answers that lie ready are read before anybody is judged.
+    watch ??= setInterval(() => void setImmediate(look), lookEveryMs).unref()
   }
 
   function look(): void {

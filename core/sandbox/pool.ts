@@ -56,6 +56,8 @@ export function createPool(options: PoolOptions): Pool {
   let deathsInARow = 0
   let closed = false
   let probes: Promise<unknown> = Promise.resolve()
+  let probing = 0
+  let prober: Child | undefined
 
   async function readCode(): Promise<string> {
     runner ??= await options.readRunner()
@@ -155,19 +157,28 @@ export function createPool(options: PoolOptions): Pool {
     throw new TransformError('busy', child ? 'Too many calls of transforms are waiting; try again later.' : 'The sandbox is starting again; try again later.')
   }
 
+  /** The same child tries all that wait for it, unless one of them ends it. */
   async function evaluate({ code, exportName }: Source): Promise<Answer> {
-    const child = spawn(await readCode())
     try {
-      await child.ready
-      return await child.ask({ kind: 'load', number: 0, first: exportName, second: code, timeoutMs: loadMs })
+      prober ??= spawn(await readCode())
+      await prober.ready
+      return await prober.ask({ kind: 'load', number: 0, first: exportName, second: code, timeoutMs: loadMs })
+    } catch (error) {
+      prober = undefined
+      throw error
     } finally {
-      child.kill()
+      probing--
+      if (probing === 0) {
+        prober?.kill()
+        prober = undefined
+      }
     }
   }
 
   return {
     // One at a time: a machine that starts has more to do.
     probe: (source) => {
+      probing++
       const probed = probes.then(() => evaluate(source))
       probes = probed.catch(() => undefined)
       return probed

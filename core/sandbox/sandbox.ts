@@ -8,7 +8,7 @@ import { createDrawer, type Drawer } from './drawer.ts'
 import { createPool, type Pool } from './pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
 import { readRunner } from './runner-code.ts'
-import { createTransform, type TransformRun, type TransformState } from './transform.ts'
+import { createTransform, type Transform, type TransformRun, type TransformState } from './transform.ts'
 import { TransformError } from './transform-error.ts'
 import { createWatcher, type Watcher } from './watch.ts'
 
@@ -35,7 +35,7 @@ export interface TransformHandle {
   state(): TransformState
   /** @throws {TransformError} */
   run(call: TransformCall): Promise<TransformRun>
-  /** Forgets it. */
+  /** Forgets it, when nobody else uses the same one. */
   close(): void
 }
 
@@ -59,7 +59,8 @@ interface Insides {
 
 export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sandbox {
   const drawer = createDrawer({ root, dir })
-  const handles = new Set<TransformHandle>()
+  /** By module and export: mappings that name the same one share it. */
+  const shared = new Map<string, { transform: Transform; users: number }>()
   let insides: Insides | undefined
 
   /** What a gateway without transforms never needs. */
@@ -70,12 +71,26 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
     readResult: createResultReader(),
   })
 
+  function acquire(module: string, exportName: string): { transform: Transform; release(): void } {
+    const key = JSON.stringify([module, exportName])
+    const entry = shared.get(key) ?? { transform: createTransform({ ...(insides ??= open()), module, exportName, log }), users: 0 }
+    shared.set(key, entry)
+    entry.users++
+    const release = (): void => {
+      entry.users--
+      if (entry.users > 0) return
+      shared.delete(key)
+      entry.transform.close()
+    }
+    return { transform: entry.transform, release }
+  }
+
   return {
     load(module, { export: exportName = 'default', timeoutMs = 1000 } = {}) {
       refuseEscape(drawer, module)
-      insides ??= open()
-      const transform = createTransform({ ...insides, module, exportName, log })
-      const handle: TransformHandle = {
+      const { transform, release } = acquire(module, exportName)
+      let close: (() => void) | undefined = release
+      return {
         ready: transform.ready,
         get payloadSchema() {
           return transform.payloadSchema()
@@ -86,16 +101,15 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
           return transform.run({ payload, rest: JSON.stringify(rest), timeoutMs })
         },
         close() {
-          handles.delete(handle)
-          transform.close()
+          close?.()
+          close = undefined
         },
       }
-      handles.add(handle)
-      return handle
     },
-    status: () => ({ processes: insides?.pool.status() ?? [], transforms: [...handles].map((handle) => handle.state()) }),
+    status: () => ({ processes: insides?.pool.status() ?? [], transforms: [...shared.values()].map(({ transform }) => transform.state()) }),
     async close() {
-      for (const handle of handles) handle.close()
+      for (const { transform } of shared.values()) transform.close()
+      shared.clear()
       insides?.watcher.close()
       await insides?.pool.close()
     },

@@ -44,10 +44,11 @@ describe('attacks under way', () => {
     const { sandbox } = startSandbox({
       'good.js': good,
       'loop.js': 'export default () => { for (;;); }',
+      'spin.js': 'export default () => { for (;;); }',
       'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
     })
     const friend = sandbox.load('good.js')
-    const foes = ['loop.js', 'bomb.js', 'loop.js'].map((module) => sandbox.load(module, { timeoutMs: module === 'loop.js' ? 250 : 10_000 }))
+    const foes = ['loop.js', 'bomb.js', 'spin.js'].map((module) => sandbox.load(module, { timeoutMs: module === 'bomb.js' ? 10_000 : 250 }))
     await Promise.all([friend, ...foes].map(({ ready }) => ready))
     let over = false
     const served: number[] = await Promise.all([

@@ -1,5 +1,6 @@
 // What a transform is given, what it may return, what it is ended for, and what the sandbox costs when nobody needs it.
-import { describe, expect, it } from 'vitest'
+import { spawn } from 'node:child_process'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TransformError } from '../../core/sandbox/transform-error.ts'
 import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
 
@@ -184,6 +185,19 @@ describe('a transform that fails', () => {
     expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe('The transform loop.js did not end within its time limit.')
   })
 
+  it('is not ended because the gateway itself was held up', async () => {
+    const { sandbox, lines } = startSandbox({ 'a.js': returning('return null') })
+    const a = sandbox.load('a.js', { timeoutMs: 250 })
+    await run(a)
+    for (let round = 0; round < 3; round++) {
+      const calls = Array.from({ length: 20 }, () => run(a))
+      await new Promise((resolve) => setImmediate(resolve))
+      for (const end = performance.now() + 400; performance.now() < end;);
+      await Promise.all(calls)
+    }
+    expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+  })
+
   it('rests after three ends in a row, until its file changes', async () => {
     const { sandbox, write, lines } = startSandbox({ 'loop.js': returning('for (;;);') })
     const loop = sandbox.load('loop.js', { timeoutMs: 250 })
@@ -222,6 +236,36 @@ describe('the processes', () => {
     const [{ pid } = { pid: 0 }] = processes
     await sandbox.close()
     expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
+  })
+
+  it('know a transform once, however many mappings name it', async () => {
+    const { sandbox, lines } = startSandbox({ 'a.js': `${returning('return null')}\nexport const b = () => undefined` })
+    const handles = Array.from({ length: 1000 }, () => sandbox.load('a.js'))
+    const other = sandbox.load('a.js', { export: 'b' })
+    await Promise.all([...handles, other].map(({ ready }) => ready))
+    expect(sandbox.status().transforms.map((state) => state.export)).toEqual(['default', 'b'])
+    expect(lines.map(({ message }) => message)).toEqual(['transform loaded', 'transform loaded'])
+    for (const handle of handles.slice(1)) handle.close()
+    expect((await run(handles[0]!)).result).toBeNull()
+    handles[0]!.close()
+    expect(sandbox.status().transforms.map((state) => state.export)).toEqual(['b'])
+  })
+
+  it('end when the gateway is killed', async () => {
+    const { dir } = startSandbox({ 'a.js': returning('return null') })
+    const source = new URL('../../core/sandbox/sandbox.ts', import.meta.url).href
+    const script = `const { createSandbox } = await import('${source}')
+      const sandbox = createSandbox({ root: '${dir}', dir: '${dir}', log: { debug() {}, info() {}, warn() {}, error() {} } })
+      await sandbox.load('a.js').run({ payload: '{}', headers: {}, query: {}, path: '', now: '', mapping: {} })
+      process.stdout.write('<' + sandbox.status().processes[0].pid + '>'); setInterval(() => {}, 1000)`
+    const gateway = spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void gateway.kill('SIGKILL'))
+    let text = ''
+    for await (const chunk of gateway.stdout) if ((text += String(chunk)).includes('>')) break
+    const pid = Number(/<(\d+)>/.exec(text)?.[1])
+    expect(process.kill(pid, 0)).toBe(true)
+    gateway.kill('SIGKILL')
+    await expect.poll(() => isAlive(pid)).toBe(false)
   })
 
   it('are replaced when somebody kills them, and calls under way are made again', async () => {
@@ -266,3 +310,11 @@ describe('the processes', () => {
     expect(faults.at(-1)).toMatchObject({ fault: 'busy', code: 'overloaded', status: 503, retryAfter: 1 })
   })
 })
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
