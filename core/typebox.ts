@@ -92,7 +92,15 @@ function explain(error: SchemaError): Problem[] {
   const { params } = error
   switch (error.keyword) {
     case 'type':
-      return [at(here, `must be ${[params['type']].flat().map((name) => nouns[String(name)] ?? name).join(' or ')}`)]
+      return [
+        at(
+          here,
+          `must be ${[params['type']]
+            .flat()
+            .map((name) => nouns[String(name)] ?? name)
+            .join(' or ')}`,
+        ),
+      ]
     case 'required':
       return (params['requiredProperties'] as string[]).map((key) => at([...here, key], 'is required'))
     case 'additionalProperties':
@@ -126,7 +134,8 @@ const keysOf = (pointer: string) =>
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
 /** `['agents', 'defaults', 'models', '0']` → `agents.defaults.models[0]`. */
-export const dotted = (keys: readonly string[]): string => keys.reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
+export const dotted = (keys: readonly string[]): string =>
+  keys.reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 
 /** The first problem as the end of a sentence: `channel must be one of "last", "console"`. */
 export function firstProblem(problems: readonly Problem[], root = 'the body'): string {
