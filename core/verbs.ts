@@ -178,6 +178,12 @@ export interface GatewayVerbs {
    * @returns the paths that changed
    */
   patchConfig(changes: Readonly<Record<string, unknown>>): Promise<{ changed: string[] }>
+  /**
+   * Reads the configuration file again and takes over what it says; what has begun ends under the old one. A changed file is also read by itself.
+   * Throws `InputError`, and changes nothing, when it is not valid.
+   * @returns the keys whose new value waits for the next start
+   */
+  reload(): Promise<{ restartFor: string[] }>
 }
 
 /** All verbs together. */

@@ -27,9 +27,10 @@ interface Rule {
 }
 
 const floors: Record<string, number> = {
-  'main.ts': 11,
-  cli: 10,
-  'gateway.ts': 9,
+  'main.ts': 12,
+  cli: 11,
+  'gateway.ts': 10,
+  'generation.ts': 9,
   hooks: 8,
   control: 8,
   agents: 7,
@@ -96,7 +97,7 @@ const rules: readonly Rule[] = [
   },
   keptIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
   keptIn('SQL engines', /^(node:sqlite|pg)$/, /^core\/store\//),
-  keptIn('Fastify', /^(fastify|fastify-plugin|@fastify\/.*)$/, /^core\/(http\/|gateway\.ts$|.*\/(routes|arrival|mcp|socket)\.ts$)/),
+  keptIn('Fastify', /^(fastify|fastify-plugin|@fastify\/.*)$/, /^core\/(http\/|gateway\.ts$|generation\.ts$|.*\/(routes|arrival|mcp|socket)\.ts$)/),
   {
     name: 'only the store knows SQL',
     broken: [['core/agents/a.ts', "// A.\nconst sql = 'SELECT id FROM runs'"]],

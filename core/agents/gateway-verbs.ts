@@ -1,4 +1,5 @@
 // What tools may know of the gateway, and what of its configuration they may change.
+import { ConfigError } from '../config/config-error.ts'
 import { patchConfigFile, PatchError } from '../config/patch.ts'
 import { redactConfig } from '../config/redaction.ts'
 import { type Config, type ConfigurableParts, createConfigSchema } from '../config/schema.ts'
@@ -16,9 +17,16 @@ interface GatewayVerbsDeps {
   store: Pick<Store, 'countQueuedRuns'>
   agents: Agents
   connections: Pick<Connections, 'states'>
+  reload: () => Promise<ReloadResult>
 }
 
-export function createGatewayVerbs({ config, file, parts, env, store, agents, connections }: GatewayVerbsDeps): GatewayVerbs {
+/** What a reload came to. */
+export interface ReloadResult {
+  /** Keys whose new value waits for the next start. */
+  restartFor: string[]
+}
+
+export function createGatewayVerbs({ config, file, parts, env, store, agents, connections, reload }: GatewayVerbsDeps): GatewayVerbs {
   const startedAt = new Date().toISOString()
   return {
     status: async () => ({
@@ -28,6 +36,13 @@ export function createGatewayVerbs({ config, file, parts, env, store, agents, co
       channels: connections.states().map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),
     }),
     config: () => redactConfig(config, createConfigSchema(parts, config)) as Record<string, unknown>,
+    reload: async () => {
+      try {
+        return await reload()
+      } catch (error) {
+        throw error instanceof ConfigError ? new InputError(error.message, { cause: error }) : error
+      }
+    },
     patchConfig: async (changes) => {
       if (file === undefined) throw new InputError('The configuration of this gateway comes from no file, so it cannot be changed.')
       try {

@@ -34,7 +34,7 @@ const longestNapMs = 15 * 60_000
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const hearts = deps.agents.all.flatMap((agent) => (agent.heartbeat ? [createHeart(deps, agent, agent.heartbeat)] : []))
-  deps.events.onBell((sessionKey) => {
+  const unsubscribe = deps.events.onBell((sessionKey) => {
     // In global scope all agents share one main session: its bell is the default agent's.
     const agents = [deps.agents.default, ...deps.agents.all]
     const rung = agents.find((agent) => agent.mainSession === sessionKey)
@@ -45,6 +45,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       for (const heart of hearts) heart.start()
     },
     close: () => {
+      unsubscribe()
       for (const heart of hearts) heart.close()
     },
   }

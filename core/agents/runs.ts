@@ -18,6 +18,8 @@ export interface Runs {
   ended(id: string, ms: number): Promise<StoredRun | undefined>
   /** False: it has ended already, or is unknown. */
   cancel(id: string): Promise<boolean>
+  /** There may be runs to begin. */
+  ring(): void
   /** Takes up what an earlier process left behind. */
   resume(): Promise<void>
   /** Lets running work finish for `ms`, then puts the rest back into the queue. What is accepted from now on is done by the next start. */
@@ -31,7 +33,7 @@ interface RunsDeps {
   outcome: Outcome
   /** Called after an end was stored, when it left messages to send. */
   onMessages: () => void
-  limits: { maxConcurrent: number; maxQueued: number }
+  limits: () => { maxConcurrent: number; maxQueued: number }
   owner: string
   log: Log
 }
@@ -56,7 +58,7 @@ export function createRuns(deps: RunsDeps): Runs {
   let closing = false
 
   const claim = async (): Promise<void> => {
-    const free = limits.maxConcurrent - active.size
+    const free = limits().maxConcurrent - active.size
     if (closing || free <= 0) return
     const claimed = await store.claimRuns({ owner: deps.owner, max: free, at: Date.now(), leaseMs })
     queued = Math.max(0, queued - claimed.length)
@@ -119,7 +121,7 @@ export function createRuns(deps: RunsDeps): Runs {
   return {
     accept: async (command) => {
       const count = command.runs?.length ?? 0
-      if (count > 0 && queued + arriving + count > limits.maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
+      if (count > 0 && queued + arriving + count > limits().maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
       arriving += count
       try {
         const result = await store.accept(command)
@@ -145,6 +147,8 @@ export function createRuns(deps: RunsDeps): Runs {
       if (run) waiters.notify(run)
       return true
     },
+
+    ring: claims.ring,
 
     resume: async () => {
       queued = await store.countQueuedRuns()

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
-import { describeProblem } from '../config/config-error.ts'
+import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { readConfigFile } from '../config/file.ts'
 import { type FirstConfig, writeFirstConfig } from '../config/first-run.ts'
 import { findLocalServers } from '../config/local-servers.ts'
@@ -11,6 +11,7 @@ import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
 import { secretValues } from '../config/redaction.ts'
 import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
+import { watchConfig } from '../config/watch.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadParts, type Parts } from '../loader/registry.ts'
 import { createLog } from './log.ts'
@@ -46,8 +47,21 @@ async function start(options: StartOptions): Promise<void> {
     parts.close()
     throw error
   })
+  watchConfig(file, () => void reload(gateway, log))
+  process.on('SIGHUP', () => void reload(gateway, log))
   process.stdout.write(`listening on ${address}\n`)
   if (tokens) process.stdout.write(firstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
+}
+
+/** What does not fit is told, and everything stays as it is. */
+async function reload(gateway: Gateway, log: Logger): Promise<void> {
+  try {
+    const { restartFor } = await gateway.reload()
+    for (const key of restartFor) log.warn({ room: 'config' }, `${key} has changed, which takes effect at the next start`)
+  } catch (error) {
+    const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [error instanceof Error ? error.name : typeof error]
+    for (const problem of problems) log.error({ room: 'config' }, `the configuration was not taken over: ${problem}`)
+  }
 }
 
 interface FirstSteps extends FirstConfig {

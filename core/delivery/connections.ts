@@ -1,5 +1,6 @@
 // Connects the configured accounts of every channel, keeps them connected, closes them.
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../config/accounts.ts'
 import type { Config } from '../config/schema.ts'
 import type { Channel, ChannelContext, Connection, InboundMessage, Log, PartState } from '../plugin.ts'
@@ -16,6 +17,8 @@ export interface Account {
 export interface Connections {
   /** Connects every account in the background; what fails is tried again. */
   open(): void
+  /** Other accounts from now on: what stays as it is stays connected. */
+  update(config: Config['channels']): Promise<void>
   /** The channel, and its connection once it stands; undefined when the account is not configured. */
   get(channel: string, accountId: string): Pick<Link, 'channel' | 'connection'> | undefined
   /** Every configured account. */
@@ -47,8 +50,26 @@ const closeMs = 3_000
 
 export function createConnections(deps: ConnectionsDeps): Connections {
   const links = new Map<string, Link>()
-  for (const account of accountsOf(deps)) links.set(linkKey(account.channel.name, account.accountId), createLink(deps, account))
+  for (const account of accountsOf(deps)) links.set(keyOf(account), createLink(deps, account))
+  const update = async (config: Config['channels']): Promise<void> => {
+    const wanted = new Map(accountsOf({ ...deps, config }).map((account) => [keyOf(account), account]))
+    const [kept, gone] = [new Set<string>(), new Array<Link>()]
+    for (const [key, link] of links) {
+      if (isDeepStrictEqual(wanted.get(key), link.account)) kept.add(key)
+      else gone.push(link)
+    }
+    // The old connection ends before the new one begins: many platforms take but one.
+    await Promise.allSettled(gone.map((link) => link.close()))
+    for (const key of [...links.keys()].filter((key) => !kept.has(key))) links.delete(key)
+    for (const [key, account] of wanted) {
+      if (kept.has(key)) continue
+      const link = createLink(deps, account)
+      links.set(key, link)
+      link.open()
+    }
+  }
   return {
+    update,
     open: () => {
       for (const link of links.values()) link.open()
     },
@@ -58,9 +79,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   }
 }
 
+const keyOf = ({ channel, accountId }: Account): string => linkKey(channel.name, accountId)
+
 const linkKey = (channel: string, accountId: string): string => JSON.stringify([channel, accountId])
 
-function accountsOf({ channels, config }: ConnectionsDeps): Account[] {
+function accountsOf({ channels, config }: Pick<ConnectionsDeps, 'channels' | 'config'>): Account[] {
   return Object.entries(config).flatMap(([name, section]) => {
     const channel = channels.get(name)
     if (!channel || !section.enabled) return []
@@ -70,6 +93,7 @@ function accountsOf({ channels, config }: ConnectionsDeps): Account[] {
 
 /** One account and its connection to the platform. */
 export interface Link extends Pick<ConnectionState, 'accountId' | 'state'> {
+  account: Account
   channel: Channel
   /** Absent while it is not connected. */
   connection: Connection | undefined
@@ -106,6 +130,7 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
   }
 
   const link: Link = {
+    account,
     channel,
     accountId,
     state: 'connecting',

@@ -27,6 +27,8 @@ const lingerMs = 5_000
 export interface Listener {
   /** Makes the Node server; Fastify's `serverFactory`. */
   open: (handler: RequestListener) => Server
+  /** Requests go to this handler from now on. */
+  switchTo(handler: RequestListener): void
   /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
   onClientError: (error: NodeJS.ErrnoException, socket: Socket) => void
   /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
@@ -56,13 +58,18 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   const latest = new WeakMap<Socket, Response>()
   const closing = new WeakSet<Socket>()
   const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+  let current: RequestListener | undefined
 
   function open(handler: RequestListener): Server {
+    // Only the first server has the port. Those that follow it are never asked to listen.
+    if (current) return createServer()
+    current = handler
+    const handle: RequestListener = (request, response) => current?.(request, response)
     const server = createServer({ ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade }, (request, response) => {
       // What was pipelined behind a request that ended the connection is not executed.
       if (closing.has(request.socket)) return
       latest.set(request.socket, response)
-      handler(request, response)
+      handle(request, response)
     })
     // An expectation that we do not know is ignored; Node would answer a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -71,7 +78,7 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
       socket.on('error', () => socket.destroy())
       refuse(socket as Socket, 'malformed_http')
     })
-    server.on('upgrade', (request, socket, head) => handler(request, openUpgrade(request, socket as Socket, head)))
+    server.on('upgrade', (request, socket, head) => handle(request, openUpgrade(request, socket as Socket, head)))
     return server
   }
 
@@ -132,7 +139,11 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     socket.destroySoon = () => linger(socket)
   }
 
-  return { open, onClientError, closeAfterAnswer, upgradeOf: (request) => upgrades.get(request) }
+  function switchTo(handler: RequestListener): void {
+    current = handler
+  }
+
+  return { open, switchTo, onClientError, closeAfterAnswer, upgradeOf: (request) => upgrades.get(request) }
 }
 
 function nodeOptions(limits: ConnectionLimits) {

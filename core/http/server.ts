@@ -32,15 +32,24 @@ export interface ServerOptions {
   trustedProxies: readonly string[]
   /** While false, every route but those marked `always` answers 503. */
   isReady: () => boolean
+  /** What owns the port; several servers may take turns behind one. Absent: one of its own. */
+  listener?: Listener
+}
+
+interface ListenerOptions {
+  log: Log
   limits?: Partial<ConnectionLimits>
   /** The path where a request may become a WebSocket. */
   socketPath?: string
 }
 
-export function createServer({ log, trustedProxies, isReady, limits, socketPath }: ServerOptions): FastifyInstance {
+export function createHttpListener({ log, limits, socketPath }: ListenerOptions): Listener {
+  return createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, createRequestIds()), socketPath })
+}
+
+export function createServer({ log, trustedProxies, isReady, listener = createHttpListener({ log }) }: ServerOptions): FastifyInstance {
   const clientOf = createClientOf(trustedProxies)
   const nextId = createRequestIds()
-  const listener = createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, nextId), socketPath })
   const fail = createFailureReply({ log, listener, clientOf })
   const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
   app.decorateRequest('client', { getter: clientOfRequest })

@@ -3,8 +3,9 @@ import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-ga
 
 const Args = Type.Object(
   {
-    action: Type.Enum(['status', 'config.get', 'config.patch'], {
-      description: '`status`: how it is. `config.get`: its configuration without secrets. `config.patch`: change the configuration file.',
+    action: Type.Enum(['status', 'config.get', 'config.patch', 'reload'], {
+      description:
+        '`status`: how it is. `config.get`: its configuration without secrets. `config.patch`: change the configuration file. `reload`: read the file again now.',
     }),
     path: Type.Optional(Type.String({ description: 'For config.get: only what stands under this path, such as `agents.defaults`.' })),
     patch: Type.Optional(
@@ -25,6 +26,7 @@ const gateway = defineTool<Static<typeof Args>>({
   async execute({ action, path, patch }, { gateway }) {
     if (action === 'status') return gateway.status()
     if (action === 'config.get') return { config: valueAt(gateway.config(), path) }
+    if (action === 'reload') return gateway.reload()
     if (!patch) throw new InputError('patch is required for config.patch.')
     return gateway.patchConfig(patch)
   },

@@ -18,6 +18,7 @@ export function createTestVerbs(changes: Partial<ToolVerbs> = {}): ToolVerbs {
       status: async () => ({ startedAt: new Date(0).toISOString(), queuedRuns: 0, agents: [], channels: [] }),
       config: () => ({}),
       patchConfig: refuse,
+      reload: refuse,
     },
     ...changes,
   }

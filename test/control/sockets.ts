@@ -7,7 +7,7 @@ import { registerSocket, socketPath, type Sockets } from '../../core/control/soc
 import { createTopics } from '../../core/control/topics.ts'
 import { createCredentialCheck } from '../../core/http/auth.ts'
 import { readBody } from '../../core/http/body.ts'
-import { createServer } from '../../core/http/server.ts'
+import { createHttpListener, createServer } from '../../core/http/server.ts'
 import type { Log } from '../../core/plugin.ts'
 import { createFeed, type Feed } from '../../core/store/feed.ts'
 import type { News } from '../../core/store/news.ts'
@@ -49,7 +49,7 @@ export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = (
     ['subscribe', method(Type.Unknown(), (_params, { subscriptions }: Caller) => subscriptions.add(undefined))],
     ['break', method(Type.Unknown(), () => JSON.parse('the payload of a caller'))],
   ])
-  const app = createServer({ log, trustedProxies: [], isReady, socketPath })
+  const app = createServer({ log, trustedProxies: [], isReady, listener: createHttpListener({ log, socketPath }) })
   app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
   const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })

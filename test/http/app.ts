@@ -6,7 +6,7 @@ import { createCredentialCheck, createGatewayAuth, createHookAuth } from '../../
 import { type BodyOptions, readBody } from '../../core/http/body.ts'
 import { registerHealth } from '../../core/http/health.ts'
 import type { ConnectionLimits } from '../../core/http/listener.ts'
-import { createServer } from '../../core/http/server.ts'
+import { createHttpListener, createServer } from '../../core/http/server.ts'
 import { createThrottle } from '../../core/http/throttle.ts'
 import { Type } from '../../core/typebox.ts'
 
@@ -46,7 +46,7 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const isReady = options.isReady ?? (() => true)
   const attempts = options.attempts ?? { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 60_000 }
-  const app = createServer({ log, isReady, trustedProxies: options.trustedProxies ?? [], limits: options.limits ?? {} })
+  const app = createServer({ log, isReady, trustedProxies: options.trustedProxies ?? [], listener: createHttpListener({ log, limits: options.limits ?? {} }) })
   registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
   await app.register(
     async (hooks) => {

@@ -1,0 +1,229 @@
+// Builds everything that depends on the configuration, anew for each one: agents, tools, what follows a run, the doors.
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import { createAgents } from './agents/agents.ts'
+import { type Attempt, createAttempt } from './agents/attempt.ts'
+import type { Deltas } from './agents/deltas.ts'
+import { createGatewayVerbs, type ReloadResult } from './agents/gateway-verbs.ts'
+import { createHeartbeat } from './agents/heartbeat.ts'
+import { createModels } from './agents/models.ts'
+import { createOutcome, type Outcome } from './agents/outcome.ts'
+import type { Runs } from './agents/runs.ts'
+import { createSchedules } from './agents/schedules.ts'
+import { createStartedRuns } from './agents/started-runs.ts'
+import { createTurn } from './agents/turn.ts'
+import { createVerbs } from './agents/verbs.ts'
+import { resolveCredential } from './config/credentials.ts'
+import type { Config } from './config/schema.ts'
+import { createChat } from './control/chat.ts'
+import { createEndpoints } from './control/endpoints.ts'
+import type { createLogNews } from './control/log-news.ts'
+import type { createMeters } from './control/meters.ts'
+import { createMethods } from './control/methods.ts'
+import { createMetrics } from './control/metrics.ts'
+import { registerControl } from './control/routes.ts'
+import { registerSocket } from './control/socket.ts'
+import { createTopics } from './control/topics.ts'
+import type { Connections } from './delivery/connections.ts'
+import { createInbound, type Receive } from './delivery/inbound.ts'
+import type { Outbox } from './delivery/outbox.ts'
+import { createPost } from './delivery/post.ts'
+import { createRecipients } from './delivery/recipient.ts'
+import { createAgentBody } from './hooks/action.ts'
+import { createDispatch } from './hooks/dispatch.ts'
+import type { Journal } from './hooks/journal.ts'
+import { createReplay } from './hooks/replay.ts'
+import { registerHooks } from './hooks/routes.ts'
+import { type CheckCredential, createCredentialCheck, createGatewayAuth } from './http/auth.ts'
+import { registerHealth } from './http/health.ts'
+import type { Listener } from './http/listener.ts'
+import { listRoutes } from './http/route-list.ts'
+import { createServer } from './http/server.ts'
+import { createThrottle } from './http/throttle.ts'
+import { isOwnToolset, type Parts } from './loader/registry.ts'
+import type { Log, PartState } from './plugin.ts'
+import type { Events } from './sessions/events.ts'
+import { createSessionsView } from './sessions/sessions.ts'
+import type { withNews } from './store/news.ts'
+import type { Store } from './store/store.ts'
+import { type Catalogue, openCatalogue } from './tools/catalogue.ts'
+import { createInvoke } from './tools/invoke.ts'
+import { registerMcp } from './tools/mcp.ts'
+import { createPolicy } from './tools/policy.ts'
+import { createToolRequest } from './tools/request.ts'
+import { registerTools } from './tools/routes.ts'
+
+/** What lasts as long as the process, whatever the configuration says. */
+export interface Base {
+  dir: string
+  file: string | undefined
+  parts: Parts
+  env: NodeJS.ProcessEnv
+  logFor(room: string): Log
+  logNews: ReturnType<typeof createLogNews>['feed']
+  store: Store
+  news: ReturnType<typeof withNews>['news']
+  meters: ReturnType<typeof createMeters>
+  state(part: string): PartState
+  createId: () => string
+  events: Events
+  deltas: Deltas
+  runs: Runs
+  connections: Connections
+  outbox: Outbox
+  journal: Journal
+  listener: Listener
+  isReady(): boolean
+  /** Has the file read again, and takes over what it says. */
+  reload(): Promise<ReloadResult>
+}
+
+/** The gateway as one configuration wants it. What has begun under it ends under it. */
+export interface Generation {
+  config: Config
+  app: FastifyInstance
+  attempt: Attempt
+  outcome: Outcome
+  receive: Receive
+  tools: Tools
+  /** Begins what happens by itself: heartbeats, schedules. */
+  start(): void
+  /** Ends that. */
+  stop(): Promise<void>
+  /** Ends the connections of WebSocket clients, which have `ms` to end their calls. */
+  disconnect(ms: number): Promise<void>
+  /** Resolves when no attempt of this generation is under way. */
+  idle(): Promise<void>
+}
+
+/** The open toolsets, kept as long as their settings stay the same. */
+interface Tools {
+  settings: Config['tools']
+  catalogue: Catalogue
+  close(): Promise<void>
+}
+
+export async function createGeneration(base: Base, config: Config, previous?: Generation): Promise<Generation> {
+  const { dir, file, parts, env, logFor, logNews, store, news, meters, createId, events, deltas, runs, connections, outbox, journal, listener, isReady } = base
+  const { defaults } = config.agents
+
+  // Sessions and agents
+  const agents = createAgents(config, dir)
+  const models = createModels({ config, providers: parts.providers, log: logFor('agents') })
+  const modelRefs = new Map(agents.all.map((agent) => [agent.id, models.resolve(agent.model, agent).ref]))
+
+  // Tools
+  const tools = previous && isDeepStrictEqual(previous.tools.settings, config.tools) ? previous.tools : await openTools(base, config)
+  const { catalogue } = tools
+  const policy = createPolicy({ config, catalogue, modelOf: (agentId) => modelRefs.get(agentId) ?? '', isForeign: (toolset) => !isOwnToolset(parts, toolset) })
+  for (const problem of [...catalogue.problems, ...policy.problems]) logFor('tools').warn({}, problem)
+  const invoke = createInvoke({ catalogue, policy, verbs: (call) => verbs(call), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
+
+  // Runs, and what follows them
+  const recipients = createRecipients({ store, channels: config.channels, loaded: new Set(parts.channels.keys()), mainSession: agents.default.mainSession })
+  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
+  const work = createWork()
+  const attempt = createAttempt({ config, store, agents, models, runTurn, deltas, log: logFor('agents') })
+  const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
+
+  // What tools may ask for
+  const post = createPost({ store, recipients, accept: runs.accept, onMessages: outbox.ring, createId })
+  const startedRuns = createStartedRuns({ store, runs, agents, models, createId, limits: config.tools.subagents, maxAttempts: defaults.maxAttempts })
+  const schedules = createSchedules({ store, runs, agents, post, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
+  const gatewayVerbs = createGatewayVerbs({ config, file, parts, env, store, agents, connections, reload: base.reload })
+  const verbs = createVerbs({ agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
+
+  // Doors
+  const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, listener })
+  const routes = listRoutes(app)
+  registerHealth(app, { isReady, probe: () => store.probe() })
+  const checkCredential = credentialCheck(config, env)
+  const auth = createGatewayAuth(checkCredential)
+  registerTools(app, { auth, catalogue, policy, invoke, agents })
+  const { allowedOrigins = [] } = config.gateway
+  registerMcp(app, { auth, allowedOrigins, policy, invoke, agents })
+  const { hooks } = config
+  const agentBody = createAgentBody(parts.channels.keys())
+  const dispatch = createDispatch({ config, agents, models, recipients, runs, journal, createId })
+  if (hooks.enabled && hooks.token !== undefined) {
+    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, dispatch, journal, runs, createId })
+  } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
+  const endpoints = createEndpoints({
+    config,
+    parts,
+    store,
+    runs,
+    agents,
+    replay: hooks.enabled ? createReplay({ dispatch, agentBody }) : undefined,
+    ring: outbox.ring,
+    connections: connections.states,
+    tools: catalogue.list,
+    routes,
+  })
+  registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store }) })
+  const chat = createChat({ runs, agents, deltas, createId, maxAttempts: defaults.maxAttempts })
+  const methods = createMethods({ chat, invokeTool: createToolRequest({ catalogue, invoke }), agents, endpoints })
+  const sockets = registerSocket(app, { check: checkCredential, allowedOrigins, methods, topics: createTopics(news, logNews), log: logFor('control') })
+
+  return {
+    config,
+    app,
+    attempt: (run, stop) => work.track(attempt(run, stop)),
+    outcome: createOutcome({ agents, recipients, createId }),
+    receive: createInbound({ accept: runs.accept, agent: agents.default, maxAttempts: defaults.maxAttempts, createId, log: logFor('delivery') }),
+    tools,
+    start: () => {
+      heartbeat.start()
+      schedules.start()
+    },
+    stop: async () => {
+      heartbeat.close()
+      await schedules.close()
+    },
+    disconnect: sockets.close,
+    idle: work.idle,
+  }
+}
+
+async function openTools({ parts, logFor, state }: Base, { tools }: Config): Promise<Tools> {
+  const stop = new AbortController()
+  const catalogue = await openCatalogue({
+    toolsets: parts.toolsets.values(),
+    settings: (toolset) => (tools as Record<string, unknown>)[toolset] ?? {},
+    context: (toolset) => ({ log: logFor('tools'), signal: stop.signal, state: state(`toolset:${toolset}`) }),
+  })
+  const close = async (): Promise<void> => {
+    stop.abort()
+    await catalogue.close()
+  }
+  return { settings: tools, catalogue, close }
+}
+
+/** Counts what is under way. */
+function createWork() {
+  const underWay = new Set<Promise<unknown>>()
+  return {
+    track: async <T>(work: Promise<T>): Promise<T> => {
+      underWay.add(work)
+      try {
+        return await work
+      } finally {
+        underWay.delete(work)
+      }
+    },
+    idle: async (): Promise<void> => {
+      while (underWay.size > 0) await Promise.allSettled(underWay)
+    },
+  }
+}
+
+function credentialCheck(config: Config, env: NodeJS.ProcessEnv): CheckCredential {
+  const { value } = resolveCredential(config.gateway.auth, env)
+  if (value === undefined) throw new Error('The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
+  const { rateLimit } = config.gateway.auth
+  return createCredentialCheck({
+    credential: value,
+    exemptLoopback: rateLimit?.exemptLoopback ?? true,
+    ...(rateLimit && { throttle: createThrottle(rateLimit) }),
+  })
+}

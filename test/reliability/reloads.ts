@@ -1,0 +1,19 @@
+// Changes the configuration again and again while clients post: one loop, short and long.
+import { startGateway, writeConfig } from '../helpers.ts'
+
+/** Every third file is broken. @returns the statuses that the clients got, each once */
+export async function reloadUnderLoad(times: number): Promise<number[]> {
+  const running = await startGateway()
+  const statuses = new Set<number>()
+  let over = false
+  const clients = Array.from({ length: 8 }, async (_, client) => {
+    for (let n = 0; !over; n++) statuses.add((await running.post('/hooks/wake', { text: `${client} ${n}`, mode: 'next-heartbeat' })).status)
+  })
+  for (let round = 0; round < times; round++) {
+    writeConfig(running.dir, round % 3 === 0 ? { hooks: { path: 5 } } : { session: { historyTurns: (round % 50) + 1 } })
+    await running.gateway.reload().catch(() => undefined)
+  }
+  over = true
+  await Promise.all(clients)
+  return [...statuses]
+}

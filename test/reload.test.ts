@@ -1,0 +1,105 @@
+// The configuration changes while the gateway runs: what takes effect, what stays, and that nobody notices.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, describe } from 'vitest'
+import { ConfigError } from '../core/config/config-error.ts'
+import { startModel } from './doubles/model.ts'
+import { ask, gatewayToken, hookToken, type RunningGateway, spawnGateway, startGateway, temporaryFolder, writeConfig } from './helpers.ts'
+import { reloadUnderLoad } from './reliability/reloads.ts'
+
+/** Writes the file anew and has it read. */
+async function change({ gateway, dir }: RunningGateway, changes: Record<string, unknown>) {
+  writeConfig(dir, changes)
+  return await gateway.reload()
+}
+
+const other = 'another-hook-token-0123456789abcdef'
+
+describe('a reload', () => {
+  it('takes over what the file says, with the port still open', async () => {
+    const running = await startGateway()
+    expect(await change(running, { hooks: { token: other } })).toEqual({ restartFor: [] })
+    expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 401 })
+    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
+    await change(running, { hooks: { enabled: false } })
+    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({ status: 404 })
+  })
+
+  it('refuses a file that is not valid, with every problem, and keeps the old one', async () => {
+    const running = await startGateway()
+    const refused = await change(running, { hooks: { enabld: true }, agents: { defaults: { maxAttempts: 'many' } } }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(ConfigError)
+    expect((refused as ConfigError).problems.map(({ path }) => path)).toEqual(['hooks.enabld', 'agents.defaults.maxAttempts'])
+    expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 200 })
+  })
+
+  it('names what needs a restart and takes over the rest', async () => {
+    const running = await startGateway()
+    const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error' } }
+    expect(await change(running, changes)).toEqual({ restartFor: ['gateway.port', 'log'] })
+    expect(await running.get('/api/runs')).toMatchObject({ status: 401 })
+    expect(await running.get('/api/runs', { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
+  })
+
+  it('lets a run that has begun end under the old configuration, and begins the next one under the new', async () => {
+    const model = await startModel()
+    const running = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    model.script({ hang: true, text: 'thinking' })
+    const first = running.post('/hooks/agent', { message: 'one', deliver: false, timeoutSeconds: 3 }, { prefer: 'wait=20' })
+    const { abandoned } = await model.request(0)
+    await change(running, { agents: { defaults: { model: 'builtin/rules' } } })
+    const second = await running.post('/hooks/agent', { message: 'two', deliver: false }, { prefer: 'wait=20' })
+    expect(second.body.reply).toContain('built-in rules model')
+    // Its own time ended it, not the change.
+    expect((await first).body).toMatchObject({ status: 'timed_out' })
+    await abandoned
+  })
+
+  it('keeps the tools open whose settings stay, and applies the policy at once', async () => {
+    const running = await startGateway()
+    const invoke = () =>
+      ask(`${running.url}/tools/invoke`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${gatewayToken}` },
+        body: '{"tool":"agents_list"}',
+      })
+    expect((await invoke()).status).toBe(200)
+    await change(running, { tools: { deny: ['agents_list'] } })
+    expect((await invoke()).status).toBe(404)
+    await change(running, {})
+    expect((await invoke()).status).toBe(200)
+  })
+
+  it('connects new channels, closes those that went, and leaves the rest alone', async () => {
+    const running = await startGateway({ channels: { console: { enabled: false } } })
+    const send = () => running.post('/hooks/agent', { message: 'hi', channel: 'console', to: 'x' }, { prefer: 'wait=20' })
+    expect((await send()).body.warnings).toHaveLength(1)
+    await change(running, {})
+    const { body } = await send()
+    await expect.poll(() => readFileSync(join(running.dir, 'console.jsonl'), 'utf8')).toContain(body.runId)
+  })
+
+  it('loses no request, however often it happens, also with broken files in between', async () => {
+    expect(await reloadUnderLoad(30)).toEqual([200])
+  })
+})
+
+describe('the file of a running gateway', () => {
+  it('is read again when it changes, and at SIGHUP; what is wrong with it is told', async () => {
+    const dir = temporaryFolder()
+    const file = writeConfig(dir)
+    const gateway = await spawnGateway(file)
+    onTestFinished(() => void gateway.process.kill('SIGKILL'))
+    const wake = (token: string) => ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })
+    writeConfig(dir, { hooks: { token: other } })
+    await expect.poll(async () => (await wake(other)).status).toBe(200)
+    expect((await wake(hookToken)).status).toBe(401)
+    writeFileSync(file, '{ hooks: { tokn: 1 } }')
+    await expect.poll(() => gateway.log.join('\n')).toContain('hooks.tokn')
+    expect((await wake(other)).status).toBe(200)
+    writeConfig(dir)
+    gateway.process.kill('SIGHUP')
+    await expect.poll(async () => (await wake(hookToken)).status).toBe(200)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+  })
+})
