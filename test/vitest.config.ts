@@ -1,7 +1,9 @@
 // How the tests run: from source, each file in a process of its own, long loops apart.
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  root: join(import.meta.dirname, '..'),
   resolve: { conditions: ['svc-gateway-source'] },
   ssr: { resolve: { conditions: ['svc-gateway-source'] } },
   test: {
@@ -10,7 +12,7 @@ export default defineConfig({
     pool: 'forks',
     execArgv: ['--conditions=svc-gateway-source'],
     // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
-    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(import.meta.dirname)}/)`)] } },
+    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(join(import.meta.dirname, '..'))}/)`)] } },
     deps: { interopDefault: false },
     testTimeout: 30_000,
     hookTimeout: 30_000,
