@@ -30,7 +30,7 @@ export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts
   const filled = fillDefaults(schema, files.value)
   const misfits = listProblems(schema, filled).map((misfit) => withSuggestion(misfit, schema))
   const config = fillDefaults(schema, without(filled, misfits)) as Config
-  const findings = checkRules({ config, parts, env })
+  const findings = checkRules({ config, parts, env, dir })
   const problems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits, ...findings.filter(({ warning }) => !warning)]
   if (problems.length > 0) throw new ConfigError(file, inFile(problems, document))
   const warnings = inFile([...findings, ...openSecrets(document, config, schema)], document)

@@ -3,12 +3,14 @@ import { agentRules } from './rules/agents.ts'
 import { channelRules } from './rules/channels.ts'
 import { gatewayRules } from './rules/gateway.ts'
 import { hookRules } from './rules/hooks.ts'
+import { mappingRules } from './rules/mappings.ts'
+import { presetRules } from './rules/presets.ts'
 import type { Rule, RuleContext, RuleFinding } from './rules/rule.ts'
 import { toolRules } from './rules/tools.ts'
 
 export type { RuleContext, RuleFinding } from './rules/rule.ts'
 
-const rules: readonly Rule[] = [gatewayRules, hookRules, agentRules, channelRules, toolRules]
+const rules: readonly Rule[] = [gatewayRules, hookRules, mappingRules, presetRules, agentRules, channelRules, toolRules]
 
 /** Everything that the rules find, mistakes and warnings. */
 export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => Array.from(rule(context)))

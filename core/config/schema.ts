@@ -3,13 +3,14 @@ import { type Static, Type } from '../typebox.ts'
 import { AgentsSection } from './schema/agents.ts'
 import { LogSection, PluginsSection, SessionSection, StorageSection } from './schema/basics.ts'
 import { GatewaySection } from './schema/gateway.ts'
-import { HooksSection } from './schema/hooks.ts'
+import { hooksSection } from './schema/hooks.ts'
 import { channelsSection, type ConfigurableParts, providersSection, toolsSection } from './schema/parts.ts'
 
 export type { AgentConfig, AgentDefaultsConfig, AgentsConfig, HeartbeatConfig, ModelEntry } from './schema/agents.ts'
 export type { LogConfig, SessionConfig, StorageConfig } from './schema/basics.ts'
 export type { GatewayConfig } from './schema/gateway.ts'
 export type { HooksConfig } from './schema/hooks.ts'
+export type { MappingConfig, PresetConfig } from './schema/mappings.ts'
 export type { ChannelConfig, ConfigurableParts, ProviderConfig, ToolsConfig } from './schema/parts.ts'
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
@@ -21,7 +22,7 @@ export function createConfigSchema(parts: ConfigurableParts, document: { provide
   return Type.Object(
     {
       gateway: GatewaySection,
-      hooks: HooksSection,
+      hooks: hooksSection(parts.presets),
       agents: AgentsSection,
       tools: toolsSection(parts.toolsets),
       session: SessionSection,

@@ -1,4 +1,5 @@
 // The two actions that every hook becomes, as schemas of what a caller may send and what it is answered.
+import { promisedChannels } from '../config/schema/mappings.ts'
 import { notBlank, type Static, Type } from '../typebox.ts'
 import { runStatuses, thinkingLevels } from '../store/run-spec.ts'
 
@@ -11,9 +12,6 @@ export const WakeBody = Type.Object({
   mode: Type.Optional(WakeMode('`now` triggers an immediate heartbeat; `next-heartbeat` waits for the next periodic check.')),
 })
 export type WakeBody = Static<typeof WakeBody>
-
-/** Channels that callers may name wherever the gateway runs, whether or not a plugin for them is loaded. */
-const promisedChannels = ['whatsapp', 'telegram', 'discord', 'slack', 'mattermost', 'signal', 'imessage', 'msteams'] as const
 
 /** The agent payload; its channels are those of the loaded plugins and the promised ones. */
 export function createAgentBody(loadedChannels: Iterable<string>) {
@@ -59,6 +57,24 @@ export const AgentReply = Type.Object({
   reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
 })
 export type AgentReply = Static<typeof AgentReply>
+
+const Ids = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+/** What a hook of one's own name is answered: as its action is, or `skipped`, or the ids of several actions. */
+export const MappedReply = Type.Object({
+  ok: Type.Literal(true),
+  skipped: Type.Optional(Type.Literal(true, { description: 'Nothing was to be done.' })),
+  mode: Type.Optional(WakeReply.properties.mode),
+  eventId: Type.Optional(Type.String()),
+  ...Type.Partial(Type.Omit(AgentReply, ['ok'])).properties,
+  runIds: Ids('Of several actions: the runs.'),
+  eventIds: Ids('Of several actions: the events.'),
+  runs: Type.Optional(
+    Type.Array(Type.Object({ runId: Type.String(), status: Type.Enum([...runStatuses]), reply: Type.Optional(Type.String()) }), {
+      description: 'With `Prefer: wait`, of several actions: how far the runs came.',
+    }),
+  ),
+})
 
 /** Headers that both endpoints know; what is wrong with them is told by whoever reads them. */
 export const IdempotencyHeader = Type.Object({

@@ -35,6 +35,7 @@ export const parts: ConfigurableParts = {
   channels: new Map([['pager', pager]]),
   toolsets: new Map([['weather', weather]]),
   providers: new Map([['hosted', hosted]]),
+  presets: new Map(),
 }
 
 export function temporaryFolder(): string {

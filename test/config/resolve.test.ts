@@ -19,6 +19,9 @@ describe('an empty document', () => {
         maxQueuedRuns: 10_000,
         rateLimit: { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 },
         allowRequestSessionKey: false,
+        mappings: [],
+        presets: [],
+        transformsDir: expect.stringMatching(/\/transforms$/),
       },
       agents: {
         defaults: {

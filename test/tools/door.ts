@@ -39,7 +39,7 @@ export interface TestPolicy {
 /** The policy of a configuration over tools that exist; `test/model` is what agents use. */
 export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Promise<TestPolicy> {
   const document = readConfigFile(writeConfig(temporaryFolder(), changes))
-  const { config } = resolveConfig(document, { channels: new Map([['console', console]]), toolsets: new Map(), providers: new Map() })
+  const { config } = resolveConfig(document, { channels: new Map([['console', console]]), toolsets: new Map(), providers: new Map(), presets: new Map() })
   const context = createTestContext()
   const declared = Object.entries(toolsets).map(([name, tools]) => defineToolset<never>({ name, description: `The set ${name}.`, tools }))
   const catalogue = await openCatalogue({ toolsets: declared, settings: () => ({}), context: () => context })

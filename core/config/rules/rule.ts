@@ -7,6 +7,8 @@ export interface RuleContext {
   config: Config
   parts: ConfigurableParts
   env: NodeJS.ProcessEnv
+  /** The configuration directory. */
+  dir: string
 }
 
 export interface RuleFinding extends Finding {

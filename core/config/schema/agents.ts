@@ -21,7 +21,8 @@ const ModelList = Type.Array(
   { description: 'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. Not set: any.' },
 )
 
-const Thinking = Type.Enum(['off', 'minimal', 'low', 'medium', 'high', 'xhigh'], { description: 'How long the model thinks before it answers.' })
+export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+const Thinking = Type.Enum([...thinkingLevels], { description: 'How long the model thinks before it answers.' })
 
 const ActiveHours = Type.Object(
   {

@@ -1,5 +1,8 @@
-// The config section `hooks`: the webhook endpoints, their token, their limits.
+// The config section `hooks`: the webhook endpoints, their token, their limits, what becomes of hooks of one's own name.
+import type { Preset } from '../../plugin.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
+import { overridesOf } from './overrides.ts'
+import { Mapping, type PresetConfig, PresetSection } from './mappings.ts'
 
 const HookRateLimit = Type.Object(
   {
@@ -10,7 +13,7 @@ const HookRateLimit = Type.Object(
   { additionalProperties: false, default: {}, description: 'Locks out addresses that keep sending wrong hook tokens.' },
 )
 
-export const HooksSection = Type.Object(
+const HooksSection = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: 'Turns the webhook endpoints on.' }),
     token: Type.Optional(Type.String({ secret: true, description: 'The token that senders of webhooks use; not the credential of the gateway.' })),
@@ -32,8 +35,32 @@ export const HooksSection = Type.Object(
         description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.',
       }),
     ),
+    mappings: Type.Array(Mapping, { default: [], description: 'What becomes of hooks of other names; the first that matches a request has it.' }),
+    presets: Type.Array(Type.String({ pattern: notBlank }), { default: [], description: 'Ready-made mappings, by their names; they come after the mappings.' }),
+    transformsDir: Type.String({
+      pattern: notBlank,
+      path: true,
+      default: 'transforms',
+      description: 'Folder of the transforms, relative to the configuration directory: `transforms` in it, or a folder inside that.',
+    }),
   },
   { additionalProperties: false, default: {}, description: 'The webhook endpoints, their token, their limits.' },
 )
 
 export type HooksConfig = Static<typeof HooksSection>
+
+/** The section `hooks` with a section for each preset. */
+export function hooksSection(presets: ReadonlyMap<string, Preset<never>>) {
+  const { properties, ...rest } = HooksSection
+  const sections = Array.from(presets, ([name, preset]) => [name, Type.Optional(presetSectionOf(preset))])
+  return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties } })
+}
+
+/** The preset's own settings and the keys of a mapping. What its settings lack is found by the rules. */
+function presetSectionOf({ config = Type.Object({}), description }: Preset<never>) {
+  const { properties } = overridesOf(config as typeof PresetSection) as { properties?: object }
+  return Type.Unsafe<PresetConfig>({ ...PresetSection, properties: { ...properties, ...PresetSection.properties }, description })
+}
+
+/** The section of one preset; empty where there is none. */
+export const presetSection = (hooks: HooksConfig, name: string): PresetConfig => (hooks as unknown as Record<string, PresetConfig | undefined>)[name] ?? {}

@@ -1,5 +1,5 @@
 // The config sections whose keys come from the loaded parts: `channels`, `tools`, `providers`.
-import type { Channel, Provider, Toolset } from '../../plugin.ts'
+import type { Channel, Preset, Provider, Toolset } from '../../plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import { ChannelGroups, type ChannelGroupsConfig, policyKeys, type SubagentsConfig, subagentsKey, type ToolPolicyConfig } from './tool-policy.ts'
@@ -9,6 +9,7 @@ export interface ConfigurableParts {
   channels: ReadonlyMap<string, Channel<never>>
   toolsets: ReadonlyMap<string, Toolset<never>>
   providers: ReadonlyMap<string, Provider<never>>
+  presets: ReadonlyMap<string, Preset<never>>
 }
 
 /** A section `channels.<name>`: the gateway's own keys and, beside them, the channel's. */

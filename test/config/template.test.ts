@@ -1,7 +1,7 @@
 // Templates: what they find, and that nothing in a payload can make them find, run or become more.
 import { describe, expect, it } from 'vitest'
 import { visibleHeaders } from '../../core/hooks/secret-headers.ts'
-import { compileExpression, compileTemplate, findTemplateProblem, type TemplateScope } from '../../core/hooks/template.ts'
+import { compileExpression, compileTemplate, findTemplateProblem, type TemplateScope } from '../../core/config/template.ts'
 
 const scope: TemplateScope = {
   payload: {

@@ -53,6 +53,9 @@ export function findTemplateProblem(text: string): string | undefined {
   return odd && `holds {{${odd.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
 }
 
+/** Whether anything in it is looked up. */
+export const isTemplate = (text: string): boolean => text.includes('{{')
+
 type Key = string | number
 type Piece = { literal: string; inner: '' } | { literal?: never; inner: string }
 

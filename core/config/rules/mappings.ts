@@ -1,0 +1,154 @@
+// The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies where it must.
+import { join, relative, resolve } from 'node:path'
+import { normalizeHookName } from '../hooks-path.ts'
+import { nearest } from '../nearest.ts'
+import { confine, PathError } from '../paths.ts'
+import type { MappingConfig } from '../schema.ts'
+import { thinkingLevels } from '../schema/agents.ts'
+import { promisedChannels } from '../schema/mappings.ts'
+import { compileExpression, findTemplateProblem, isTemplate } from '../template.ts'
+import { hookAuthRules } from './hook-auth.ts'
+import { modelRules } from './models.ts'
+import type { RuleContext, RuleFinding } from './rule.ts'
+
+export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
+  const { hooks } = context.config
+  yield* transformsDirRules(context)
+  yield* repeatedIds(hooks.mappings)
+  // Entries that do not fit the schema have left holes, which `flatMap` skips.
+  yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
+}
+
+const at = (place: readonly string[], findings: Iterable<RuleFinding>): RuleFinding[] =>
+  Array.from(findings, ({ keys, ...rest }) => ({ keys: [...place, ...keys], ...rest }))
+
+function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
+  yield* matchRules(mapping)
+  yield* forEachRules(mapping)
+  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth))
+  if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
+  yield* actionRules(mapping, context)
+}
+
+/** The rules of the keys that an entry and the section of a preset share. */
+export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
+  yield* templateWarnings(mapping)
+  yield* channelRules(mapping, context)
+  yield* valueRules(mapping, context)
+  yield* routingWarnings(mapping, context)
+  if (mapping.allowUnsafeExternalContent) {
+    const problem = 'shows what the sender wrote to the model without the fence around outside text; use it for senders that you trust alone'
+    yield { keys: ['allowUnsafeExternalContent'], problem, warning: true }
+  }
+}
+
+function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding> {
+  const name = match.path === undefined ? undefined : normalizeHookName(match.path)
+  if (name === '') yield { keys: ['match', 'path'], problem: 'must be the name of a hook, such as "github"' }
+  if (name === 'wake' || name === 'agent') {
+    yield {
+      keys: ['match', 'path'],
+      problem: `is "${name}", which the gateway serves itself, so that the mapping is never reached; take another name`,
+      warning: true,
+    }
+  }
+  if (auth && name === undefined) yield { keys: ['auth'], problem: 'needs a match.path beside it: the name alone tells whose signature to look for' }
+  if (!auth && name === undefined && match.source === undefined) {
+    yield { keys: ['match'], problem: 'holds neither path nor source, so the mapping has every request that none before it has', warning: true }
+  }
+}
+
+function* forEachRules({ forEach, transform }: MappingConfig): Iterable<RuleFinding> {
+  if (forEach === undefined) return
+  if (!compileExpression(forEach)) yield { keys: ['forEach'], problem: 'must be a path without braces, such as "payload.items"' }
+  if (transform) yield { keys: ['forEach'], problem: 'stands beside transform; have the transform return a list, or take one of the two out' }
+}
+
+const templated = ['name', 'sessionKey', 'messageTemplate', 'textTemplate', 'to', 'model', 'thinking', 'idempotencyKey'] as const
+const untemplated = ['agentId', 'channel', 'accountId', 'threadId'] as const
+
+function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
+  for (const key of templated) {
+    const problem = findTemplateProblem(mapping[key] ?? '')
+    if (problem !== undefined) yield { keys: [key], problem, warning: true }
+  }
+  for (const key of untemplated) if (isTemplate(mapping[key] ?? '')) yield { keys: [key], problem: 'is taken as it stands: {{ … }} means nothing here' }
+}
+
+function* channelRules({ channel }: MappingConfig, { parts }: RuleContext): Iterable<RuleFinding> {
+  if (channel === undefined || isTemplate(channel)) return
+  const names = ['last', ...promisedChannels, ...parts.channels.keys()]
+  if (names.includes(channel.trim())) return
+  const meant = nearest(channel, names)
+  yield { keys: ['channel'], problem: `is no channel${meant ? `; did you mean "${meant}"?` : `; known here: ${[...new Set(names)].join(', ')}`}` }
+}
+
+/** What a request will be refused for may be mended later: a warning. What no request can make right stops the start. */
+function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
+  if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
+    yield { keys: ['thinking'], problem: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template` }
+  }
+  if (model === undefined || isTemplate(model)) return
+  const { agents } = context.config
+  const agent = agentId === undefined ? undefined : agents[agentId.trim().toLowerCase()]
+  const findings = modelRules(model.trim(), { keys: ['model'], allowed: agent?.models ?? agents.defaults.models }, context)
+  for (const finding of findings) yield { ...finding, warning: true }
+}
+
+function* routingWarnings({ agentId, sessionKey }: MappingConfig, { config: { hooks } }: RuleContext): Iterable<RuleFinding> {
+  const { allowedAgentIds: ids, allowedSessionKeyPrefixes: prefixes } = hooks
+  const same = (one: string) => one.trim().toLowerCase()
+  if (agentId !== undefined && ids && !ids.includes('*') && !ids.some((id) => same(id) === same(agentId))) {
+    yield { keys: ['agentId'], problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there', warning: true }
+  }
+  if (sessionKey === undefined) return
+  if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {
+    yield { keys: ['sessionKey'], problem: 'lets the payload choose any session and is refused; let it begin with "hook:"', warning: true }
+  }
+  const beginning = same(sessionKey.split('{{', 1)[0] as string)
+  if (prefixes && !prefixes.some((prefix) => beginning.startsWith(same(prefix)) || (isTemplate(sessionKey) && same(prefix).startsWith(beginning)))) {
+    yield { keys: ['sessionKey'], problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are refused', warning: true }
+  }
+}
+
+function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding> {
+  const seen = new Set<string>()
+  for (const [index, mapping] of mappings.entries()) {
+    const { id } = (mapping as MappingConfig | undefined) ?? {}
+    if (id === undefined) continue
+    if (seen.has(id)) yield { keys: ['hooks', 'mappings', String(index), 'id'], problem: 'is the id of a mapping before it; take another one' }
+    seen.add(id)
+  }
+}
+
+// ── Where transforms lie ────────────────────────────────────────────────────────────────────────
+
+const rootOf = (dir: string): string => join(dir, 'transforms')
+
+function* transformsDirRules({ config, dir }: RuleContext): Iterable<RuleFinding> {
+  const problem = escapeOf(rootOf(dir), resolve(dir, config.hooks.transformsDir))
+  if (problem) yield { keys: ['hooks', 'transformsDir'], problem: `${problem}; take a folder in there, or leave it out` }
+}
+
+/** What is not there yet may come; what leads out of the folder may not be used. */
+function* moduleRules(module: string, { config, dir }: RuleContext): Iterable<RuleFinding> {
+  const folder = resolve(dir, config.hooks.transformsDir)
+  const problem = escapeOf(rootOf(dir), folder) ?? refusalOf(() => confine(folder, module))
+  if (problem) yield { keys: ['transform', 'module'], problem: `cannot be used: ${problem}` }
+}
+
+function escapeOf(root: string, folder: string): string | undefined {
+  const way = relative(root, folder)
+  if (/^\.\.(?:[\\/]|$)/.test(way)) return `resolves to ${folder}, which lies outside ${root}`
+  return refusalOf(() => confine(root, way || '.'))
+}
+
+function refusalOf(look: () => string): string | undefined {
+  try {
+    look()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PathError)) throw error
+    return error.missing ? undefined : error.message
+  }
+}

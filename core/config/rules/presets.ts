@@ -1,0 +1,53 @@
+// The rules of `hooks.presets` and of the sections of presets: each is there, and its service can prove who it is.
+import { listProblems } from '../../typebox.ts'
+import { nearest } from '../nearest.ts'
+import { resolvePresetSettings } from '../preset-settings.ts'
+import { presetSection } from '../schema/hooks.ts'
+import { HookAuth } from '../schema/hook-auth.ts'
+import { Mapping } from '../schema/mappings.ts'
+import { hookAuthRules } from './hook-auth.ts'
+import { actionRules } from './mappings.ts'
+import type { RuleContext, RuleFinding } from './rule.ts'
+
+export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
+  const { config, parts } = context
+  // Names that do not fit the schema have left holes, which `flatMap` skips.
+  yield* config.hooks.presets.flatMap((name, index) => [...nameRules(name, ['hooks', 'presets', String(index)], context)])
+  for (const name of parts.presets.keys()) if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
+}
+
+function* nameRules(name: string, keys: readonly string[], { config, parts }: RuleContext): Iterable<RuleFinding> {
+  const preset = parts.presets.get(name)
+  if (!preset) {
+    const names = [...parts.presets.keys()]
+    const meant = nearest(name, names)
+    yield { keys, problem: `is no preset${meant ? `; did you mean "${meant}"?` : `; there are ${names.join(', ') || 'none'}`}` }
+    return
+  }
+  const [misfit] = listProblems(Mapping, preset.mapping)
+  for (const lack of listProblems(preset.config ?? {}, resolvePresetSettings(preset, presetSection(config.hooks, name)))) {
+    yield { keys: ['hooks', name, ...lack.keys], problem: lack.problem }
+  }
+  if (misfit) yield { keys, problem: `is a preset whose mapping cannot be used: ${misfit.path} ${misfit.problem}` }
+  // What Google pushes may come by way of a watcher that has the hook token.
+  if (preset.auth && preset.auth.scheme !== 'google-oidc' && !presetSection(config.hooks, name).auth) {
+    const problem = `has no hooks.${name}.auth: it is reached with the hook token alone, and what the service signs is not looked at`
+    yield { keys, problem, warning: true }
+  }
+}
+
+function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding> {
+  const { config, parts } = context
+  const keys = ['hooks', name]
+  const { auth, ...section } = presetSection(config.hooks, name)
+  if (!config.hooks.presets.includes(name)) yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
+  const findings = [...actionRules(section, context)]
+  if (auth) findings.push(...authRules({ ...parts.presets.get(name)?.auth, ...auth }))
+  for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
+}
+
+function* authRules(auth: object): Iterable<RuleFinding> {
+  const misfits = listProblems(HookAuth, auth)
+  const findings = misfits.length > 0 ? misfits : hookAuthRules(auth as HookAuth)
+  for (const { keys, ...rest } of findings) yield { keys: ['auth', ...keys], ...rest }
+}

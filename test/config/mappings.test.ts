@@ -1,0 +1,150 @@
+// The rules of mappings, presets and transforms in a configuration: what stops the start, and what is only warned of.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readConfigFile } from '../../core/config/file.ts'
+import { resolveConfig } from '../../core/config/resolve.ts'
+import { definePreset, Type } from '../../core/plugin.ts'
+import { parts, problemsOf, resolveText, warningsOf, write } from './document.ts'
+
+const hooks = (keys: object) => JSON.stringify({ hooks: keys })
+const mapping = (keys: object) => hooks({ mappings: [keys] })
+const path = { match: { path: 'x' } }
+
+describe('hooks.mappings', () => {
+  it('may have every key that there is', () => {
+    const every = {
+      id: 'a',
+      match: { path: 'x', source: 'y' },
+      action: 'agent',
+      wakeMode: 'now',
+      name: 'n',
+      agentId: 'main',
+      sessionKey: 'hook:{{ id }}',
+      messageTemplate: '{{ a.b[0] }}',
+      textTemplate: 't',
+      deliver: true,
+      channel: 'slack',
+      to: '{{ to }}',
+      model: 'builtin/rules',
+      thinking: 'low',
+      timeoutSeconds: 1.5,
+      allowUnsafeExternalContent: false,
+      transform: { module: 'a.ts', export: 'b', timeoutMs: 5 },
+      auth: { scheme: 'github', secret: 's' },
+      idempotencyKey: '{{ id }}',
+      accountId: 'default',
+      threadId: '1',
+      rateLimit: { maxPerMinute: 5 },
+    }
+    expect(warningsOf(mapping(every))).toEqual([])
+    expect(warningsOf(mapping({ ...path, forEach: 'payload.items' }))).toEqual([])
+  })
+
+  it.each([
+    ['an unknown key', { ...path, mesageTemplate: 'x' }, 'hooks.mappings[0].mesageTemplate is not a known key; did you mean "messageTemplate"?'],
+    ['an unknown key inside', { match: { paht: 'x' } }, 'hooks.mappings[0].match.paht is not a known key; did you mean "path"?'],
+    ['an unknown action', { ...path, action: 'sleep' }, 'hooks.mappings[0].action must be one of "wake", "agent"'],
+    ['an unknown channel', { ...path, channel: 'slak' }, 'hooks.mappings[0].channel is no channel; did you mean "slack"?'],
+    ['an unknown thinking level', { ...path, thinking: 'ultra' }, 'hooks.mappings[0].thinking must be one of "off"'],
+    ['a template where none is', { ...path, agentId: '{{ agent }}' }, 'hooks.mappings[0].agentId is taken as it stands'],
+    ['a forEach that is no path', { ...path, forEach: '{{ items }}' }, 'hooks.mappings[0].forEach must be a path without braces'],
+    ['forEach beside a transform', { ...path, forEach: 'items', transform: { module: 'a.ts' } }, 'hooks.mappings[0].forEach stands beside transform'],
+    ['auth without a path', { match: { source: 'x' }, auth: { scheme: 'github', secret: 's' } }, 'hooks.mappings[0].auth needs a match.path'],
+    ['auth without a secret', { ...path, auth: { scheme: 'github' } }, 'hooks.mappings[0].auth.secret is required'],
+    ['a path of slashes', { match: { path: '//' } }, 'hooks.mappings[0].match.path must be the name of a hook'],
+  ])('stop the start with %s', (_case, keys, problem) => {
+    expect(problemsOf(mapping(keys))).toEqual([expect.stringContaining(problem)])
+  })
+
+  it.each([
+    ['a name that is served otherwise', { match: { path: '/wake' } }, 'hooks.mappings[0].match.path is "wake"'],
+    ['no match', { messageTemplate: 'x' }, 'hooks.mappings[0].match holds neither path nor source'],
+    [
+      'outside text without the fence',
+      { ...path, allowUnsafeExternalContent: true },
+      'hooks.mappings[0].allowUnsafeExternalContent shows what the sender wrote',
+    ],
+    ['braces that hold no path', { ...path, textTemplate: '{{ a + b }}' }, 'hooks.mappings[0].textTemplate holds {{ a + b }}'],
+    ['a session of the payload', { ...path, sessionKey: '{{ key }}' }, 'hooks.mappings[0].sessionKey lets the payload choose any session'],
+    ['an unknown model', { ...path, model: 'nobody/x' }, 'hooks.mappings[0].model names the provider "nobody"'],
+  ])('are warned of: %s', (_case, keys, warning) => {
+    expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
+  })
+
+  it('have ids of their own, and are looked at beside entries that do not fit', () => {
+    const document = hooks({ mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }] })
+    expect(problemsOf(document)).toEqual([
+      expect.stringContaining('hooks.mappings[1] must be an object'),
+      expect.stringContaining('hooks.mappings[2].id is the id of a mapping before it'),
+      expect.stringContaining('hooks.mappings[3].channel is no channel'),
+    ])
+  })
+
+  it('hold agents and sessions against the lists of the hooks', () => {
+    const document = { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:team:'] }
+    const warnings = (keys: object) => warningsOf(hooks({ ...document, mappings: [{ ...path, ...keys }] }))
+    expect(warnings({ agentId: 'ops' })).toEqual([expect.stringContaining('agentId is not one of hooks.allowedAgentIds')])
+    expect(warnings({ sessionKey: 'hook:other' })).toEqual([expect.stringContaining('sessionKey begins with none of')])
+    for (const sessionKey of ['hook:team:a', 'hook:{{ id }}']) expect(warnings({ sessionKey })).toEqual([])
+  })
+})
+
+describe('where transforms lie', () => {
+  const module = (name: string) => problemsOf(mapping({ ...path, transform: { module: name } }))
+
+  it.each(['../a.ts', '/etc/a.ts', 'a/../../b.ts', 'file:///a.ts', '~/a.ts', 'C:\\a.ts'])('a module may not be at %s', (name) => {
+    expect(module(name)).toEqual([expect.stringMatching(/hooks\.mappings\[0\]\.transform\.module cannot be used: .*must be a relative path/)])
+  })
+
+  it('a module may be missing, and may be no link that leads out', () => {
+    const file = write(mapping({ ...path, transform: { module: 'a.ts' } }))
+    expect(resolveConfig(readConfigFile(file, {}), parts).warnings).toEqual([])
+    mkdirSync(join(dirname(file), 'transforms'))
+    writeFileSync(join(dirname(file), 'a.ts'), '')
+    symlinkSync(join(dirname(file), 'a.ts'), join(dirname(file), 'transforms', 'a.ts'))
+    expect(() => resolveConfig(readConfigFile(file, {}), parts)).toThrow(/module cannot be used: "a\.ts" resolves to .*a\.ts, which lies outside .*transforms/)
+  })
+
+  it.each(['..', '.', '/tmp', 'transforms/../..', 'elsewhere'])('hooks.transformsDir may not be %s', (transformsDir) => {
+    expect(problemsOf(hooks({ transformsDir }))).toEqual([expect.stringMatching(/hooks\.transformsDir resolves to .*, which lies outside .*transforms/)])
+  })
+
+  it('hooks.transformsDir may be a folder inside, and becomes absolute', () => {
+    const { config, dir } = resolveText(hooks({ transformsDir: 'transforms/ours' }))
+    expect(config.hooks.transformsDir).toBe(join(dir, 'transforms', 'ours'))
+  })
+})
+
+describe('hooks.presets', () => {
+  const forge = definePreset({ name: 'forge', description: 'A forge.', payload: Type.Object({}), mapping: {}, auth: { scheme: 'hmac', header: 'x-forge' } })
+  const crooked = definePreset({ name: 'crooked', description: 'Crooked.', payload: Type.Object({}), mapping: { colour: 'red' } })
+  const Settings = Type.Object({ team: Type.String(), noisy: Type.Boolean({ default: false }) })
+  const choosy = definePreset({ name: 'choosy', description: 'Choosy.', payload: Type.Object({}), mapping: {}, config: Settings })
+  const presets = new Map([forge, crooked, choosy].map((preset) => [preset.name, preset]))
+  const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...parts, presets })
+  const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
+
+  it('name presets that there are', () => {
+    expect(() => resolved({ presets: ['forg'] })).toThrow('hooks.presets[0] is no preset; did you mean "forge"?')
+    expect(() => resolved({ presets: ['crooked'] })).toThrow('whose mapping cannot be used: colour is not a known key')
+  })
+
+  it('are filled up by their sections, whose auth must be whole in the end', () => {
+    expect(warnings({ presets: ['forge'], forge: { auth: { secret: 's' }, agentId: 'main' } })).toEqual([])
+    expect(() => resolved({ presets: ['forge'], forge: { auth: {} } })).toThrow('hooks.forge.auth.secret is required')
+    expect(() => resolved({ presets: ['forge'], forge: { agnetId: 'x' } })).toThrow('hooks.forge.agnetId is not a known key; did you mean "agentId"?')
+  })
+
+  it('have settings of their own in their sections', () => {
+    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'main' } })).toEqual([])
+    expect(() => resolved({ presets: ['choosy'] })).toThrow('hooks.choosy.team is required')
+    expect(() => resolved({ presets: ['choosy'], choosy: { team: 'blue', nosy: true } })).toThrow('did you mean "noisy"?')
+    expect(warnings({})).toEqual([])
+  })
+
+  it('are warned of without auth, and sections without them', () => {
+    expect(warnings({ presets: ['forge'] })).toEqual([expect.stringContaining('has no hooks.forge.auth')])
+    expect(warnings({ forge: { auth: { secret: 's' } } })).toEqual([expect.stringContaining('hooks.forge has no effect')])
+  })
+})
