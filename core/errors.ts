@@ -24,6 +24,7 @@ export const errorTable = {
   idempotency_conflict: [422, 'This Idempotency-Key was used with another body; take a new key for a new body.'],
   upgrade_required: [426, 'This path speaks WebSocket; connect with a WebSocket client.'],
   rate_limited: [429, 'Too many failed attempts from this address; wait as long as Retry-After says.'],
+  too_many_requests: [429, 'This hook takes no more requests at the moment; try again as Retry-After says.'],
   too_many_calls: [429, 'Too many calls of this connection are under way; wait for some of them to end.'],
   headers_too_large: [431, 'The headers are too large.'],
   internal_error: [500, "Something went wrong inside. See the gateway's log."],

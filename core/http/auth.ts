@@ -6,29 +6,47 @@ import { GatewayError } from '../errors.ts'
 import { type Client, isLoopback } from './client.ts'
 import type { Throttle } from './throttle.ts'
 
-interface HookAuthOptions {
+interface HookGuardOptions {
   token: string
   throttle: Throttle
 }
 
+export interface HookGuard {
+  hasToken(request: FastifyRequest): boolean
+  /** Throws `unauthorized` or `rate_limited` unless it passes. */
+  judge(request: FastifyRequest, passes: boolean): void
+}
+
 /**
- * Guards the webhook doors. The right token passes even while its address is locked out, and clears the count:
+ * Guards the webhook doors. Whoever proves who it is passes even while its address is locked out, and clears the count:
  * a sender that shares its address with an attacker must not lose webhooks.
  */
-export function createHookAuth({ token, throttle }: HookAuthOptions): onRequestHookHandler {
+export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuard {
   const matches = createMatcher(token)
+  return {
+    hasToken(request) {
+      const given = hookToken(headerReader(request))
+      return given !== undefined && matches(given)
+    },
+    judge({ client }, passes) {
+      if (passes) {
+        if (!throttle.isEmpty()) throttle.clear(client.key)
+        return
+      }
+      const seconds = throttle.lockedFor(client.key)
+      if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+      throttle.fail(client.key)
+      throw new GatewayError('unauthorized')
+    },
+  }
+}
+
+/** Lets pass who shows the hook token. */
+export function createHookAuth(guard: HookGuard): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    const given = hookToken(headerReader(request))
-    if (given !== undefined && matches(given)) {
-      if (!throttle.isEmpty()) throttle.clear(request.client.key)
-      return done()
-    }
-    const { key } = request.client
-    const seconds = throttle.lockedFor(key)
-    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-    throttle.fail(key)
-    throw new GatewayError('unauthorized')
+    guard.judge(request, guard.hasToken(request))
+    done()
   }
 }
 

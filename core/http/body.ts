@@ -7,7 +7,8 @@ import { type Accept, parsePayload } from './payload.ts'
 export interface BodyOptions {
   /** Exactly so many bytes pass. */
   maxBytes: number
-  accept: Accept
+  /** Absent: nothing is made of the bytes. */
+  accept?: Accept
 }
 
 /**
@@ -25,7 +26,7 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
   function keep(request: FastifyRequest, bytes: Buffer): Error | undefined {
     try {
       request.rawBody = bytes
-      request.body = parsePayload(bytes, accept, request.raw.headers['content-type'])
+      if (accept) request.body = parsePayload(bytes, accept, request.raw.headers['content-type'])
       return undefined
     } catch (problem) {
       return problem as Error

@@ -18,6 +18,10 @@ declare module 'fastify' {
     summary?: string
     /** Headers that the handler reads and judges by itself. */
     readsHeaders?: JsonSchema
+    /** The same for the body, where one is known; it may become known later. */
+    readsBody?: () => JsonSchema | undefined
+    /** True: it needs no credential of the door: its senders sign what they send. */
+    signed?: boolean
     /** True: it is no address of its own, only what is left of others. */
     hide?: boolean
   }

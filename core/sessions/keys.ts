@@ -19,20 +19,23 @@ export const isMainAlias = (key: string | undefined): boolean => key === undefin
 
 export interface HookSessionRequest {
   agentId: string
-  /** The key that the payload or the mapping names. */
+  /** The key that the sender chooses. */
   requested?: string | undefined
+  /** The key that the operator has set in a mapping; it goes before the sender's. */
+  fixed?: string | undefined
   /** Names a session of its own. In order of time, so that the rows of new sessions lie together on the disk. */
   createId: () => string
 }
 
-/** The session of a hook's run: the requested key where that is allowed, else the configured default, else one of its own. */
-export function resolveHookSessionKey(config: Config, { agentId, requested, createId }: HookSessionRequest): string {
+/** The session of a hook's run: the mapping's key, or the sender's where that is allowed, else the configured default, else one of its own. */
+export function resolveHookSessionKey(config: Config, { agentId, requested, fixed, createId }: HookSessionRequest): string {
   const { hooks } = config
-  if (requested === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${createId()}`)
-  if (!hooks.allowRequestSessionKey) {
+  const explicit = fixed ?? requested
+  if (explicit === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${createId()}`)
+  if (fixed === undefined && !hooks.allowRequestSessionKey) {
     throw new GatewayError('invalid_request', 'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.')
   }
-  const asked = requested.trim().toLowerCase()
+  const asked = explicit.trim().toLowerCase()
   const key = ownKey(asked, agentId)
   const prefixes = hooks.allowedSessionKeyPrefixes
   // A prefix may be written with the agent in front or without, as the key may.
