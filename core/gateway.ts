@@ -119,10 +119,11 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     return { restartFor: kept }
   }
 
-  /** Its tools stay open until nothing of it is under way; where the next one uses them too, they stay. */
+  /** Its tools and its sandbox stay open until nothing of it is under way; where the next one uses them too, they stay. */
   async function retire(previous: Generation): Promise<void> {
     await Promise.all([previous.stop(), previous.disconnect(graceMs), previous.idle()])
     if (previous.tools !== current.tools) await previous.tools.close()
+    if (previous.transforms !== current.transforms) await previous.transforms.sandbox.close()
   }
 
   return {
@@ -156,6 +157,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
       await closed
       clearTimeout(cut)
       clearInterval(sweep)
+      await current.transforms.sandbox.close()
       await store.close()
     },
   }

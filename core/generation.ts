@@ -1,4 +1,5 @@
 // Builds everything that depends on the configuration, anew for each one: agents, tools, what follows a run, the doors.
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
@@ -32,7 +33,8 @@ import { createRecipients } from './delivery/recipient.ts'
 import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
 import type { Journal } from './hooks/journal.ts'
-import { createReplay } from './hooks/replay.ts'
+import { createMappings, type Mappings } from './hooks/mappings.ts'
+import { createReplay, type Replay } from './hooks/replay.ts'
 import { registerHooks } from './hooks/routes.ts'
 import { type CheckCredential, createCredentialCheck, createGatewayAuth } from './http/auth.ts'
 import { registerHealth } from './http/health.ts'
@@ -42,6 +44,7 @@ import { createServer } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
 import { isOwnToolset, type Parts } from './loader/registry.ts'
 import type { Log, PartState } from './plugin.ts'
+import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
 import type { Events } from './sessions/events.ts'
 import { createSessionsView } from './sessions/sessions.ts'
 import type { withNews } from './store/news.ts'
@@ -86,14 +89,21 @@ export interface Generation {
   outcome: Outcome
   receive: Receive
   tools: Tools
+  transforms: Transforms
   /** Begins what happens by itself: heartbeats, schedules. */
   start(): void
   /** Ends that. */
   stop(): Promise<void>
   /** Ends the connections of WebSocket clients, which have `ms` to end their calls. */
   disconnect(ms: number): Promise<void>
-  /** Resolves when no attempt of this generation is under way. */
+  /** Resolves when no attempt and no webhook of this generation is under way; its transforms are let go then. */
   idle(): Promise<void>
+}
+
+/** Where transforms run, kept as long as they lie in the same folder. */
+interface Transforms {
+  dir: string
+  sandbox: Sandbox
 }
 
 /** The open toolsets, kept as long as their settings stay the same. */
@@ -145,8 +155,13 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   const { hooks } = config
   const agentBody = createAgentBody(parts.channels.keys())
   const dispatch = createDispatch({ config, agents, models, recipients, runs, journal, createId })
+  const transforms = previous?.transforms.dir === hooks.transformsDir ? previous.transforms : openTransforms(base, config)
+  let mappings: Mappings | undefined
+  let replay: Replay | undefined
   if (hooks.enabled && hooks.token !== undefined) {
-    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, dispatch, journal, runs, createId })
+    mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, log: logFor('hooks') })
+    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, mappings, dispatch, journal, runs, createId, log: logFor('hooks') })
+    replay = createReplay({ dispatch, agentBody, mappings, journal, createId })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
   const endpoints = createEndpoints({
     config,
@@ -154,7 +169,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
     store,
     runs,
     agents,
-    replay: hooks.enabled ? createReplay({ dispatch, agentBody }) : undefined,
+    replay,
     ring: outbox.ring,
     connections: connections.states,
     tools: catalogue.list,
@@ -172,6 +187,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
     outcome: createOutcome({ agents, recipients, createId }),
     receive: createInbound({ accept: runs.accept, agent: agents.default, maxAttempts: defaults.maxAttempts, createId, log: logFor('delivery') }),
     tools,
+    transforms,
     start: () => {
       heartbeat.start()
       schedules.start()
@@ -181,7 +197,9 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
       await schedules.close()
     },
     disconnect: sockets.close,
-    idle: work.idle,
+    idle: async () => {
+      await Promise.all([work.idle(), mappings?.close()])
+    },
   }
 }
 
@@ -197,6 +215,10 @@ async function openTools({ parts, logFor, state }: Base, { tools }: Config): Pro
     await catalogue.close()
   }
   return { settings: tools, catalogue, close }
+}
+
+function openTransforms({ dir, logFor }: Base, { hooks }: Config): Transforms {
+  return { dir: hooks.transformsDir, sandbox: createSandbox({ root: join(dir, 'transforms'), dir: hooks.transformsDir, log: logFor('sandbox') }) }
 }
 
 /** Counts what is under way. */

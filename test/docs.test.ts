@@ -17,7 +17,10 @@ const subjectsOf = (page: string) => [...page.matchAll(/^(?:\|\s*|#+ |[-*] )`([^
 
 describe('docs/configure.md', async () => {
   const parts = await loadParts({ plugins: [], dir: root, log: createTestContext().log })
-  const keys = keysOf(createConfigSchema(parts)).toSorted()
+  // What holds for every preset is described once.
+  const section = new RegExp(`^hooks\\.(?:${[...parts.presets.keys()].join('|')})\\.(auth)?`)
+  const generic = keysOf(createConfigSchema(parts)).map((key) => key.replace(section, 'hooks.<preset>.$1'))
+  const keys = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
   const described = subjectsOf(read('docs/configure.md')).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
 
   it('describes every key of the configuration', () => {

@@ -9,7 +9,10 @@ import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from '.
 import { Run } from './runs.ts'
 
 /** Starts what a delivery started, or would have. */
-export type Replay = (delivery: StoredDelivery, request: { client: string; body?: unknown; dryRun?: boolean | undefined }) => Promise<object>
+export type Replay = (
+  delivery: StoredDelivery,
+  request: { client: string; body?: unknown; mapping?: string | undefined; dryRun?: boolean | undefined },
+) => Promise<object>
 
 interface DeliveriesDeps {
   store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'getRun' | 'messagesOfRun'>
@@ -129,6 +132,7 @@ const Delivery = Type.Object({
 
 const ReplayBody = Type.Object({
   body: Type.Optional(Type.Unknown({ description: 'JSON in place of the body that came.' })),
+  mapping: Type.Optional(Type.String({ description: 'Id of the mapping, or name of the preset, that is to have it. Left out: the one that is found.' })),
   dryRun: Type.Optional(Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' })),
 })
 
@@ -137,6 +141,7 @@ const ReplayReply = Type.Object(
     ok: Type.Literal(true),
     deliveryId: Type.Optional(Type.String({ description: 'The new delivery.' })),
     dryRun: Type.Optional(Type.Literal(true)),
+    mapping: Type.Optional(Type.String({ description: 'The mapping that would have it.' })),
     actions: Type.Optional(Type.Array(Type.Object({ action: Type.Enum(['wake', 'agent']) }), { description: 'What would be started.' })),
   },
   { description: 'The answer of the hook and `deliveryId`; or, for a dry run, `actions`.' },

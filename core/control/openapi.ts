@@ -86,14 +86,15 @@ function sharedResponses(): Node {
 const json = (schema: unknown): Node => ({ 'application/json': { schema } })
 
 function operationOf({ method, door, schema }: RouteInfo, path: string): Node {
+  const body: unknown = schema.body ?? schema.readsBody?.()
   const parameters = [...parametersOf('path', schema.params), ...parametersOf('query', schema.querystring), ...headersOf(schema)]
   return {
     operationId: [method.toLowerCase(), ...path.split(/\W+/).filter(Boolean)].join('_'),
     summary: schema.summary,
     tags: [door],
-    security: door && doors[door].security,
+    security: schema.signed ? [] : door && doors[door].security,
     ...(parameters.length > 0 && { parameters }),
-    ...(schema.body !== undefined && { requestBody: { content: json(schema.body) } }),
+    ...(body !== undefined && { requestBody: { content: json(body) } }),
     responses: responsesOf({ method, door, schema }),
   }
 }

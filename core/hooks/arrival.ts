@@ -2,35 +2,51 @@
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRefusal } from '../store/store.ts'
 import type { Arrival } from './dispatch.ts'
 import { isSecretHeader } from './secret-headers.ts'
 
 const longestKey = 256
 
-export function arrivalOf(request: FastifyRequest, hook: string): Arrival {
+export interface Kept {
+  hook: string
+  /** Further headers, in lower case, that hold a secret or a signature. */
+  hidden?: readonly string[]
+  /** The id of the delivery where that was signed: a header that anybody could change does not go before it. */
+  signedId?: string | undefined
+  /** The key where the request brings none of its own. */
+  idempotencyKey?: string | undefined
+}
+
+export function arrivalOf(request: FastifyRequest, { hook, hidden = [], signedId, idempotencyKey }: Kept): Arrival {
   return {
     hook,
     client: request.client.address,
-    headers: harmless(request.headers),
+    headers: harmless(request.headers, hidden),
     rawBody: request.rawBody.toString('utf8'),
-    idempotency: idempotencyOf(request),
+    idempotency: idempotencyOf(request, signedId ?? request.headers['idempotency-key'] ?? idempotencyKey),
   }
 }
 
 /** What is kept of a request that was refused: as much of it as was read. */
-export function refusalOf(request: FastifyRequest, error: GatewayError): Omit<NewRefusal, 'id' | 'hook'> {
+export function refusalOf(request: FastifyRequest, error: GatewayError, hidden: readonly string[] = []): Omit<NewRefusal, 'id' | 'hook'> {
   return {
     client: request.client.address,
-    headers: harmless(request.headers),
+    headers: harmless(request.headers, hidden),
     body: (request.rawBody as Buffer | null)?.toString('utf8') ?? null,
     status: error.status < 500 ? 'rejected' : 'failed',
-    error: { type: error.code, message: error.publicMessage },
+    error: { type: error.code, message: recordedMessage(error) },
   }
 }
 
-function idempotencyOf({ headers, rawBody }: FastifyRequest): Arrival['idempotency'] {
-  const key = headers['idempotency-key']
+/** Whoever reads the record may read what a transform threw; its sender and the log may not. */
+function recordedMessage(error: GatewayError): string {
+  if (!(error instanceof TransformError)) return error.publicMessage
+  return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
+}
+
+function idempotencyOf({ rawBody }: FastifyRequest, key: string | string[] | undefined): Arrival['idempotency'] {
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !key.trim()) throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
   if (key.length > longestKey) throw new GatewayError('invalid_request', `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`)
@@ -38,11 +54,11 @@ function idempotencyOf({ headers, rawBody }: FastifyRequest): Arrival['idempoten
 }
 
 /** Credentials and signatures are never kept. */
-function harmless(headers: FastifyRequest['headers']): string {
+function harmless(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value !== undefined) kept[name] = isSecretHeader(name) ? '[redacted]' : String(value)
+    if (value !== undefined) kept[name] = isSecretHeader(name) || hidden.includes(name) ? '[redacted]' : String(value)
   }
   return JSON.stringify(kept)
 }

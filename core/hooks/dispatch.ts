@@ -37,12 +37,43 @@ export interface Plan<Reply> {
   reply: Reply
 }
 
+/** The hook that an action came through. */
+export interface Source {
+  /** Its name. */
+  hook: string
+  /** True: its text is shown to the model without the fence around outside text. */
+  trusted: boolean
+  /** How its sender proved who it is. */
+  auth: 'token' | 'signed'
+  /** True: the body of the request is the action itself. */
+  direct: boolean
+}
+
+/** Of a request whose body is the action: what it says is the sender's. */
+export const direct = (hook: string): Source => ({ hook, trusted: false, auth: 'token', direct: true })
+
+/** Of a request that a mapping has turned into actions. */
+export const sourceOf = (hook: string, { trusted, verifier }: { trusted: boolean; verifier: unknown }): Source => ({
+  hook,
+  trusted,
+  auth: verifier ? 'signed' : 'token',
+  direct: false,
+})
+
+/** The agent payload, and what a mapping may say beside it. */
+export interface AgentWork extends AgentBody {
+  accountId?: string | undefined
+  threadId?: string | undefined
+  /** The session that the operator has chosen. */
+  fixedKey?: string | undefined
+}
+
 export interface Dispatch {
-  wake(body: WakeBody, arrival: Arrival): Promise<Dispatched<WakeReply>>
-  agent(body: AgentBody, arrival: Arrival): Promise<Dispatched<AgentReply>>
-  /** What the same body would start; nothing is kept. */
-  planWake(body: WakeBody): Plan<WakeReply>
-  planAgent(body: AgentBody, hook: string): Plan<AgentReply>
+  /** What the action would start; nothing is kept. */
+  planWake(body: WakeBody, source: Source): Plan<WakeReply>
+  planAgent(body: AgentWork, source: Source): Plan<AgentReply>
+  /** Stores it, all or nothing, and sets it going. */
+  accept<Reply extends object>(arrival: Arrival, plan: Plan<Reply>): Promise<Dispatched<Reply>>
 }
 
 interface DispatchDeps {
@@ -61,14 +92,14 @@ const idempotencyMs = 24 * 60 * 60 * 1000
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const { agents, runs, journal, createId } = deps
 
-  const planWake: Dispatch['planWake'] = ({ text, mode = 'now' }) => {
+  const planWake: Dispatch['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct }) => {
     const id = createId()
-    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: 'webhook wake', trusted: false, inBody: true }
+    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct }
     return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
   }
 
-  const planAgent: Dispatch['planAgent'] = (body, hook) => {
-    const run = createRun(deps, body, hook)
+  const planAgent: Dispatch['planAgent'] = (body, source) => {
+    const run = createRun(deps, body, source)
     const warning = body.deliver === false || !body.channel || body.channel === 'last' ? undefined : deps.recipients.unusable(body.channel)
     return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warning && { warnings: [warning] }) } }
   }
@@ -89,15 +120,10 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return { reply: JSON.parse(result.reply) as Reply, replayed: true, deliveryId: delivery.id }
   }
 
-  return {
-    planWake,
-    planAgent,
-    wake: async (body, arrival) => await accept(arrival, planWake(body)),
-    agent: async (body, arrival) => await accept(arrival, planAgent(body, arrival.hook)),
-  }
+  return { planWake, planAgent, accept }
 }
 
-function createRun({ config, agents, models, createId }: DispatchDeps, body: AgentBody, hook: string): NewRun {
+function createRun({ config, agents, models, createId }: DispatchDeps, body: AgentWork, { hook, trusted, auth }: Source): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
@@ -105,14 +131,14 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, trusted: false, auth: 'token' },
+    origin: { kind: 'hook', name: hook, trusted, auth },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,
-    deliver: body.deliver === false ? null : { channel: body.channel ?? 'last', to: body.to?.trim() },
+    deliver: body.deliver === false ? null : { channel: body.channel ?? 'last', to: body.to?.trim(), accountId: body.accountId, threadId: body.threadId },
     wakeMode: body.wakeMode ?? 'now',
   }
-  const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, createId })
+  const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
   return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, spec, maxAttempts: config.agents.defaults.maxAttempts }
 }
 

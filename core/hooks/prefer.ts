@@ -1,4 +1,6 @@
-// Reads how long a caller wants to wait for the outcome: `Prefer: wait=N` (RFC 7240).
+// Reads how long a caller wants to wait for the outcome, `Prefer: wait=N` (RFC 7240), and tells the outcome.
+import type { Runs } from '../agents/runs.ts'
+import type { RunStatus } from '../store/run-spec.ts'
 
 const longestSeconds = 300
 
@@ -10,4 +12,15 @@ export function waitSeconds(prefer: string | undefined): number | undefined {
     if (seconds !== undefined) return Math.min(Number(seconds), longestSeconds)
   }
   return undefined
+}
+
+export interface RunState {
+  status: RunStatus
+  reply?: string
+}
+
+/** How far a run is when it has ended, or after so many seconds. */
+export async function stateAfter(runs: Pick<Runs, 'ended'>, runId: string, seconds: number): Promise<RunState> {
+  const run = await runs.ended(runId, seconds * 1000)
+  return { status: run?.status ?? 'queued', ...(run?.result.reply !== undefined && { reply: run.result.reply }) }
 }

@@ -4,13 +4,20 @@ import { parsePayload } from '../http/payload.ts'
 import type { NewEvent, NewRun, StoredDelivery } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './action.ts'
-import type { Arrival, Dispatch } from './dispatch.ts'
+import { type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
+import type { Journal } from './journal.ts'
+import { planActions } from './mapped-action.ts'
+import type { Mapping } from './mapping.ts'
+import type { Mappings } from './mappings.ts'
+import { visibleHeaders } from './secret-headers.ts'
 
 export interface ReplayRequest {
   /** Who asks for it. */
   client: string
   /** In place of the body that came. */
   body?: unknown
+  /** Id of the mapping that is to have it, in place of the one that is found. */
+  mapping?: string | undefined
   /** True: nothing is started, and the answer says what would be. */
   dryRun?: boolean | undefined
 }
@@ -20,34 +27,75 @@ export type Replay = (delivery: StoredDelivery, request: ReplayRequest) => Promi
 interface ReplayDeps {
   dispatch: Dispatch
   agentBody: ReturnType<typeof createAgentBody>
+  mappings: Mappings
+  journal: Journal
+  createId: () => string
 }
 
-export function createReplay({ dispatch, agentBody }: ReplayDeps): Replay {
+/** What a delivery comes to: a plan, or nothing when it is skipped; `mapping` where one made it. */
+interface Replayed {
+  plan: Plan<object> | undefined
+  mapping?: string
+}
+
+export function createReplay({ dispatch, agentBody, mappings, journal, createId }: ReplayDeps): Replay {
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
-  return async (delivery, { client, body, dryRun }) => {
-    const { hook } = delivery
-    const check = Object.hasOwn(checks, hook) ? checks[hook] : undefined
-    if (!check) throw new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
+  return async (delivery, { client, body, mapping: wanted, dryRun }) => {
+    const { hook, id } = delivery
+    if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.of(hook).length === 0) throw noHook()
     const rawBody = body === undefined ? keptBody(delivery) : JSON.stringify(body)
-    const payload = parsePayload(Buffer.from(rawBody), 'object', undefined)
-    trimNames(payload)
-    if (!check().fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check().problems(payload))}.`)
-    if (dryRun) return { ok: true, dryRun: true, actions: planned(hook, payload) }
-    const headers = JSON.stringify(delivery.headers)
-    const { reply, deliveryId } = await start({ hook, client, headers, rawBody, replayOf: delivery.id }, payload)
+    const { plan, mapping } =
+      wanted === undefined && Object.hasOwn(checks, hook)
+        ? planDirect(hook, rawBody)
+        : await planMapped(delivery, { rawBody, wanted, edited: body !== undefined })
+    if (dryRun) return { ok: true, dryRun: true, ...(mapping !== undefined && { mapping }), actions: plan ? viewWork(plan) : [] }
+    const arrival = { hook, client, headers: JSON.stringify(delivery.headers), rawBody, replayOf: id }
+    if (!plan) return skip(arrival)
+    const { reply, deliveryId } = await dispatch.accept(arrival, plan)
     return { ...reply, deliveryId }
   }
 
-  async function start(arrival: Arrival, payload: object) {
-    return arrival.hook === 'wake' ? await dispatch.wake(payload as WakeBody, arrival) : await dispatch.agent(payload as AgentBody, arrival)
+  function planDirect(hook: string, rawBody: string): Replayed {
+    const payload = parsePayload(Buffer.from(rawBody), 'object', undefined)
+    trimNames(payload)
+    const check = (checks[hook] as () => Check)()
+    if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
+    return { plan: hook === 'wake' ? dispatch.planWake(payload as WakeBody, direct(hook)) : dispatch.planAgent(payload as AgentBody, direct(hook)) }
   }
 
-  function planned(hook: string, payload: object): object[] {
-    const { events = [], runs = [] } = (hook === 'wake' ? dispatch.planWake(payload as WakeBody) : dispatch.planAgent(payload as AgentBody, hook)).work
-    return [...events.map(viewWake), ...runs.map(viewAgent)]
+  async function planMapped(
+    delivery: StoredDelivery,
+    { rawBody, wanted, edited }: { rawBody: string; wanted: string | undefined; edited: boolean },
+  ): Promise<Replayed> {
+    const { hook } = delivery
+    const headers = delivery.headers as Record<string, string>
+    const payload = parsePayload(Buffer.from(rawBody), 'object-or-array-or-form', edited ? undefined : headers['content-type'])
+    const mapping = wanted === undefined ? mappings.find(hook, payload) : named(wanted)
+    if (!mapping) throw noHook()
+    const visible = visibleHeaders(headers, mapping.verifier?.hiddenHeaders)
+    const leave = mappings.enter()
+    const { actions } = await mapping.draw({ payload, headers: visible, query: {}, path: hook, now: new Date().toISOString() }).finally(leave)
+    return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping: mapping.id }
+  }
+
+  function named(id: string): Mapping {
+    const mapping = mappings.byId(id)
+    if (!mapping)
+      throw new GatewayError('invalid_request', 'mapping is the id of no mapping and the name of no enabled preset; leave it out for the one that is found.')
+    return mapping
+  }
+
+  function skip({ rawBody, ...arrival }: { hook: string; client: string; headers: string; rawBody: string; replayOf: string }): object {
+    const deliveryId = createId()
+    journal.note({ id: deliveryId, ...arrival, body: rawBody, status: 'skipped' })
+    return { ok: true, skipped: true, deliveryId }
   }
 }
+
+const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
+
+const viewWork = ({ work: { events = [], runs = [] } }: Plan<object>): object[] => [...events.map(viewWake), ...runs.map(viewAgent)]
 
 function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
   let check: Check | undefined
@@ -75,6 +123,8 @@ function viewAgent({ agentId, sessionKey, spec }: NewRun): object {
     deliver: deliver !== null,
     channel: deliver?.channel,
     to: deliver?.to,
+    accountId: deliver?.accountId,
+    threadId: deliver?.threadId,
     wakeMode,
   }
 }

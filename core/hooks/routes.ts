@@ -1,31 +1,36 @@
-// DOOR: POST {hooks.path}/wake and {hooks.path}/agent. Anything else under the prefix is nothing, but only for those who may ask.
+// DOOR: POST {hooks.path}/wake and {hooks.path}/agent, and what mappings make of other names.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Runs } from '../agents/runs.ts'
 import type { Config } from '../config/schema.ts'
-import { GatewayError } from '../errors.ts'
-import { createHookAuth } from '../http/auth.ts'
+import { createHookAuth, createHookGuard } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { toGatewayError } from '../http/replies.ts'
 import { nameDoor } from '../http/route-list.ts'
 import { createThrottle } from '../http/throttle.ts'
+import type { Log } from '../plugin.ts'
 import { type AgentBody, AgentHeaders, AgentReply, type createAgentBody, IdempotencyHeader, trimNames, WakeBody, WakeReply } from './action.ts'
 import { arrivalOf, refusalOf } from './arrival.ts'
-import type { Dispatch, Dispatched } from './dispatch.ts'
+import { type Dispatch, type Dispatched, direct } from './dispatch.ts'
 import type { Journal } from './journal.ts'
-import { waitSeconds } from './prefer.ts'
+import { type MappedDoor, registerMapped } from './mapped/routes.ts'
+import type { Mappings } from './mappings.ts'
+import { stateAfter, waitSeconds } from './prefer.ts'
 
 export interface HooksDoor {
   hooks: Config['hooks'] & { token: string }
   /** What the endpoint for agents takes; it depends on the loaded channels. */
   agentBody: ReturnType<typeof createAgentBody>
+  mappings: Mappings
   dispatch: Dispatch
   journal: Journal
   runs: Runs
   createId: () => string
+  log: Log
 }
 
-export function registerHooks(app: FastifyInstance, { hooks, agentBody, dispatch, journal, runs, createId }: HooksDoor): void {
+export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door }: HooksDoor): void {
+  const { dispatch, journal, runs, createId } = door
   const wake = {
     summary: 'Tells the default agent a line of news.',
     body: WakeBody,
@@ -35,20 +40,24 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, dispatch
   const agent = { summary: 'Gives an agent work.', body: agentBody, readsHeaders: AgentHeaders, response: { 200: AgentReply, ...failures(422) } }
 
   void app.register(
-    async (door) => {
-      nameDoor(door, 'hooks')
-      door.addHook('onRequest', createHookAuth({ token: hooks.token, throttle: createThrottle(hooks.rateLimit) }))
-      noteRefusals(door)
-      door.post<{ Params: { '*': string } }>('/*', { schema: { hide: true } }, () => {
-        throw new GatewayError('not_found', 'There is no hook of this name.')
-      })
-      door.register(async (strict) => {
+    async (scope) => {
+      nameDoor(scope, 'hooks')
+      const guard = createHookGuard({ token: hooks.token, throttle: createThrottle(hooks.rateLimit) })
+      const admit = noteRefusals(scope)
+      scope.register(async (mapped) => registerMapped(mapped, { ...door, guard, admit, maxBytes: hooks.maxBodyBytes }))
+      scope.register(async (strict) => {
+        strict.addHook('onRequest', createHookAuth(guard))
+        strict.addHook('onRequest', (request, _reply, done) => {
+          admit(request)
+          done()
+        })
         strict.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
         strict.post<{ Body: WakeBody }>('/wake', { schema: wake }, async (request, reply) => {
-          return answer(reply, await dispatch.wake(request.body, arrivalOf(request, 'wake')))
+          return answer(reply, await dispatch.accept(arrivalOf(request, { hook: 'wake' }), dispatch.planWake(request.body, direct('wake'))))
         })
         strict.post<{ Body: AgentBody }>('/agent', { schema: agent, preValidation: withTrimmedNames }, async (request, reply) => {
-          const accepted = answer(reply, await dispatch.agent(request.body, arrivalOf(request, 'agent')))
+          const arrival = arrivalOf(request, { hook: 'agent' })
+          const accepted = answer(reply, await dispatch.accept(arrival, dispatch.planAgent(request.body, direct('agent'))))
           return await waitFor(runs, accepted, { request, reply })
         })
       })
@@ -57,15 +66,13 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, dispatch
   )
 
   /** Only of those who may ask: a stranger must not be able to fill the disk. */
-  function noteRefusals(door: FastifyInstance): void {
-    const admitted = new WeakSet<FastifyRequest>()
-    door.addHook('onRequest', (request, _reply, done) => {
-      admitted.add(request)
-      done()
+  function noteRefusals(scope: FastifyInstance): MappedDoor['admit'] {
+    const admitted = new WeakMap<FastifyRequest, readonly string[]>()
+    scope.addHook('onError', async (request, _reply, error) => {
+      const hidden = admitted.get(request)
+      if (hidden) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), hidden) })
     })
-    door.addHook('onError', async (request, _reply, error) => {
-      if (admitted.has(request)) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error)) })
-    })
+    return (request, hidden = []) => void admitted.set(request, hidden)
   }
 
   function nameOf({ url }: FastifyRequest): string {
@@ -90,6 +97,5 @@ async function waitFor(runs: Runs, accepted: AgentReply, { request, reply }: { r
   const seconds = waitSeconds(request.headers.prefer as string | undefined)
   if (seconds === undefined) return accepted
   void reply.header('preference-applied', `wait=${seconds}`)
-  const run = await runs.ended(accepted.runId, seconds * 1000)
-  return { ...accepted, status: run?.status ?? 'queued', ...(run?.result.reply !== undefined && { reply: run.result.reply }) }
+  return { ...accepted, ...(await stateAfter(runs, accepted.runId, seconds)) }
 }

@@ -1,0 +1,58 @@
+// Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
+import { GatewayError } from '../errors.ts'
+import { type Check, compileCheck, firstProblem } from '../typebox.ts'
+import { type createAgentBody, trimNames, WakeBody } from './action.ts'
+import type { AgentWork, Dispatch, Plan, Source } from './dispatch.ts'
+import type { Fields } from './mapping.ts'
+
+export type Action = { action: 'wake'; body: WakeBody } | { action: 'agent'; body: AgentWork }
+
+/** Throws `invalid_request` for what a payload would be refused for, too. */
+export type ReadAction = (fields: Fields) => Action
+
+export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
+  const wake = lazily(() => compileCheck(WakeBody))
+  const agent = lazily(() => compileCheck(agentBody))
+  return ({ action = 'agent', text, wakeMode, message, idempotencyKey: _key, ...fields }) => {
+    if (action === 'wake') return { action, body: fitting(wake(), { text, ...(wakeMode && { mode: wakeMode }) }) as WakeBody }
+    const body = { ...fields, message, ...(wakeMode && { wakeMode }) }
+    for (const [name, value] of Object.entries(body)) if (value === undefined) Reflect.deleteProperty(body, name)
+    trimNames(body)
+    return { action, body: fitting(agent(), body) as AgentWork }
+  }
+}
+
+function fitting(check: Check, body: object): object {
+  if (check.fits(body)) return body
+  throw new GatewayError('invalid_request', `The hook makes no valid action of this payload: ${firstProblem(check.problems(body), 'it')}.`)
+}
+
+function lazily<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => (made ??= make())
+}
+
+/** What several actions of one request are answered; one alone is answered as at its own endpoint. */
+export interface SeveralReply {
+  ok: true
+  runIds?: string[]
+  eventIds?: string[]
+  warnings?: string[]
+}
+
+/** All actions of one request, as one piece of work. */
+export function planActions(dispatch: Dispatch, actions: readonly Action[], source: Source): Plan<object> {
+  const plans = actions.map((action) => (action.action === 'wake' ? dispatch.planWake(action.body, source) : dispatch.planAgent(action.body, source)))
+  const [first] = plans
+  if (plans.length === 1 && first) return first
+  const events = plans.flatMap(({ work }) => work.events ?? [])
+  const runs = plans.flatMap(({ work }) => work.runs ?? [])
+  const warnings = [...new Set(plans.flatMap(({ reply }) => ('warnings' in reply ? reply.warnings : undefined) ?? []))]
+  const reply: SeveralReply = {
+    ok: true,
+    ...(runs.length > 0 && { runIds: runs.map(({ id }) => id) }),
+    ...(events.length > 0 && { eventIds: events.map(({ id }) => id) }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+  return { work: { ...(events.length > 0 && { events }), ...(runs.length > 0 && { runs }) }, reply }
+}

@@ -1,0 +1,187 @@
+// DOOR: POST {hooks.path}/<name> for every name that mappings and presets are for.
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import type { Runs } from '../../agents/runs.ts'
+import { GatewayError } from '../../errors.ts'
+import { type HookGuard, headerReader, refuseTokenInQuery } from '../../http/auth.ts'
+import { readBody } from '../../http/body.ts'
+import { failures } from '../../http/failure.ts'
+import { parsePayload } from '../../http/payload.ts'
+import type { Log } from '../../plugin.ts'
+import { AgentHeaders, MappedReply } from '../action.ts'
+import { arrivalOf } from '../arrival.ts'
+import { type Dispatch, sourceOf } from '../dispatch.ts'
+import type { Journal } from '../journal.ts'
+import { planActions } from '../mapped-action.ts'
+import type { Mappings } from '../mappings.ts'
+import { stateAfter, waitSeconds } from '../prefer.ts'
+import { visibleHeaders } from '../secret-headers.ts'
+import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
+
+export interface MappedDoor {
+  mappings: Mappings
+  guard: HookGuard
+  /** From now on its refusals are noted, without these headers. */
+  admit(request: FastifyRequest, hidden?: readonly string[]): void
+  dispatch: Dispatch
+  journal: Journal
+  runs: Runs
+  maxBytes: number
+  createId: () => string
+  log: Log
+}
+
+export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
+  const { mappings, maxBytes } = door
+  const proven = new WeakMap<FastifyRequest, Passed>()
+  const keepBytes = readBody({ maxBytes })
+  app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf((request) => (request.params as { '*': string })['*']) })
+  for (const name of mappings.names.filter(isPlain)) {
+    app.post(`/${name}`, { schema: schemaOf(name, mappings), ...stagesOf(() => name) })
+    const asked = mappings.proofs(name).verifiers.find(({ challenge }) => challenge !== undefined)
+    if (asked) registerChallenge(app, { name, verifier: asked, guard: door.guard })
+  }
+
+  /** First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say. */
+  function stagesOf(nameOf: (request: FastifyRequest) => string) {
+    return {
+      onRequest: async (request, reply) => {
+        reply.raw.once('close', mappings.enter())
+        refuseTokenInQuery(request)
+        if (mappings.proofs(nameOf(request)).verifiers.length > 0) return
+        door.guard.judge(request, door.guard.hasToken(request))
+        door.admit(request)
+        if (mappings.of(nameOf(request)).length === 0) throw noHook()
+      },
+      preValidation: [keepBytes, async (request, reply) => prove(nameOf(request), request, reply)],
+      handler: async (request: FastifyRequest, reply: FastifyReply) => await take(nameOf(request), request, reply),
+    } satisfies RouteShorthandOptionsWithHandler
+  }
+
+  /** Where senders sign, whoever proves nothing at all is refused before anything is made of the body. */
+  async function prove(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    const { verifiers, token } = mappings.proofs(name)
+    if (verifiers.length === 0) return undefined
+    const { passed, handshake } = await verifyAll(verifiers, request, (reason) =>
+      door.log.info({ hook: name, requestId: request.id }, `not verified: ${reason}`),
+    )
+    if (token && door.guard.hasToken(request)) passed.set(undefined, undefined)
+    door.guard.judge(request, passed.size > 0)
+    door.admit(request, hiddenBy(verifiers))
+    proven.set(request, passed)
+    return handshake && answerQuestion(reply, handshake)
+  }
+
+  async function take(name: string, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+    const payload = parsePayload(request.rawBody, 'object-or-array-or-form', request.headers['content-type'])
+    const mapping = mappings.find(name, payload)
+    if (!mapping) throw noHook()
+    // A name may have several mappings: what was proven must be what this one asks for.
+    const passed = proven.get(request)
+    if (passed && !passed.has(mapping.verifier)) door.guard.judge(request, false)
+    mapping.rate?.()
+    const hidden = mapping.verifier?.hiddenHeaders ?? []
+    const drawn = await mapping.draw({
+      payload,
+      headers: visibleHeaders(request.headers, hidden),
+      query: request.query as Record<string, unknown>,
+      path: name,
+      now: new Date().toISOString(),
+    })
+    const kept = { hook: name, hidden, signedId: passed?.get(mapping.verifier), idempotencyKey: drawn.idempotencyKey }
+    if (drawn.actions.length === 0) {
+      const { idempotency: _none, rawBody, ...arrival } = arrivalOf(request, { hook: name, hidden })
+      door.journal.note({ id: door.createId(), ...arrival, body: rawBody, status: 'skipped' })
+      return { ok: true, skipped: true }
+    }
+    const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
+    const { reply: accepted, replayed } = await door.dispatch.accept(arrivalOf(request, kept), plan)
+    if (replayed) void reply.header('idempotent-replayed', 'true')
+    return await outcomeOf(door.runs, accepted, { request, reply })
+  }
+}
+
+const noHook = () => new GatewayError('not_found', 'There is no hook of this name.')
+
+/** Names that a router takes as they stand. */
+const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name)
+
+const hiddenBy = (verifiers: readonly Verifier[]): string[] => verifiers.flatMap(({ hiddenHeaders }) => hiddenHeaders)
+
+/** What was proven, and the ids that were signed with it; under `undefined` stands the hook token. */
+type Passed = Map<Verifier | undefined, string | undefined>
+
+interface Proven {
+  passed: Passed
+  handshake: HandshakeReply | undefined
+}
+
+async function verifyAll(verifiers: readonly Verifier[], request: FastifyRequest, onRefused: (reason: string) => void): Promise<Proven> {
+  const signed: SignedRequest = {
+    header: headerReader(request),
+    rawBody: request.rawBody,
+    method: request.method,
+    url: `${request.protocol}://${request.host}${request.raw.url}`,
+    now: Date.now(),
+  }
+  const proven: Proven = { passed: new Map(), handshake: undefined }
+  for (const verifier of verifiers) {
+    const verdict = await verifier.verify(signed)
+    if (!verdict.ok) onRefused(verdict.reason)
+    else {
+      proven.passed.set(verifier, verdict.id)
+      proven.handshake ??= verdict.handshake
+    }
+  }
+  return proven
+}
+
+function answerQuestion(reply: FastifyReply, { contentType, body }: HandshakeReply): FastifyReply {
+  return reply.type(contentType).serializer(String).send(body)
+}
+
+interface Challenge {
+  name: string
+  verifier: Verifier
+  guard: HookGuard
+}
+
+/** Some services ask with a GET, once, whether the address is ours. */
+function registerChallenge(app: FastifyInstance, { name, verifier, guard }: Challenge): void {
+  const answer = { description: 'What the service wants to hear.', content: { 'text/plain': { schema: { type: 'string' } } } }
+  const schema = { summary: `Answers the question with which the service of "${name}" makes sure of the address.`, signed: true, response: { 200: answer } }
+  app.get(`/${name}`, { schema, onRequest: async (request) => refuseTokenInQuery(request) }, async (request, reply) => {
+    const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
+    const found = verifier.challenge?.(new URLSearchParams(query))
+    guard.judge(request, found !== undefined)
+    return answerQuestion(reply, found as HandshakeReply)
+  })
+}
+
+function schemaOf(name: string, mappings: Mappings) {
+  const { verifiers, token } = mappings.proofs(name)
+  const reachable = mappings.of(name)
+  return {
+    summary: `The hook "${name}", as its mapping makes it.`,
+    readsHeaders: AgentHeaders,
+    readsBody: () => (reachable.length === 1 ? reachable[0]?.payloadSchema() : undefined),
+    signed: verifiers.length > 0 && !token,
+    response: { 200: verifiers.length > 0 ? withQuestions : MappedReply, ...failures(404, 422, 500) },
+  }
+}
+
+/** Of a service that signs, and may ask whether the address is ours. */
+const withQuestions = {
+  description: 'What was started; or what the service wants to hear, where it only asks whether somebody is there.',
+  content: { 'application/json': { schema: MappedReply }, 'text/plain': { schema: { type: 'string' } } },
+}
+
+/** Adds how its runs ended, where the caller wants to wait for that. */
+async function outcomeOf(runs: Runs, accepted: object, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): Promise<object> {
+  const { runId, runIds } = accepted as { runId?: string; runIds?: readonly string[] }
+  const seconds = waitSeconds(request.headers.prefer as string | undefined)
+  if (seconds === undefined || (runId === undefined && runIds === undefined)) return accepted
+  void reply.header('preference-applied', `wait=${seconds}`)
+  if (runId !== undefined) return { ...accepted, ...(await stateAfter(runs, runId, seconds)) }
+  const states = await Promise.all((runIds ?? []).map((id) => stateAfter(runs, id, seconds)))
+  return { ...accepted, runs: states.map(({ status, reply: said }, index) => ({ runId: runIds?.[index], status, reply: said })) }
+}

@@ -1,0 +1,199 @@
+// One mapping: what it makes of a payload, by templates, a transform or a preset.
+import { compileExpression, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
+import type { MappingConfig } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+import type { ActionOverrides, Log, Preset } from '../plugin.ts'
+import type { TransformHandle } from '../sandbox/sandbox.ts'
+import { TransformError } from '../sandbox/transform-error.ts'
+import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
+import type { Action, ReadAction } from './mapped-action.ts'
+import { createRate, type Rate } from './rate.ts'
+import { createVerifier, type Verifier } from './signature.ts'
+
+/** What a mapping sees of a request. */
+export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
+  headers: Readonly<Record<string, string>>
+}
+
+/** What became of a request; without any action it was skipped. */
+export interface Drawn {
+  actions: readonly Action[]
+  /** Where the request brings no key of its own. */
+  idempotencyKey?: string | undefined
+}
+
+export interface Mapping {
+  id: string
+  /** The name that it is for; absent: any. */
+  path: string | undefined
+  source: string | undefined
+  trusted: boolean
+  /** Absent: its senders show the hook token. */
+  verifier: Verifier | undefined
+  /** Schema of the payload, where the preset or the transform declares one. */
+  payloadSchema(): JsonSchema | undefined
+  /** Absent: it takes any number of requests. */
+  rate: Rate | undefined
+  draw(request: MappedRequest): Promise<Drawn>
+}
+
+export interface MappingSeed {
+  id: string
+  path: string | undefined
+  config: MappingConfig
+  preset?: Preset | undefined
+  /** What the operator says in place of the preset. */
+  settings?: MappingConfig
+  /** The preset's own settings. */
+  presetConfig?: Record<string, unknown>
+  transform?: TransformHandle | undefined
+}
+
+interface MappingDeps {
+  readAction: ReadAction
+  log: Log
+}
+
+/** Fields of one action, as far as they are known. */
+export interface Fields extends ActionOverrides {
+  /** The session that the operator has chosen, and no sender. */
+  fixedKey?: string | undefined
+}
+
+export function createMapping(seed: MappingSeed, { readAction, log }: MappingDeps): Mapping {
+  const { id, path, config, settings = {} } = seed
+  const scopesOf = compileForEach(config.forEach)
+  const fieldsOf = compileFields(config)
+  const settingsOf = compileFields(settings)
+  const keyOf = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
+  const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
+  const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
+
+  return {
+    id,
+    path,
+    source: config.match?.source,
+    trusted: config.allowUnsafeExternalContent === true,
+    verifier: config.auth && createVerifier(config.auth),
+    payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
+    rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
+    async draw(request) {
+      const said = preset ? preset.read(request) : transform ? await transform(request) : undefined
+      if (said === null) return { actions: [] }
+      const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf(scope), said, settingsOf(scope)))
+      const ownKey = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
+      return { actions: drawn.map((fields) => readAction(fields)), idempotencyKey: ownKey ?? notBlankOf(keyOf?.(request)) ?? preset?.deliveryId(request) }
+    },
+  }
+}
+
+const notBlankOf = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
+
+// ── Templates ───────────────────────────────────────────────────────────────────────────────────
+
+const mostActions = 200
+
+function compileForEach(forEach: string | undefined): (request: MappedRequest) => TemplateScope[] {
+  if (forEach === undefined) return (request) => [request]
+  const expression = compileExpression(forEach)
+  return (request) => {
+    const items = expression?.(request)
+    if (!Array.isArray(items)) throw new GatewayError('invalid_request', `${forEach} must be a list: this hook has one action for each of its elements.`)
+    if (items.length > mostActions)
+      throw new GatewayError('invalid_request', `${forEach} has ${items.length} elements; ${mostActions} are the most, so send them in parts.`)
+    const withElement = (item: unknown, index: number): TemplateScope => ({ ...request, item, index })
+    return items.map(withElement)
+  }
+}
+
+/** What the mapping itself says. A template that renders blank says nothing. */
+function compileFields(config: MappingConfig): (scope: TemplateScope) => Fields {
+  const {
+    action,
+    wakeMode,
+    agentId,
+    deliver,
+    channel,
+    accountId,
+    threadId,
+    timeoutSeconds,
+    sessionKey,
+    messageTemplate,
+    textTemplate,
+    name,
+    to,
+    model,
+    thinking,
+  } = config
+  const plain = defined({ action, wakeMode, agentId, deliver, channel, accountId, threadId, timeoutSeconds })
+  // A payload must not choose another namespace than that of the hooks.
+  const ownKey = sessionKey !== undefined && (!isTemplate(sessionKey) || sessionKey.trim().startsWith('hook:'))
+  const texts = { message: messageTemplate, text: textTemplate, name, to, model, thinking, [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey }
+  const templates = Object.entries(defined(texts)).map(([key, text]) => [key, compileTemplate(text as string)] as const)
+  return (scope) => {
+    const rendered = templates.map(([key, template]) => [key, notBlankOf(template(scope))])
+    return { ...plain, ...defined(Object.fromEntries(rendered)) }
+  }
+}
+
+/** The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset. */
+function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields): Fields[] {
+  return [said ?? {}].flat().map((overrides) => merge(merge(fields, overrides), settings))
+}
+
+/** A session key takes the place of any other, whoever chose that. */
+function merge(fields: Fields, overrides: Fields): Fields {
+  const given = defined(overrides)
+  if (given.sessionKey === undefined && given.fixedKey === undefined) return { ...fields, ...given }
+  const { sessionKey: _sender, fixedKey: _operator, ...others } = fields
+  return { ...others, ...given }
+}
+
+const defined = <Values extends object>(values: Values): Partial<Values> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
+
+// ── Transforms and presets ──────────────────────────────────────────────────────────────────────
+
+type Said = Fields | readonly Fields[] | null | undefined
+
+function createTransformCall(handle: TransformHandle, { config, id, log }: { config: MappingConfig; id: string; log: Log }) {
+  const { auth: _auth, ...mapping } = config
+  return async ({ payload, ...rest }: MappedRequest): Promise<Said> => {
+    try {
+      const { result } = await handle.run({ ...rest, mapping, payload: JSON.stringify(payload) })
+      return result as Said
+    } catch (error) {
+      // Its message names the file and never what the transform said.
+      if (error instanceof TransformError && error.status >= 500) log.error({ mapping: id, fault: error.fault }, error.message)
+      throw error
+    }
+  }
+}
+
+function createPresetReader(preset: Preset, config: Record<string, unknown>) {
+  let check: Check | undefined
+  return {
+    read(request: MappedRequest): Said {
+      check ??= compileCheck(preset.payload)
+      if (!check.fits(request.payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
+      const said = ask(() => preset.toAction?.({ ...request, config }))
+      return Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said)
+    },
+    deliveryId: (request: MappedRequest): string | undefined => notBlankOf(ask(() => preset.deliveryId?.({ ...request, config }))),
+  }
+}
+
+/** A preset is the operator's choice, and so are the sessions that it names among those of the hooks. */
+function withFixedKey({ sessionKey, ...fields }: Fields): Fields {
+  return sessionKey?.startsWith('hook:') ? { ...fields, fixedKey: sessionKey } : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
+}
+
+/** By its name, since a plugin may bring a copy of the contract of its own. */
+function ask<Answer>(question: () => Answer): Answer {
+  try {
+    return question()
+  } catch (cause) {
+    if (cause instanceof Error && cause.name === 'InputError') throw new GatewayError('invalid_request', cause.message, { cause })
+    throw new GatewayError('transform_failed', undefined, { cause })
+  }
+}

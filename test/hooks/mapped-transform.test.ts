@@ -1,0 +1,145 @@
+// Hooks whose action a transform or a preset shapes.
+import { createHmac } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Document, type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+
+const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
+const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+
+const shaping = `
+import { Type } from 'svc-gateway/plugin'
+export const payload = Type.Object({ what: Type.String() })
+const answers = {
+  nothing: undefined,
+  skip: null,
+  empty: [],
+  override: { message: 'from the transform', name: 'T', agentId: 'ops' },
+  several: [{ message: 'one' }, { action: 'wake', text: 'two' }],
+  unknown: { colour: 'red' },
+  agent: { agentId: 'nobody-listed' },
+  channel: { channel: 'pigeon' },
+  key: { sessionKey: 'main' },
+  half: [{ message: 'one' }, { message: ' ' }],
+  twice: { idempotencyKey: 'same' },
+}
+export default ({ payload, headers, path, mapping }) => {
+  if (payload.what === 'throw') throw new Error('the payload said 4711')
+  if (payload.what === 'see') return { message: JSON.stringify({ headers: Object.keys(headers), path, mapping }) }
+  return answers[payload.what]
+}`
+
+async function start(hooks: Document, files: Record<string, string> = {}): Promise<RunningGateway> {
+  const dir = temporaryFolder()
+  mkdirSync(join(dir, 'transforms'))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'transforms', name), text)
+  return await startGateway({ agents, hooks }, dir)
+}
+
+describe('a transform', () => {
+  it('shapes the action, skips, or makes several', async () => {
+    const mapping = { id: 'shaped', match: { path: 'shaped' }, ...quiet, messageTemplate: 'from the mapping', transform: { module: 'shape.ts' } }
+    const gateway = await start({ allowedAgentIds: ['main', 'ops'], mappings: [mapping] }, { 'shape.ts': shaping })
+    const send = (what: unknown) => gateway.post('/hooks/shaped', { what })
+    const runOf = async (runId: string) => (await gateway.get(`/runs/${runId}`)).body
+
+    expect((await runOf((await send('nothing')).body.runId)).agentId).toBe('main')
+    for (const what of ['skip', 'empty']) expect((await send(what)).body).toEqual({ ok: true, skipped: true })
+    expect(await runOf((await send('override')).body.runId)).toMatchObject({ agentId: 'ops', name: 'T' })
+    expect((await send('several')).body).toEqual({ ok: true, runIds: [expect.any(String)], eventIds: [expect.any(String)] })
+
+    for (const what of ['unknown', 'throw']) {
+      const { status, body } = await send(what)
+      expect({ status, error: body.error }).toEqual({ status: 500, error: { type: 'transform_failed', message: expect.not.stringContaining('4711') } })
+    }
+    expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped"'))).toHaveLength(2)
+    expect(gateway.logged.join()).not.toContain('4711')
+    await expect.poll(async () => (await gateway.get('/api/deliveries?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
+
+    for (const what of ['agent', 'channel', 'key', 'half', 7])
+      expect(await send(what)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } })
+    expect((await send(7)).body.error.message).toBe('what must be a string.')
+    const first = await send('twice')
+    expect((await send('twice')).body).toEqual(first.body)
+
+    const { body } = await gateway.post('/hooks/shaped', { what: 'see' }, { 'x-event': 'push', prefer: 'wait=30' })
+    expect(body.reply).toContain('x-event')
+    expect(body.reply).not.toContain('authorization')
+    expect(body.reply).toContain('"id":"shaped"')
+
+    const { paths } = (await gateway.get('/openapi.json')).body
+    expect(paths['/hooks/shaped'].post.requestBody.content['application/json'].schema.properties.what).toMatchObject({ type: 'string' })
+  })
+
+  it('that is missing does not stop the start: its hook answers 500, the others go on', async () => {
+    const { post } = await start({
+      mappings: [
+        { match: { path: 'missing' }, transform: { module: 'nowhere.ts' } },
+        { match: { path: 'there' }, ...quiet, messageTemplate: 'x' },
+      ],
+    })
+    expect(await post('/hooks/missing', {})).toMatchObject({ status: 500, body: { error: { type: 'transform_failed' } } })
+    expect((await post('/hooks/there', {})).status).toBe(200)
+  })
+})
+
+describe('a changed configuration', () => {
+  it('changes the mappings, and leaves the transforms running', async () => {
+    const mapping = { match: { path: 'first' }, ...quiet, messageTemplate: 'x', transform: { module: 'shape.ts' } }
+    const { gateway, post, dir } = await start({ mappings: [mapping] }, { 'shape.ts': shaping })
+    const what = { what: 'override' }
+    expect((await post('/hooks/first', what)).status).toBe(200)
+    writeConfig(dir, { agents, hooks: { mappings: [{ ...mapping, match: { path: 'second' } }] } })
+    await gateway.reload()
+    expect((await post('/hooks/first', what)).status).toBe(404)
+    expect((await post('/hooks/second', what)).status).toBe(200)
+    writeConfig(dir, { agents, hooks: { mappings: [{ ...mapping, transform: { module: '../shape.ts' } }] } })
+    await expect(gateway.reload()).rejects.toThrow('transform.module cannot be used')
+    expect((await post('/hooks/second', what)).status).toBe(200)
+  })
+})
+
+describe('a preset', () => {
+  const secret = 'the secret of the webhook'
+  const push = JSON.stringify({
+    action: 'opened',
+    issue: { number: 7, title: 'It is broken', html_url: 'https://github.com/a/b/issues/7', user: { login: 'ada' } },
+    repository: { full_name: 'a/b', html_url: 'https://github.com/a/b' },
+    sender: { login: 'ada' },
+  })
+  const signed = (id: string, event = 'issues') => ({
+    authorization: '',
+    'x-github-event': event,
+    'x-github-delivery': id,
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(push).digest('hex')}`,
+  })
+
+  it('is reached by its name, with the signature of its service, once for each delivery', async () => {
+    const gateway = await start({ presets: ['github'], github: { auth: { secret }, agentId: 'ops', ...quiet } })
+    const { status, body } = await gateway.post('/hooks/github', push, signed('d-1'))
+    expect(status).toBe(200)
+    expect(body.sessionKey).toBe('agent:ops:hook:github:a/b#7')
+    expect((await gateway.get(`/runs/${body.runId}`)).body).toMatchObject({ name: 'GitHub', origin: { name: 'github', auth: 'signed' } })
+    const again = await gateway.post('/hooks/github', push, signed('d-1'))
+    expect(again.body).toEqual(body)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect((await gateway.post('/hooks/github', push, signed('d-2', 'star'))).body).toEqual({ ok: true, skipped: true })
+    expect((await gateway.post('/hooks/github', push)).status).toBe(401)
+    const { 'x-github-event': _event, ...blind } = signed('d-3')
+    expect((await gateway.post('/hooks/github', push, blind)).body.error.message).toContain('X-GitHub-Event is missing')
+    const { paths } = (await gateway.get('/openapi.json')).body
+    expect(paths['/hooks/github'].post.requestBody).toBeDefined()
+  })
+
+  it('comes after the mappings, and takes the hook token where its section has no auth', async () => {
+    const gateway = await start({
+      presets: ['github'],
+      github: quiet,
+      mappings: [{ match: { path: 'github', source: 'mine' }, ...quiet, messageTemplate: 'mine' }],
+    })
+    const headers = { 'x-github-event': 'issues' }
+    expect((await gateway.post('/hooks/github', { source: 'mine' }, { ...headers, prefer: 'wait=30' })).body.reply).toContain('mine')
+    expect((await gateway.post('/hooks/github', push, headers)).body.sessionKey).toBe('agent:main:hook:github:a/b#7')
+  })
+})
