@@ -52,12 +52,10 @@ function countRequests(app: FastifyInstance, { requests }: Meters): void {
   })
 }
 
-/** Made when it is first asked for: all routes are there by then, and none comes after. */
+/** Made anew each time: a transform that is edited may take other payloads from then on. */
 function registerDocument(door: FastifyInstance, routes: ControlDoor['routes']): void {
-  let document: string | undefined
   door.get('/openapi.json', { schema: schemas.document }, (_request, reply) => {
-    document ??= JSON.stringify(createOpenApi(routes(), readVersion()))
-    return reply.type('application/json; charset=utf-8').send(document)
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(createOpenApi(routes(), readVersion())))
   })
 }
 
