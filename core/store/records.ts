@@ -35,6 +35,8 @@ export interface NewRun {
   sessionKey: string
   spec: RunSpec
   maxAttempts: number
+  /** Of all runs with this gate only the oldest `limit` are under way. */
+  gate?: { name: string; limit: number } | undefined
 }
 
 /** One line of the log of what came in. */
@@ -108,7 +110,7 @@ export interface RunRef {
   fence: number
 }
 
-export interface StoredRun extends NewRun {
+export interface StoredRun extends Omit<NewRun, 'gate'> {
   seq: number
   status: RunStatus
   attempt: number

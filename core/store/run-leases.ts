@@ -3,7 +3,10 @@ import { type RunRow, runColumns, toRun } from './runs.ts'
 import type { RunRef, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that ended lets the next one through. */
+/**
+ * The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that ended lets the next one through.
+ * The same holds for a gate, which lets several through.
+ */
 const claimSql = `
   UPDATE run SET status = 'running', attempt = attempt + 1, fence = fence + 1, owner = ?, lease_until = ?, started_at = ?
   WHERE seq IN (
@@ -12,6 +15,11 @@ const claimSql = `
       SELECT live.seq FROM run AS live
       WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running')
       ORDER BY live.session_key, live.seq LIMIT 1)
+    AND (waiting.gate IS NULL OR waiting.seq IN (
+      SELECT seq FROM (
+        SELECT seq, gate_limit, row_number() OVER (PARTITION BY gate ORDER BY seq) AS place
+        FROM run WHERE gate IS NOT NULL AND status IN ('queued', 'running')) AS gated
+      WHERE place <= gate_limit))
     ORDER BY waiting.seq LIMIT ?)
   RETURNING ${runColumns}`
 

@@ -6,11 +6,12 @@ import type { NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from 
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
-  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, status, attempt, fence, result)
-  VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}')`
+  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, gate, gate_limit, status, attempt, fence, result)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}')`
 
 export async function insertRun(tx: Transaction, run: NewRun, at: Timestamp): Promise<void> {
-  await tx.run(insertSql, run.id, run.kind, run.agentId, run.sessionKey, JSON.stringify(run.spec), run.maxAttempts, at)
+  const { id, kind, agentId, sessionKey, spec, maxAttempts, gate } = run
+  await tx.run(insertSql, id, kind, agentId, sessionKey, JSON.stringify(spec), maxAttempts, at, gate?.name ?? null, gate?.limit ?? null)
 }
 
 export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {

@@ -42,7 +42,7 @@ export interface Store {
   getDelivery(id: string): Promise<StoredDelivery | undefined>
 
   /**
-   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance.
+   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance; of each gate only the oldest few.
    * Marks them running, counts the attempt, raises the fence.
    */
   claimRuns(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredRun[]>

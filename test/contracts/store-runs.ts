@@ -37,6 +37,21 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await startRuns(opened.store, long, newRun(), other))).toEqual([long.id, other.id])
     })
 
+    it('lets no more runs of a gate be under way than its limit, the oldest first', async () => {
+      const { store } = opened
+      const gate = { name: 'gate', limit: 2 }
+      const gated = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:gated-${n}`, gate }))
+      const other = newRun({ sessionKey: 'agent:main:free' })
+      await store.accept({ at: start, runs: [...gated, other] })
+      const [first, second, free] = await claim(store, { max: 9 })
+      expect(ids([first!, second!, free!])).toEqual([gated[0]?.id, gated[1]?.id, other.id])
+      expect(await claim(store, { max: 9 })).toEqual([])
+      await store.releaseRun(second!)
+      expect(ids(await claim(store, { max: 9 }))).toEqual([second!.id])
+      await store.endRun(first!, runEnd())
+      expect(ids(await claim(store, { max: 9 }))).toEqual([gated[2]?.id])
+    })
+
     it('goes on with the next run whatever the one before came to', async () => {
       const { store } = opened
       const runs = [newRun(), newRun(), newRun(), newRun()]

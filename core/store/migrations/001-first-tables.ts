@@ -20,11 +20,12 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
     seq ${sequence}, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, spec TEXT NOT NULL,
     status TEXT NOT NULL, attempt ${integer} NOT NULL, max_attempts ${integer} NOT NULL,
     fence ${integer} NOT NULL, owner TEXT, lease_until ${integer}, result TEXT NOT NULL,
-    created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}
+    created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}, gate TEXT, gate_limit ${integer}
   )${table}`,
   `CREATE INDEX run_lane ON run (session_key, seq) WHERE status IN ('queued', 'running')`,
   `CREATE UNIQUE INDEX run_one_at_a_time ON run (session_key) WHERE status = 'running'`,
   `CREATE INDEX run_queue ON run (seq, session_key) WHERE status = 'queued'`,
+  `CREATE INDEX run_gate ON run (gate, seq, gate_limit) WHERE gate IS NOT NULL AND status IN ('queued', 'running')`,
   `CREATE INDEX run_lease ON run (lease_until) WHERE status = 'running'`,
   `CREATE INDEX run_of_session ON run (session_key, seq)`,
   `CREATE INDEX run_unsuccessful ON run (status, seq) WHERE status IN ('failed', 'timed_out', 'cancelled')`,
