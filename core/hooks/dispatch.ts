@@ -47,17 +47,20 @@ export interface Source {
   auth: 'token' | 'signed'
   /** True: the body of the request is the action itself. */
   direct: boolean
+  /** How many of its runs may be under way at once; absent: any number. */
+  gate?: NewRun['gate']
 }
 
 /** Of a request whose body is the action: what it says is the sender's. */
 export const direct = (hook: string): Source => ({ hook, trusted: false, auth: 'token', direct: true })
 
 /** Of a request that a mapping has turned into actions. */
-export const sourceOf = (hook: string, { trusted, verifier }: { trusted: boolean; verifier: unknown }): Source => ({
+export const sourceOf = (hook: string, { trusted, verifier, gate }: { trusted: boolean; verifier: unknown; gate: NewRun['gate'] }): Source => ({
   hook,
   trusted,
   auth: verifier ? 'signed' : 'token',
   direct: false,
+  gate,
 })
 
 /** The agent payload, and what a mapping may say beside it. */
@@ -123,7 +126,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   return { planWake, planAgent, accept }
 }
 
-function createRun({ config, agents, models, createId }: DispatchDeps, body: AgentWork, { hook, trusted, auth }: Source): NewRun {
+function createRun({ config, agents, models, createId }: DispatchDeps, body: AgentWork, { hook, trusted, auth, gate }: Source): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
@@ -139,7 +142,7 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
     wakeMode: body.wakeMode ?? 'now',
   }
   const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
-  return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, spec, maxAttempts: config.agents.defaults.maxAttempts }
+  return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, spec, maxAttempts: config.agents.defaults.maxAttempts, gate }
 }
 
 /** The list holds for the id that was asked for, known or not; asking for none is always allowed. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import type { ActionOverrides, Log, Preset } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
+import type { NewRun } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
 import type { Action, ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
@@ -32,6 +33,8 @@ export interface Mapping {
   verifier: Verifier | undefined
   /** Schema of the payload, where the preset or the transform declares one. */
   payloadSchema(): JsonSchema | undefined
+  /** Lets only so many of its runs be under way at once. */
+  gate: NewRun['gate']
   /** Absent: it takes any number of requests. */
   rate: Rate | undefined
   draw(request: MappedRequest): Promise<Drawn>
@@ -76,6 +79,7 @@ export function createMapping(seed: MappingSeed, { readAction, log }: MappingDep
     trusted: config.allowUnsafeExternalContent === true,
     verifier: config.auth && createVerifier(config.auth),
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
+    gate: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
     async draw(request) {
       const said = preset ? preset.read(request) : transform ? await transform(request) : undefined

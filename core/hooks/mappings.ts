@@ -127,9 +127,10 @@ function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks'
   const preset = presets.get(name)
   const { auth, ...settings } = presetSection(hooks, name)
   const presetConfig = preset && resolvePresetSettings(preset, settings)
-  const { rateLimit, allowUnsafeExternalContent, idempotencyKey } = settings
+  const { concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey } = settings
   const config = {
     ...preset?.mapping,
+    ...(concurrency !== undefined && { concurrency }),
     ...(rateLimit && { rateLimit }),
     ...(allowUnsafeExternalContent !== undefined && { allowUnsafeExternalContent }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),

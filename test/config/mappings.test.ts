@@ -35,6 +35,7 @@ describe('hooks.mappings', () => {
       idempotencyKey: '{{ id }}',
       accountId: 'default',
       threadId: '1',
+      concurrency: 2,
       rateLimit: { maxPerMinute: 5 },
     }
     expect(warningsOf(mapping(every))).toEqual([])

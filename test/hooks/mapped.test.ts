@@ -1,6 +1,7 @@
 // Hooks of one's own name: which mapping has a request, what becomes of it, and what is answered.
 import { describe, expect, it } from 'vitest'
-import { type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+import { startModel } from '../doubles/model.ts'
+import { gatewayToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
 /** Runs end with the built-in model, and nothing rings afterwards. */
@@ -202,5 +203,25 @@ describe('rules of routing', () => {
     expect((await post('/hooks/ops', {})).body.error.message).toContain('allowedAgentIds')
     expect((await post('/hooks/plain', {})).body.error.message).toContain('allowedSessionKeyPrefixes')
     expect((await post('/hooks/fine', {})).body.sessionKey).toBe('agent:main:hook:team')
+  })
+})
+
+describe('concurrency', () => {
+  it('lets so many runs of a mapping be under way at once; the others wait', async () => {
+    const model = await startModel()
+    for (let count = 0; count < 3; count++) model.script({ hang: true })
+    const mapping = { match: { path: 'slow' }, ...quiet, model: 'double/m', concurrency: 1, messageTemplate: 'x' }
+    const { post, get } = await startGateway({ agents, providers: model.providers, hooks: { mappings: [mapping] } })
+    const first = (await post('/hooks/slow', {})).body.runId
+    const second = (await post('/hooks/slow', {})).body.runId
+    await model.request(0)
+    const other = (await post('/hooks/agent', { message: 'x', ...quiet, model: 'double/m' })).body.runId
+    await model.request(1)
+    const status = async (id: string) => (await get(`/runs/${id}`)).body.status
+    expect([await status(first), await status(second), await status(other)]).toEqual(['running', 'queued', 'running'])
+    await post(`/api/runs/${first}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
+    await model.request(2)
+    expect(await status(second)).toBe('running')
+    for (const id of [second, other]) await post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
   })
 })

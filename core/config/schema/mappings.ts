@@ -49,6 +49,7 @@ const actionKeys = {
   timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of a run, in seconds.' })),
   idempotencyKey: Template('What comes twice with the same key is taken once.'),
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: 'True: the text is shown to the model without the fence around outside text.' })),
+  concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many of its runs are under way at once; the others wait.' })),
   rateLimit: Type.Optional(MappingRateLimit),
 }
 
