@@ -133,7 +133,8 @@ function* transformsDirRules({ config, dir }: RuleContext): Iterable<RuleFinding
 /** What is not there yet may come; what leads out of the folder may not be used. */
 function* moduleRules(module: string, { config, dir }: RuleContext): Iterable<RuleFinding> {
   const folder = resolve(dir, config.hooks.transformsDir)
-  const problem = escapeOf(rootOf(dir), folder) ?? refusalOf(() => confine(folder, module))
+  // Where the folder itself may not be used, that is the problem to tell.
+  const problem = escapeOf(rootOf(dir), folder) === undefined ? refusalOf(() => confine(folder, module)) : undefined
   if (problem) yield { keys: ['transform', 'module'], problem: `cannot be used: ${problem}` }
 }
 
