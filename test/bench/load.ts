@@ -1,4 +1,5 @@
 // The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and results go over IPC.
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -8,6 +9,8 @@ export interface Order {
   path: string
   /** The JSON of the body, with `$` where the text goes. */
   body: string
+  /** Signs each body (HMAC-SHA256, hex) with this secret into this header. */
+  sign?: { header: string; secret: string }
   connections: number
   seconds: number
   /** Requests per second in all; absent: each connection sends as soon as it has its answer. */
@@ -99,6 +102,7 @@ interface Line {
 
 const bodyBytes = 2048
 const idLength = 16
+const signatureLength = 64
 let ids = Math.trunc(performance.timeOrigin) * 1000
 
 async function openLine(order: Order): Promise<Line> {
@@ -107,10 +111,13 @@ async function openLine(order: Order): Promise<Line> {
   await once(socket, 'connect')
   const request = requestOf(order)
   const idAt = request.indexOf('#'.repeat(idLength))
+  const bodyAt = request.indexOf('\r\n\r\n') + 4
+  const signatureAt = request.indexOf('?'.repeat(signatureLength))
   const answers = createAnswers(socket)
   return {
     ask: () => {
       request.write((ids++).toString().padStart(idLength, '0'), idAt, 'latin1')
+      if (order.sign) request.write(createHmac('sha256', order.sign.secret).update(request.subarray(bodyAt)).digest('hex'), signatureAt, 'latin1')
       socket.write(request)
       return answers.next()
     },
@@ -118,11 +125,12 @@ async function openLine(order: Order): Promise<Line> {
   }
 }
 
-/** The whole request, with a place for an id in its body. */
-function requestOf({ url, path, token, body: frame }: Order): Buffer {
+/** The whole request, with places for an id in its body and for a signature. */
+function requestOf({ url, path, token, body: frame, sign }: Order): Buffer {
   const text = `${'#'.repeat(idLength)} ${'The build of the main branch has failed; see what changed. '.repeat(50)}`
   const body = frame.replace('$', () => text.slice(0, bodyBytes - frame.length + 1))
-  const head = [`POST ${path} HTTP/1.1`, `host: ${new URL(url).host}`, `authorization: Bearer ${token}`, 'content-type: application/json']
+  const proof = sign ? `${sign.header}: ${'?'.repeat(signatureLength)}` : `authorization: Bearer ${token}`
+  const head = [`POST ${path} HTTP/1.1`, `host: ${new URL(url).host}`, proof, 'content-type: application/json']
   return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 'latin1')
 }
 

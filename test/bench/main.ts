@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Order, Result } from './load.ts'
 import { type Measured, median, type Report, report } from './report.ts'
-import { gatewayToken, layeredSession, type Server, startBare, startGateway, startLoaded, token } from './servers.ts'
+import { gatewayToken, layeredSession, type Server, signatureHeader, startBare, startGateway, startLoaded, token } from './servers.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
-const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1.5, warmUp: 3, starts: 5 }
+const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1, warmUp: 2, starts: 5 }
 const connections = [1, 16, 64]
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
@@ -22,7 +22,7 @@ try {
   rmSync(dir, { recursive: true, force: true })
 }
 
-interface Target {
+interface Target extends Pick<Order, 'sign'> {
   name: string
   server: Server
   path: string
@@ -32,7 +32,8 @@ interface Target {
 
 async function measure(): Promise<Report> {
   const starts = await measureStarts()
-  const [bare, gateway] = [await startBare(), await startLoaded(mkdtempSync(join(dir, 'load-')))]
+  const [bare, gateway] = [await startBare(), await startLoaded(mkdtempSync(join(dir, 'load-')), 1)]
+  const crowded = await startLoaded(mkdtempSync(join(dir, 'crowd-')), 1000)
   const targets: Target[] = [
     { name: 'bare', server: bare, path: '/wake', body: '{"text":"$"}', token },
     { name: 'wake', server: gateway, path: '/hooks/wake', body: '{"text":"$"}', token },
@@ -44,6 +45,10 @@ async function measure(): Promise<Report> {
       body: `{"tool":"measure","args":{"text":"$"},"sessionKey":"${layeredSession}"}`,
       token: gatewayToken,
     },
+    { name: 'mapped', server: gateway, path: '/hooks/mapped', body: '{"text":"$"}', token },
+    { name: 'mapped, one of 1000', server: crowded, path: '/hooks/mapped', body: '{"text":"$"}', token },
+    { name: 'signed', server: gateway, path: '/hooks/signed', body: '{"text":"$"}', token, sign: { header: signatureHeader, secret: token } },
+    { name: 'transform', server: gateway, path: '/hooks/transform', body: '{"text":"$"}', token },
   ]
   for (const target of targets) await ask(target, { connections: 16, seconds: plan.warmUp })
   const full: Measured[] = []
@@ -51,7 +56,7 @@ async function measure(): Promise<Report> {
   // The same load for all, so that only the latency differs: half of what the slowest can do.
   const rate = Math.min(...full.filter((row) => row.connections === 64).map((row) => row.perSecond)) / 2
   const half = await interleaved(targets, () => ({ connections: 64, seconds: plan.seconds, rate }))
-  await Promise.all([bare.stop(), gateway.stop()])
+  await Promise.all([bare, gateway, crowded].map((server) => server.stop()))
   return { ...starts, full, half, rate, fdatasyncMs: measureDisk() }
 }
 
@@ -99,8 +104,8 @@ async function interleaved(targets: readonly Target[], shape: () => Shape): Prom
   })
 }
 
-async function ask({ name, server, path, body, token }: Target, shape: Shape): Promise<Result> {
-  const order: Order = { url: server.url, token, path, body, ...shape }
+async function ask({ name, server, path, body, token, sign }: Target, shape: Shape): Promise<Result> {
+  const order: Order = { url: server.url, token, path, body, ...(sign && { sign }), ...shape }
   const { result, error } = await answerTo(load, order)
   if (!result) throw new Error(`${name}: ${error}`)
   return result

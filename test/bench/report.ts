@@ -81,7 +81,10 @@ function ratiosOf(measured: readonly Measured[]): Ratio[] {
 const goals: Record<string, { ship: [rate: string, cpu: string]; aim: [rate: string, cpu: string] }> = {
   'wake 64': { ship: ['≥ 0.60', '≤ 2.0'], aim: ['≥ 0.90', '≤ 1.5'] },
   'agent 64': { ship: ['≥ 0.50', ''], aim: ['≥ 0.80', ''] },
-  'tool 64': { ship: ['≥ 0.60', '≤ 2.0'], aim: ['≥ 0.90', ''] },
+  'tool 64': { ship: ['≥ 0.60', ''], aim: ['≥ 0.90', ''] },
+  'mapped 64': { ship: ['≥ 0.50', ''], aim: ['≥ 0.80', ''] },
+  'signed 64': { ship: ['≥ 0.50', ''], aim: ['≥ 0.80', ''] },
+  'transform 64': { ship: ['≥ 0.30', ''], aim: ['≥ 0.60', ''] },
 }
 
 function loadRows({ full }: Report): Row[] {

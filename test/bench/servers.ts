@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { writeBenchTransform } from './sandbox.ts'
 
 export const token = 'token-of-the-bench-0123456789abcdef'
 export const gatewayToken = `gateway-${token}`
@@ -24,15 +25,15 @@ export interface Server {
 
 const source = (file: string): string => join(import.meta.dirname, file)
 
-export const startBare = (): Promise<Server> => start({ args: [source('bare.ts')], path: '/wake' })
+export const startBare = (): Promise<Server> => start({ args: [source('bare.js')], path: '/wake' })
 
-/** As it comes, in an empty folder, which becomes its configuration directory. */
+/** As `npm start` runs it, in an empty folder, which becomes its configuration directory. */
 export const startGateway = (dir: string): Promise<Server> => startWith(dir, {})
 
 /** The same with a model that never answers, a queue without a bound and every layer of the tool policy in force. */
-export const startLoaded = (dir: string): Promise<Server> =>
+export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
   startWith(dir, {
-    hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER },
+    hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER, mappings: mappingsOf(dir, mappings) },
     agents: { defaults: { model: 'silent/model' }, main: { tools: { deny: ['cron'] } } },
     tools: {
       profile: 'minimal',
@@ -46,11 +47,24 @@ export const startLoaded = (dir: string): Promise<Server> =>
     plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
   })
 
+export const signatureHeader = 'x-signature'
+
+/** One of each kind; before them so many that match nothing of ours. */
+function mappingsOf(dir: string, count: number): object[] {
+  const template = { messageTemplate: '{{ payload.text }}', name: 'measure {{ now }}' }
+  return [
+    ...Array.from({ length: count - 1 }, (_, index) => ({ match: { path: `other-${index}` }, ...template })),
+    { match: { path: 'mapped' }, ...template },
+    { match: { path: 'signed' }, ...template, auth: { scheme: 'hmac', header: signatureHeader, secret: token } },
+    { match: { path: 'transform' }, transform: { module: writeBenchTransform(dir) } },
+  ]
+}
+
 async function startWith(dir: string, changes: object): Promise<Server> {
   const config = { gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 }, hooks: { enabled: true, token }, log: { level: 'error' }, ...changes }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return await start({ args: ['--conditions=svc-gateway-source', source('../../core/main.ts'), 'start', '--config', file], path: '/hooks/wake' })
+  return await start({ args: [source('../../dist/core/main.js'), 'start', '--config', file], path: '/hooks/wake' })
 }
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {

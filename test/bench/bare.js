@@ -1,4 +1,4 @@
-// Bare Fastify, what ours is measured against: one route, a bearer check, a schema in and out, and nothing kept.
+// Bare Fastify, what ours is measured against: one route, a bearer check, a schema in and out, and nothing kept. Plain JavaScript, so that its start pays for nothing that it does not use.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { fastify } from 'fastify'
 
@@ -15,5 +15,5 @@ const schema = {
   body: { type: 'object', required: ['text'], properties: { text: { type: 'string', minLength: 1 }, mode: { enum: ['now', 'next-heartbeat'] } } },
   response: { 200: { type: 'object', properties: { ok: { type: 'boolean' }, mode: { type: 'string' } } } },
 }
-app.post<{ Body: { text: string; mode?: string } }>('/wake', { schema }, async ({ body }) => ({ ok: true, mode: body.mode ?? 'now' }))
+app.post('/wake', { schema }, async ({ body }) => ({ ok: true, mode: body.mode ?? 'now' }))
 process.stdout.write(`listening on ${await app.listen({ host: '127.0.0.1', port: 0 })}\n`)
