@@ -12,7 +12,7 @@ export interface Connection {
 }
 
 const pragmas = `
-  PRAGMA page_size = 8192;
+  PRAGMA page_size = 16384;
   PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
