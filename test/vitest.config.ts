@@ -10,6 +10,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**', 'test/fixtures/**'],
     pool: 'forks',
+    // Most tests wait for something, so there are more at once than a small machine has cores.
+    maxWorkers: 4,
     execArgv: ['--conditions=svc-gateway-source'],
     // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
     server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(join(import.meta.dirname, '..'))}/)`)] } },
