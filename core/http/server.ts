@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import { fastifyPlugin } from 'fastify-plugin'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { type Client, type ClientOf, createClientOf } from './client.ts'
@@ -64,7 +65,8 @@ export function createServer({ log, trustedProxies, isReady, listener = createHt
     done()
   })
   app.setErrorHandler((error, request, reply) => fail(toGatewayError(error), request, reply))
-  leaveBodiesToDoors(app)
+  // It must reach through the walls of the doors.
+  void app.register(fastifyPlugin(leaveBodiesToDoors, { name: 'bodies' }))
   return app
 
   function clientOfRequest(this: FastifyRequest): Client {
@@ -132,7 +134,7 @@ const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] a
  * Fastify would refuse unknown content types and reset a client whose body is too large.
  * Not before the start, or it would refuse routes that have a body schema.
  */
-function leaveBodiesToDoors(app: FastifyInstance): void {
+async function leaveBodiesToDoors(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', (done) => {
     app.addHttpMethod('POST', { overrideExisting: true })
     done()
