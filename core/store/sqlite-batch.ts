@@ -1,11 +1,12 @@
 // A batch of calls on the SQLite file: one transaction for all of them, and what happens when it fails.
 import { GatewayError } from '../errors.ts'
-import type { BatchOutcome } from './group-commit.ts'
+import type { Outcome } from './group-commit.ts'
 import { type Call, isWrite, perform } from './operations.ts'
 import { type Connection, connect } from './sqlite-connection.ts'
 
 export interface Batches {
-  commit(batch: readonly Call[]): Promise<BatchOutcome>
+  /** One transaction for all groups. @returns an outcome for each */
+  commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]>
   close(): void
 }
 
@@ -13,13 +14,14 @@ export interface Batches {
 export function createBatches(path: string): Batches {
   let connection: Connection | undefined
 
-  async function commit(batch: readonly Call[]): Promise<BatchOutcome> {
+  async function commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]> {
     try {
       connection ??= await open(path)
-      return await commitTogether(connection, batch)
+      return split(await commitTogether(connection, groups.flat()), groups)
     } catch (error) {
       close()
-      return { unavailable: reasonOf(error) }
+      const outcome = { unavailable: reasonOf(error) }
+      return groups.map(() => outcome)
     }
   }
 
@@ -44,7 +46,18 @@ async function open(path: string): Promise<Connection> {
   }
 }
 
-async function commitTogether(connection: Connection, batch: readonly Call[]): Promise<BatchOutcome> {
+type Settled = Exclude<Outcome, { unavailable: string }>
+
+function split({ results, failures }: Settled, groups: readonly (readonly Call[])[]): Settled[] {
+  let start = 0
+  return groups.map(({ length }) => {
+    const [first, end] = [start, (start += length)]
+    const own = failures.filter(([index]) => index >= first && index < end)
+    return { results: results.slice(first, end), failures: own.map(([index, reason]) => [index - first, reason] as const) }
+  })
+}
+
+async function commitTogether(connection: Connection, batch: readonly Call[]): Promise<Settled> {
   if (!batch.some(([name]) => isWrite(name))) return settleEach(batch, (call) => perform(connection.tx, call))
   try {
     return { results: await connection.transact(() => performAll(connection, batch)), failures: [] }
@@ -61,7 +74,7 @@ async function performAll({ tx }: Connection, batch: readonly Call[]): Promise<u
   return results
 }
 
-async function settleEach(batch: readonly Call[], settle: (call: Call) => Promise<unknown>): Promise<BatchOutcome> {
+async function settleEach(batch: readonly Call[], settle: (call: Call) => Promise<unknown>): Promise<Settled> {
   const results: unknown[] = []
   const failures: [index: number, reason: string][] = []
   for (const [index, call] of batch.entries()) {

@@ -18,18 +18,15 @@ export interface SqliteOptions {
 /** Opens (or makes) the file; throws one sentence when another process has it, or when it can't be used. */
 export async function createSqliteStore({ path, log, onCommit }: SqliteOptions): Promise<Store> {
   const lock = acquireLock(path)
-  const thread = createStoreThread({ path, log })
-  // An empty batch opens the file and brings its tables up to date.
+  const thread = createStoreThread({ path, log, onCommit })
+  // An empty group opens the file and brings its tables up to date.
   const opened = await thread.commit([])
   if ('unavailable' in opened) {
     await thread.close()
     lock.release()
     throw new GatewayError('store_unavailable', opened.unavailable)
   }
-  const commits = createGroupCommit((batch) => {
-    onCommit?.(batch.length)
-    return thread.commit(batch)
-  })
+  const commits = createGroupCommit(thread.commit)
   async function close(): Promise<void> {
     await commits.close()
     await thread.close()

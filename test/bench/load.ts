@@ -1,7 +1,7 @@
 // The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and results go over IPC.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, type OnReadOpts } from 'node:net'
 
 export interface Order {
   url: string
@@ -57,12 +57,19 @@ interface Drive {
 }
 
 async function asFastAsAnswered({ lines, latencies, end }: Drive): Promise<void> {
-  const exhaust = async (line: Line): Promise<void> => {
-    for (let now = performance.now(); now < end; now = performance.now()) {
-      await line.ask()
-      latencies.push(performance.now() - now)
-    }
-  }
+  const exhaust = (line: Line): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const next = (begun: number): void => {
+        if (begun >= end) return resolve()
+        line.ask((error) => {
+          if (error) return reject(error)
+          const now = performance.now()
+          latencies.push(now - begun)
+          next(now)
+        })
+      }
+      next(performance.now())
+    })
   await Promise.all(lines.map(exhaust))
 }
 
@@ -78,11 +85,12 @@ const atRate =
     const serve = (): void => {
       for (let line = due.length > 0 ? free.pop() : undefined; line; line = due.length > 0 ? free.pop() : undefined) {
         const [since = 0, taken] = [due.shift(), line]
-        taken.ask().then(() => {
+        taken.ask((error) => {
+          if (error) return failure.reject(error)
           latencies.push(performance.now() - since)
           free.push(taken)
           serve()
-        }, failure.reject)
+        })
       }
     }
     while (performance.now() < end) {
@@ -95,8 +103,8 @@ const atRate =
   }
 
 interface Line {
-  /** Posts one more body; rejects unless the answer is a 2xx. */
-  ask(): Promise<void>
+  /** Posts one more body; an error unless the answer is a 2xx. */
+  ask(answered: (error?: Error) => void): void
   close(): void
 }
 
@@ -105,21 +113,24 @@ const idLength = 16
 const signatureLength = 64
 let ids = Math.trunc(performance.timeOrigin) * 1000
 
+/** Callbacks and one buffer a connection: a load that takes a core for itself would measure itself. */
 async function openLine(order: Order): Promise<Line> {
   const { hostname, port } = new URL(order.url)
-  const socket = connect(Number(port), hostname).setNoDelay()
+  const answers = createAnswers()
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true, onread: answers })
   await once(socket, 'connect')
+  socket.on('error', (error) => answers.fail(error.message))
+  socket.on('close', () => answers.fail('the connection was closed'))
   const request = requestOf(order)
   const idAt = request.indexOf('#'.repeat(idLength))
   const bodyAt = request.indexOf('\r\n\r\n') + 4
   const signatureAt = request.indexOf('?'.repeat(signatureLength))
-  const answers = createAnswers(socket)
   return {
-    ask: () => {
+    ask: (answered) => {
       request.write((ids++).toString().padStart(idLength, '0'), idAt, 'latin1')
       if (order.sign) request.write(createHmac('sha256', order.sign.secret).update(request.subarray(bodyAt)).digest('hex'), signatureAt, 'latin1')
+      answers.expect(answered)
       socket.write(request)
-      return answers.next()
     },
     close: () => socket.destroy(),
   }
@@ -134,33 +145,44 @@ function requestOf({ url, path, token, body: frame, sign }: Order): Buffer {
   return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 'latin1')
 }
 
+interface Answers extends OnReadOpts {
+  /** Who is told of the next answer. */
+  expect(answered: (error?: Error) => void): void
+  fail(reason: string): void
+}
+
 /** Reads answers off a connection, one at a time. */
-function createAnswers(socket: Socket): { next(): Promise<void> } {
+function createAnswers(): Answers {
+  const buffer = Buffer.alloc(64 * 1024)
   let received = ''
-  let waiting: PromiseWithResolvers<void> | undefined
-  const fail = (reason: string): void => waiting?.reject(new Error(reason))
-  socket.on('data', (chunk: Buffer) => {
-    received += chunk.toString('latin1')
-    const length = completeLength(received)
-    if (length === undefined) return
-    const answer = received.slice(0, length)
-    received = received.slice(length)
-    if (answer.startsWith('HTTP/1.1 2')) waiting?.resolve()
-    else fail(`answered ${answer.slice(9, 12)}: ${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`)
-  })
-  socket.on('error', (error) => fail(error.message))
-  socket.on('close', () => fail('the connection was closed'))
+  let waiting: ((error?: Error) => void) | undefined
+  const settle = (error?: Error): void => {
+    const answered = waiting
+    waiting = undefined
+    answered?.(error)
+  }
   return {
-    next: () => {
-      waiting = Promise.withResolvers<void>()
-      return waiting.promise
+    buffer,
+    callback: (bytes) => {
+      received += buffer.toString('latin1', 0, bytes)
+      const length = completeLength(received)
+      if (length === undefined) return true
+      const answer = received.slice(0, length)
+      received = received.slice(length)
+      const refused = !answer.startsWith('HTTP/1.1 2')
+      settle(refused ? new Error(`answered ${answer.slice(9, 12)}: ${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`) : undefined)
+      return true
     },
+    expect: (answered) => (waiting = answered),
+    fail: (reason) => settle(new Error(reason)),
   }
 }
 
+/** Of the answer that the text begins with; undefined: it is not all there. */
 function completeLength(text: string): number | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
-  const length = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+  const lengthAt = text.indexOf('content-length: ') + 'content-length: '.length
+  const length = headEnd + 4 + Number(text.slice(lengthAt, text.indexOf('\r', lengthAt)))
   return text.length >= length ? length : undefined
 }

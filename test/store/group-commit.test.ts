@@ -1,21 +1,21 @@
 // Group commit by itself, over a commit that the test lets go when it likes.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type BatchOutcome, createGroupCommit } from '../../core/store/group-commit.ts'
+import { type Outcome, createGroupCommit } from '../../core/store/group-commit.ts'
 import type { Call } from '../../core/store/operations.ts'
 
-const limits = { batch: 3, hasty: 4, calls: 6, characters: 1000, deadlineMs: 5000 }
+const limits = { group: 3, hasty: 4, calls: 6, characters: 1000, deadlineMs: 5000 }
 const call = (n: number): Call => ['getRun', [String(n)]]
 
 function setUp() {
-  const batches: { calls: readonly Call[]; answer: (outcome: BatchOutcome) => void }[] = []
-  const commits = createGroupCommit((calls) => new Promise((answer) => batches.push({ calls, answer })), limits)
-  const whole = (calls: readonly Call[]): BatchOutcome => ({ results: calls.map(([, [id]]) => id), failures: [] })
-  const settle = async (outcome?: BatchOutcome) => {
-    const batch = batches.shift()!
-    batch.answer(outcome ?? whole(batch.calls))
+  const groups: { calls: readonly Call[]; answer: (outcome: Outcome) => void }[] = []
+  const commits = createGroupCommit((calls) => new Promise((answer) => groups.push({ calls, answer })), limits)
+  const whole = (calls: readonly Call[]): Outcome => ({ results: calls.map(([, [id]]) => id), failures: [] })
+  const settle = async (outcome?: Outcome) => {
+    const group = groups.shift()!
+    group.answer(outcome ?? whole(group.calls))
     await vi.advanceTimersByTimeAsync(0)
   }
-  return { commits, batches, settle }
+  return { commits, groups, settle }
 }
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] }))
@@ -25,17 +25,18 @@ const soon = () => vi.advanceTimersByTimeAsync(0)
 const late = { code: 'store_unavailable', message: 'The store did not answer in time.', retryAfter: 1 }
 
 describe('group commit', () => {
-  it('collects the next batch while one is in flight', async () => {
-    const { commits, batches, settle } = setUp()
-    const first = [1, 2].map((n) => commits.call(call(n)))
+  it('sends a full group at once, and what there is at the end of the turn, while others are in flight', async () => {
+    const { commits, groups, settle } = setUp()
+    const calls = [1, 2, 3, 4].map((n) => commits.call(call(n)))
+    expect(groups.map((group) => group.calls.length)).toEqual([3])
     await soon()
-    const second = [3, 4].map((n) => commits.call(call(n)))
-    expect(batches.map(({ calls }) => calls.length)).toEqual([2])
+    calls.push(commits.call(call(5)))
+    await soon()
+    expect(groups.map((group) => group.calls.length)).toEqual([3, 1, 1])
     await settle()
-    expect(await Promise.all(first)).toEqual(['1', '2'])
-    expect(batches.map(({ calls }) => calls.length)).toEqual([2])
     await settle()
-    expect(await Promise.all(second)).toEqual(['3', '4'])
+    await settle()
+    expect(await Promise.all(calls)).toEqual(['1', '2', '3', '4', '5'])
   })
 
   it('tells only those who failed', async () => {
@@ -50,7 +51,7 @@ describe('group commit', () => {
     ])
   })
 
-  it('acknowledges nothing of a batch that was not kept', async () => {
+  it('acknowledges nothing of what was not kept', async () => {
     const { commits, settle } = setUp()
     const outcomes = Promise.allSettled([1, 2].map((n) => commits.call(call(n))))
     await soon()
@@ -58,19 +59,18 @@ describe('group commit', () => {
     expect(await outcomes).toMatchObject([{ reason: { code: 'store_unavailable' } }, { reason: { code: 'store_unavailable', message: 'disk full' } }])
   })
 
-  it('gives up haste after its deadline, in flight and waiting; patience goes on', async () => {
-    const { commits, batches, settle } = setUp()
+  it('gives up haste after its deadline; patience goes on', async () => {
+    const { commits, settle } = setUp()
     const hasty = commits.callInHaste(call(1), 10).catch((error: unknown) => error)
     await soon()
     await vi.advanceTimersByTimeAsync(1000)
-    const waiting = commits.callInHaste(call(2), 10).catch((error: unknown) => error)
+    const later = commits.callInHaste(call(2), 10).catch((error: unknown) => error)
     const patient = commits.call(call(3))
     await vi.advanceTimersByTimeAsync(4000)
     expect(await hasty).toMatchObject(late)
     await vi.advanceTimersByTimeAsync(1000)
-    expect(await waiting).toMatchObject(late)
+    expect(await later).toMatchObject(late)
     await settle()
-    expect(batches.map(({ calls }) => calls)).toEqual([[call(3)]])
     await settle()
     expect(await patient).toBe('3')
   })
