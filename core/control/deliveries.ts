@@ -37,11 +37,11 @@ export function deliveryEndpoints({ store, replay }: DeliveriesDeps): Endpoint[]
       schema: { summary: 'Tells what came in, and what it led to.', params: IdParams, response: { 200: Delivery, ...failures(404) } },
       handle: async ({ params }) => {
         const delivery = await find(params.id)
-        const { headers, body, result } = delivery
+        const { headers, query, body, result } = delivery
         const runs = await runsOf(delivery)
         const wakes = (result.eventIds ?? []).map((eventId) => ({ action: 'wake', eventId }))
         const work = runs.map(({ id, agentId, sessionKey }) => ({ action: 'agent', runId: id, agentId, sessionKey }))
-        return { ...viewLine(delivery), headers, body, actions: [...wakes, ...work], runs: await Promise.all(runs.map(view)) }
+        return { ...viewLine(delivery), headers, query, body, actions: [...wakes, ...work], runs: await Promise.all(runs.map(view)) }
       },
     }),
     endpoint({
@@ -85,7 +85,9 @@ function momentOf(since: string | undefined): number | undefined {
 }
 
 export function viewLine({ id, at, hook, status, client, result }: Omit<DeliveryLine, 'seq'>) {
-  return { id, at: iso(at), hook, status, client, ...result }
+  // Of most there is nothing to store: they showed the hook token.
+  const shown = result.proof ?? (result.replayOf === undefined ? { scheme: 'hook-token' } : undefined)
+  return { id, at: iso(at), hook, status, client, ...result, ...(shown && { proof: shown }) }
 }
 
 const Status = Type.Enum(['accepted', 'skipped', 'rejected', 'failed', 'duplicate'])
@@ -100,6 +102,15 @@ const DeliveriesQuery = Type.Object({
   ),
 })
 
+/** How the sender of a delivery proved who it is. */
+export const Proof = Type.Object(
+  {
+    scheme: Type.String({ description: '`hook-token`, or the scheme of the `auth` of its mapping.' }),
+    secret: Type.Optional(Type.Integer({ minimum: 0, description: 'Which of the secrets of the mapping it used, by its place, from 0.' })),
+  },
+  { description: 'How the sender proved who it is; absent: an operator had it repeated.' },
+)
+
 const line = {
   id: Type.String(),
   at: Time(),
@@ -109,7 +120,9 @@ const line = {
   runIds: Type.Optional(Type.Array(Type.String())),
   eventIds: Type.Optional(Type.Array(Type.String())),
   error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Why it led to nothing: what the sender was answered.' })),
+  reason: Type.Optional(Type.Enum(['handshake'], { description: 'Why there was nothing to do: the service only asked whether somebody is there.' })),
   replayOf: Type.Optional(Type.String({ description: 'The delivery that this one repeats.' })),
+  proof: Type.Optional(Proof),
 }
 
 const Line = Type.Object(line)
@@ -117,7 +130,8 @@ const Line = Type.Object(line)
 const Delivery = Type.Object({
   ...line,
   headers: Type.Record(Type.String(), Type.String(), { description: 'Without credentials and signatures.' }),
-  body: Type.Union([Type.String(), Type.Null()], { description: 'As it came; null when it was refused before it was read.' }),
+  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), { description: 'The query of the address, without secrets.' }),
+  body: Type.Union([Type.String(), Type.Null()], { description: 'As it came, but for the tokens of a handshake; null when none was read.' }),
   actions: Type.Array(
     Type.Object({
       action: Type.Enum(['wake', 'agent']),

@@ -3,48 +3,67 @@ import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
-import type { NewRefusal } from '../store/store.ts'
+import type { NewRefusal, Proof } from '../store/store.ts'
 import type { Arrival } from './dispatch.ts'
-import { isSecretHeader } from './secret-headers.ts'
+import { isSecretHeader, isSecretParameter, keptQuery, redacted } from './secret-headers.ts'
 
 const longestKey = 256
 
-export interface Kept {
-  hook: string
+/** What is known of a request once it has proven that it may ask. */
+export interface Admitted {
   /** Further headers, in lower case, that hold a secret or a signature. */
-  hidden?: readonly string[]
+  hidden?: readonly string[] | undefined
+  /** Absent: the hook token. */
+  proof?: Proof | undefined
+}
+
+export interface Kept extends Admitted {
+  hook: string
   /** The id of the delivery where that was signed: a header that anybody could change does not go before it. */
   signedId?: string | undefined
   /** The key where the request brings none of its own. */
   idempotencyKey?: string | undefined
 }
 
-export function arrivalOf(request: FastifyRequest, { hook, hidden = [], signedId, idempotencyKey }: Kept): Arrival {
+export function arrivalOf(request: FastifyRequest, { hook, signedId, idempotencyKey, ...admitted }: Kept): Arrival {
   return {
     hook,
-    client: request.client.address,
-    headers: harmless(request.headers, hidden),
+    ...senderOf(request, admitted),
     rawBody: request.rawBody.toString('utf8'),
     idempotency: idempotencyOf(request, signedId ?? request.headers['idempotency-key'] ?? idempotencyKey),
   }
 }
 
 /** What is kept of a request that was refused: as much of it as was read. */
-export function refusalOf(request: FastifyRequest, error: GatewayError, hidden: readonly string[] = []): Omit<NewRefusal, 'id' | 'hook'> {
+export function refusalOf(request: FastifyRequest, error: GatewayError, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> {
   return {
-    client: request.client.address,
-    headers: harmless(request.headers, hidden),
+    ...senderOf(request, admitted),
     body: (request.rawBody as Buffer | null)?.toString('utf8') ?? null,
     status: error.status < 500 ? 'rejected' : 'failed',
     error: { type: error.code, message: recordedMessage(error) },
   }
 }
 
+/** What is kept of a request that only asks whether somebody is there: the tokens in its body are for nobody to read. */
+export function handshakeOf(request: FastifyRequest, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> {
+  const bytes = request.rawBody as Buffer | null
+  return { ...senderOf(request, admitted), body: bytes && withoutSecrets(bytes.toString('utf8')), status: 'skipped', reason: 'handshake' }
+}
+
+const senderOf = (request: FastifyRequest, { hidden = [], proof }: Admitted) => ({
+  client: request.client.address,
+  headers: harmless(request.headers, hidden),
+  query: queryOf(request),
+  proof,
+})
+
 /** Whoever reads the record may read what a transform threw; its sender and the log may not. */
 function recordedMessage(error: GatewayError): string {
   if (!(error instanceof TransformError)) return error.publicMessage
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }
+
+const withoutSecrets = (body: string): string => JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretParameter(name) ? redacted : value))
 
 function idempotencyOf({ rawBody }: FastifyRequest, key: string | string[] | undefined): Arrival['idempotency'] {
   if (key === undefined) return undefined
@@ -53,12 +72,15 @@ function idempotencyOf({ rawBody }: FastifyRequest, key: string | string[] | und
   return { key, bodyHash: hash('sha256', rawBody, 'base64') }
 }
 
+/** Most requests have none, and pay for none. */
+const queryOf = ({ url, query }: FastifyRequest): string | undefined => (url.includes('?') ? keptQuery(query) : undefined)
+
 /** Credentials and signatures are never kept. */
 function harmless(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value !== undefined) kept[name] = isSecretHeader(name) || hidden.includes(name) ? '[redacted]' : String(value)
+    if (value !== undefined) kept[name] = isSecretHeader(name) || hidden.includes(name) ? redacted : String(value)
   }
   return JSON.stringify(kept)
 }

@@ -7,7 +7,7 @@ import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { resolveHookSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewRun } from '../store/store.ts'
+import type { AcceptCommand, NewRun, Proof } from '../store/store.ts'
 import type { AgentBody, AgentReply, WakeBody, WakeReply } from './action.ts'
 import type { Journal } from './journal.ts'
 
@@ -18,10 +18,14 @@ export interface Arrival {
   client: string
   /** A JSON object, without secrets. */
   headers: string
+  /** The same, where the address has one. */
+  query?: string | undefined
   rawBody: string
   idempotency?: { key: string; bodyHash: string } | undefined
   /** The delivery that an operator has repeated with this one. */
   replayOf?: string | undefined
+  /** Absent: the hook token, or an operator's word. */
+  proof?: Proof | undefined
 }
 
 export interface Dispatched<Reply> {
@@ -109,8 +113,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, rawBody, replayOf, idempotency } = arrival
-    const delivery = { id: createId(), hook, client, headers, body: rawBody, replayOf }
+    const { hook, client, headers, query, rawBody, replayOf, proof, idempotency } = arrival
+    const delivery = { id: createId(), hook, client, headers, query, body: rawBody, replayOf, proof }
     const result = await runs.accept({
       at,
       delivery,

@@ -23,7 +23,7 @@ export function createGoogleCheck({ audience, email, keysUrl = googleKeys }: Hoo
     if (aud !== audience) return refused('the token is made for another audience')
     if (account !== email || verified !== true) return refused('the token is of another account')
     if (typeof exp !== 'number' || now / 1000 > exp + skewSeconds) return refused('the token has expired')
-    return { ok: true, secretIndex: 0 }
+    return { ok: true }
   }
 }
 

@@ -4,12 +4,12 @@ import { parsePayload } from '../http/payload.ts'
 import type { NewEvent, NewRun, StoredDelivery } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './action.ts'
-import { type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
+import { type Arrival, type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
 import type { Journal } from './journal.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import { visibleHeaders } from './secret-headers.ts'
+import { keptQuery, visibleHeaders, visibleQuery } from './secret-headers.ts'
 
 export interface ReplayRequest {
   /** Who asks for it. */
@@ -43,6 +43,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
 
   return async (delivery, { client, body, mapping: wanted, dryRun }) => {
     const { hook, id } = delivery
+    if (delivery.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
     if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.of(hook).length === 0) throw noHook()
     const rawBody = body === undefined ? keptBody(delivery) : JSON.stringify(body)
     const { plan, mapping } =
@@ -50,7 +51,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
         ? planDirect(hook, rawBody)
         : await planMapped(delivery, { rawBody, wanted, edited: body !== undefined })
     if (dryRun) return { ok: true, dryRun: true, ...(mapping !== undefined && { mapping }), actions: plan ? viewWork(plan) : [] }
-    const arrival = { hook, client, headers: JSON.stringify(delivery.headers), rawBody, replayOf: id }
+    const arrival = { hook, client, headers: JSON.stringify(delivery.headers), query: keptQuery(delivery.query), rawBody, replayOf: id }
     if (!plan) return skip(arrival)
     const { reply, deliveryId } = await dispatch.accept(arrival, plan)
     return { ...reply, deliveryId }
@@ -70,12 +71,13 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
   ): Promise<Replayed> {
     const { hook } = delivery
     const headers = delivery.headers as Record<string, string>
+    const query = visibleQuery(delivery.query as Record<string, unknown>)
     const payload = parsePayload(Buffer.from(rawBody), 'object-or-array-or-form', edited ? undefined : headers['content-type'])
     const mapping = wanted === undefined ? mappings.find(hook, payload) : named(wanted)
     if (!mapping) throw noHook()
     const visible = visibleHeaders(headers, mapping.verifier?.hiddenHeaders)
     const leave = mappings.enter()
-    const { actions } = await mapping.draw({ payload, headers: visible, query: {}, path: hook, now: new Date().toISOString() }).finally(leave)
+    const { actions } = await mapping.draw({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
     return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping: mapping.id }
   }
 
@@ -86,12 +88,14 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
     return mapping
   }
 
-  function skip({ rawBody, ...arrival }: { hook: string; client: string; headers: string; rawBody: string; replayOf: string }): object {
+  function skip({ rawBody, ...arrival }: Arrival): object {
     const deliveryId = createId()
     journal.note({ id: deliveryId, ...arrival, body: rawBody, status: 'skipped' })
     return { ok: true, skipped: true, deliveryId }
   }
 }
+
+const handshake = 'This delivery only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
 
 const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
 

@@ -10,7 +10,7 @@ import { nameDoor } from '../http/route-list.ts'
 import { createThrottle } from '../http/throttle.ts'
 import type { Log } from '../plugin.ts'
 import { type AgentBody, AgentHeaders, AgentReply, type createAgentBody, IdempotencyHeader, trimNames, WakeBody, WakeReply } from './action.ts'
-import { arrivalOf, refusalOf } from './arrival.ts'
+import { type Admitted, arrivalOf, refusalOf } from './arrival.ts'
 import { type Dispatch, type Dispatched, direct } from './dispatch.ts'
 import type { Journal } from './journal.ts'
 import { type MappedDoor, registerMapped } from './mapped/routes.ts'
@@ -67,12 +67,12 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
 
   /** Only of those who may ask: a stranger must not be able to fill the disk. */
   function noteRefusals(scope: FastifyInstance): MappedDoor['admit'] {
-    const admitted = new WeakMap<FastifyRequest, readonly string[]>()
+    const admitted = new WeakMap<FastifyRequest, Admitted>()
     scope.addHook('onError', async (request, _reply, error) => {
-      const hidden = admitted.get(request)
-      if (hidden) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), hidden) })
+      const known = admitted.get(request)
+      if (known) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), known) })
     })
-    return (request, hidden = []) => void admitted.set(request, hidden)
+    return (request, known = {}) => void admitted.set(request, known)
   }
 
   function nameOf({ url }: FastifyRequest): string {

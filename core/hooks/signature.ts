@@ -1,5 +1,5 @@
 // Judges whether a webhook comes from whom it should: every scheme by one verifier, over the bytes as they came.
-import type { HookAuth } from '../config/schema/hook-auth.ts'
+import type { HookAuth, HookScheme } from '../config/schema/hook-auth.ts'
 import { createMatcher } from '../http/auth.ts'
 import { createGoogleCheck } from './google-oidc.ts'
 import { createKeyRing } from './key-ring.ts'
@@ -11,13 +11,14 @@ import { createSigningKey } from './signing-key.ts'
 export type { HandshakeReply, SignedRequest } from './schemes.ts'
 
 /**
- * `secretIndex` says which of the secrets was used. `id` is the id of the delivery where that is signed: whoever sends the same request
+ * `secretIndex` says which of the secrets was used; absent: the scheme has none. `id` is the id of the delivery where that is signed: whoever sends the same request
  * once more can't change it. With a `handshake`, that is the whole answer: there is no event.
  * `reason` is for the log alone: a sender who is told why can find out how.
  */
-export type Verdict = { ok: true; secretIndex: number; id?: string | undefined; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
+export type Verdict = { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
 
 export interface Verifier {
+  readonly scheme: HookScheme
   /** Headers, in lower case, that hold a secret or a signature. */
   readonly hiddenHeaders: readonly string[]
   /** Rejects when a signer's public keys can't be fetched (`keys_unavailable`), or as `request.header` throws. */
@@ -29,7 +30,7 @@ export interface Verifier {
 /** Prepares the keys once. An `auth` that the rules of the configuration accept does not throw. */
 export function createVerifier(auth: HookAuth): Verifier {
   const { scheme, verifyToken } = auth
-  if (scheme === 'google-oidc') return { hiddenHeaders: [], verify: createGoogleCheck(auth) }
+  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], verify: createGoogleCheck(auth) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
   return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
@@ -37,12 +38,13 @@ export function createVerifier(auth: HookAuth): Verifier {
 
 function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
   const check = createTokenCheck(auth, header)
-  return { hiddenHeaders: header === undefined ? [] : [header], verify: async (request) => check(request) }
+  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], verify: async (request) => check(request) }
 }
 
 function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verifier {
   const checks = described.flatMap((signing) => createCheck(withTolerance(signing, auth.toleranceSeconds), auth))
   return {
+    scheme: auth.scheme,
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
     async verify(given) {
       const request = auth.url === undefined ? given : { ...given, url: auth.url }

@@ -16,7 +16,7 @@ import type {
 } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO delivery (id, at, hook, client, status, result, headers, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql = 'INSERT INTO delivery (id, at, hook, client, status, result, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 interface Verdict {
   at: Timestamp
@@ -24,8 +24,8 @@ interface Verdict {
   result: DeliveryResult
 }
 
-async function insert(tx: Transaction, { id, hook, client, headers, body }: NewDelivery, { at, status, result }: Verdict): Promise<void> {
-  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), headers, body)
+async function insert(tx: Transaction, { id, hook, client, headers, query, body }: NewDelivery, { at, status, result }: Verdict): Promise<void> {
+  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), headers, query ?? null, body)
 }
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, command: AcceptCommand): Promise<void> {
@@ -33,11 +33,12 @@ export async function insertDelivery(tx: Transaction, delivery: NewDelivery, com
 }
 
 /** What was accepted names what it led to. */
-export function acceptedResult({ replayOf }: NewDelivery, { runs, events }: AcceptCommand): DeliveryResult {
+export function acceptedResult({ replayOf, proof }: NewDelivery, { runs, events }: AcceptCommand): DeliveryResult {
   return {
     ...(runs?.length && { runIds: runs.map(({ id }) => id) }),
     ...(events?.length && { eventIds: events.map(({ id }) => id) }),
     ...(replayOf !== undefined && { replayOf }),
+    ...(proof && { proof }),
   }
 }
 
@@ -45,7 +46,12 @@ export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Ti
   await insert(tx, refusal, { at, status: refusal.status, result: refusedResult(refusal) })
 }
 
-export const refusedResult = ({ error, replayOf }: NewRefusal): DeliveryResult => ({ ...(error && { error }), ...(replayOf !== undefined && { replayOf }) })
+export const refusedResult = ({ error, reason, replayOf, proof }: NewRefusal): DeliveryResult => ({
+  ...(error && { error }),
+  ...(reason !== undefined && { reason }),
+  ...(replayOf !== undefined && { replayOf }),
+  ...(proof && { proof }),
+})
 
 interface LineRow extends Omit<DeliveryLine, 'result'> {
   result: string
@@ -81,9 +87,16 @@ function toLine({ found: _found, result, ...row }: LineRow): DeliveryLine {
   return { ...row, result: JSON.parse(result) as DeliveryResult }
 }
 
-const getSql = `SELECT ${columns}, headers, body FROM delivery WHERE id = ?`
+const getSql = `SELECT ${columns}, headers, query, body FROM delivery WHERE id = ?`
 
 export async function getDelivery(tx: Transaction, id: string): Promise<StoredDelivery | undefined> {
-  const [row] = await tx.all<Omit<StoredDelivery, 'result' | 'headers'> & { result: string; headers: string }>(getSql, id)
-  return row && { ...row, result: JSON.parse(row.result) as DeliveryResult, headers: JSON.parse(row.headers) as Json }
+  const [row] = await tx.all<StoredRow>(getSql, id)
+  return (
+    row && { ...row, result: JSON.parse(row.result) as DeliveryResult, headers: JSON.parse(row.headers) as Json, query: JSON.parse(row.query ?? '{}') as Json }
+  )
+}
+
+interface StoredRow extends Omit<StoredDelivery, 'result' | 'headers' | 'query'>, Pick<LineRow, 'result'> {
+  headers: string
+  query: string | null
 }

@@ -1,7 +1,9 @@
 // What the gateway keeps, as it is handed in and out: the shapes of all that a store remembers.
 import type { Json } from '../plugin.ts'
+import type { DeliveryStatus, NewDelivery } from './delivery-records.ts'
 import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
 
+export type * from './delivery-records.ts'
 export type { RunStatus } from './run-spec.ts'
 
 /** Milliseconds since 1970. */
@@ -37,47 +39,6 @@ export interface NewRun {
   maxAttempts: number
   /** Of all runs with this gate only the oldest `limit` are under way. */
   gate?: { name: string; limit: number } | undefined
-}
-
-/** One line of the log of what came in. */
-export interface NewDelivery {
-  id: string
-  hook: string
-  client: string
-  /** A JSON object, redacted before it gets here: as text it costs the thread that takes requests half as much. */
-  headers: string
-  /** As it came; null when it was refused before it was read. */
-  body: string | null
-  /** The delivery that an operator had repeated. */
-  replayOf?: string | undefined
-}
-
-export type DeliveryStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
-
-/** A delivery that led to nothing, and why. */
-export interface NewRefusal extends NewDelivery {
-  status: Exclude<DeliveryStatus, 'accepted'>
-  error?: { type: string; message: string } | undefined
-}
-
-/** What became of a delivery. */
-export interface DeliveryResult {
-  runIds?: readonly string[]
-  eventIds?: readonly string[]
-  error?: { type: string; message: string }
-  replayOf?: string
-}
-
-/** A delivery in a list: without its headers and its body. */
-export interface DeliveryLine extends Pick<NewDelivery, 'id' | 'hook' | 'client'> {
-  seq: number
-  at: Timestamp
-  status: DeliveryStatus
-  result: DeliveryResult
-}
-
-export interface StoredDelivery extends DeliveryLine, Pick<NewDelivery, 'body'> {
-  headers: Json
 }
 
 export interface AcceptCommand {

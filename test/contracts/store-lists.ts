@@ -21,7 +21,7 @@ export function listsContract(opened: OpenStore): void {
   describe('the log of deliveries', () => {
     it('keeps what was accepted with what it led to', async () => {
       const { store } = opened
-      const delivery = newDelivery({ body: '{"text":"Hi"}', replayOf: 'earlier' })
+      const delivery = newDelivery({ body: '{"text":"Hi"}', query: '{"box":["in","all"]}', replayOf: 'earlier', proof: { scheme: 'github', secret: 1 } })
       await store.accept({ at: start, delivery, runs: [newRun({ id: 'r1' })], events: [newEvent({ id: 'e1' })] })
       await opened.reopen()
       expect(await opened.store.getDelivery(delivery.id)).toMatchObject({
@@ -29,8 +29,9 @@ export function listsContract(opened: OpenStore): void {
         at: start,
         status: 'accepted',
         headers: { 'content-type': 'application/json' },
+        query: { box: ['in', 'all'] },
         body: '{"text":"Hi"}',
-        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier' },
+        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier', proof: { scheme: 'github', secret: 1 } },
       })
     })
 
@@ -39,7 +40,10 @@ export function listsContract(opened: OpenStore): void {
       const error = { type: 'payload_too_large', message: 'The body is too large.' }
       const refusal = { ...newDelivery({ body: null }), status: 'rejected', error } as const
       await store.recordRefusal(refusal, start)
-      expect(await store.getDelivery(refusal.id)).toMatchObject({ status: 'rejected', body: null, result: { error } })
+      expect(await store.getDelivery(refusal.id)).toMatchObject({ status: 'rejected', query: {}, body: null, result: { error } })
+      const question = { ...newDelivery(), status: 'skipped', reason: 'handshake', proof: { scheme: 'meta' } } as const
+      await store.recordRefusal(question, start)
+      expect((await store.getDelivery(question.id))?.result).toEqual({ reason: 'handshake', proof: { scheme: 'meta' } })
       expect(await store.getDelivery('nobody')).toBeUndefined()
     })
 

@@ -7,8 +7,9 @@ import { readBody } from '../../http/body.ts'
 import { failures } from '../../http/failure.ts'
 import { parsePayload } from '../../http/payload.ts'
 import type { Log } from '../../plugin.ts'
+import type { Proof } from '../../store/store.ts'
 import { AgentHeaders, MappedReply } from '../action.ts'
-import { arrivalOf } from '../arrival.ts'
+import { type Admitted, arrivalOf, handshakeOf } from '../arrival.ts'
 import { type Dispatch, sourceOf } from '../dispatch.ts'
 import type { Journal } from '../journal.ts'
 import { planActions } from '../mapped-action.ts'
@@ -20,8 +21,8 @@ import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
 export interface MappedDoor {
   mappings: Mappings
   guard: HookGuard
-  /** From now on its refusals are noted, without these headers. */
-  admit(request: FastifyRequest, hidden?: readonly string[]): void
+  /** From now on its refusals are noted. */
+  admit(request: FastifyRequest, known?: Admitted): void
   dispatch: Dispatch
   journal: Journal
   runs: Runs
@@ -38,7 +39,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   for (const name of mappings.names.filter(isPlain)) {
     app.post(`/${name}`, { schema: schemaOf(name, mappings), ...stagesOf(() => name) })
     const asked = mappings.proofs(name).verifiers.find(({ challenge }) => challenge !== undefined)
-    if (asked) registerChallenge(app, { name, verifier: asked, guard: door.guard })
+    if (asked) registerChallenge(app, { name, verifier: asked, guard: door.guard, note: noteHandshake })
   }
 
   /** First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say. */
@@ -64,11 +65,19 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const { passed, handshake } = await verifyAll(verifiers, request, (reason) =>
       door.log.info({ hook: name, requestId: request.id }, `not verified: ${reason}`),
     )
-    if (token && door.guard.hasToken(request)) passed.set(undefined, undefined)
+    if (token && door.guard.hasToken(request)) passed.set(undefined, {})
     door.guard.judge(request, passed.size > 0)
-    door.admit(request, hiddenBy(verifiers))
+    const [first] = passed.values()
+    const known = { hidden: hiddenBy(verifiers), proof: first?.proof }
+    door.admit(request, known)
     proven.set(request, passed)
-    return handshake && answerQuestion(reply, handshake)
+    if (!handshake) return undefined
+    noteHandshake(name, request, known)
+    return answerQuestion(reply, handshake)
+  }
+
+  function noteHandshake(name: string, request: FastifyRequest, known: Admitted): void {
+    door.journal.note({ id: door.createId(), hook: name, ...handshakeOf(request, known) })
   }
 
   async function take(name: string, request: FastifyRequest, reply: FastifyReply): Promise<object> {
@@ -80,6 +89,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     if (passed && !passed.has(mapping.verifier)) door.guard.judge(request, false)
     mapping.rate?.()
     const hidden = mapping.verifier?.hiddenHeaders ?? []
+    const { proof, id: signedId } = passed?.get(mapping.verifier) ?? {}
     const drawn = await mapping.draw({
       payload,
       headers: visibleHeaders(request.headers, hidden),
@@ -87,9 +97,9 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
       path: name,
       now: new Date().toISOString(),
     })
-    const kept = { hook: name, hidden, signedId: passed?.get(mapping.verifier), idempotencyKey: drawn.idempotencyKey }
+    const kept = { hook: name, hidden, proof, signedId, idempotencyKey: drawn.idempotencyKey }
     if (drawn.actions.length === 0) {
-      const { idempotency: _none, rawBody, ...arrival } = arrivalOf(request, { hook: name, hidden })
+      const { idempotency: _none, rawBody, ...arrival } = arrivalOf(request, { hook: name, hidden, proof })
       door.journal.note({ id: door.createId(), ...arrival, body: rawBody, status: 'skipped' })
       return { ok: true, skipped: true }
     }
@@ -107,8 +117,8 @@ const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name
 
 const hiddenBy = (verifiers: readonly Verifier[]): string[] => verifiers.flatMap(({ hiddenHeaders }) => hiddenHeaders)
 
-/** What was proven, and the ids that were signed with it; under `undefined` stands the hook token. */
-type Passed = Map<Verifier | undefined, string | undefined>
+/** What was proven, and how; under `undefined` stands the hook token. */
+type Passed = Map<Verifier | undefined, { proof?: Proof; id?: string | undefined }>
 
 interface Proven {
   passed: Passed
@@ -128,7 +138,7 @@ async function verifyAll(verifiers: readonly Verifier[], request: FastifyRequest
     const verdict = await verifier.verify(signed)
     if (!verdict.ok) onRefused(verdict.reason)
     else {
-      proven.passed.set(verifier, verdict.id)
+      proven.passed.set(verifier, { proof: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
       proven.handshake ??= verdict.handshake
     }
   }
@@ -143,16 +153,18 @@ interface Challenge {
   name: string
   verifier: Verifier
   guard: HookGuard
+  note(name: string, request: FastifyRequest, known: Admitted): void
 }
 
 /** Some services ask with a GET, once, whether the address is ours. */
-function registerChallenge(app: FastifyInstance, { name, verifier, guard }: Challenge): void {
+function registerChallenge(app: FastifyInstance, { name, verifier, guard, note }: Challenge): void {
   const answer = { description: 'What the service wants to hear.', content: { 'text/plain': { schema: { type: 'string' } } } }
   const schema = { summary: `Answers the question with which the service of "${name}" makes sure of the address.`, signed: true, response: { 200: answer } }
   app.get(`/${name}`, { schema, onRequest: async (request) => refuseTokenInQuery(request) }, async (request, reply) => {
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const found = verifier.challenge?.(new URLSearchParams(query))
     guard.judge(request, found !== undefined)
+    note(name, request, { hidden: verifier.hiddenHeaders, proof: { scheme: verifier.scheme } })
     return answerQuestion(reply, found as HandshakeReply)
   })
 }

@@ -5,7 +5,7 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   // The body may be long, so it stands last: a list that does not show it does not read it.
   `CREATE TABLE delivery (
     seq ${sequence}, id TEXT NOT NULL UNIQUE, at ${integer} NOT NULL, hook TEXT NOT NULL, client TEXT NOT NULL,
-    status TEXT NOT NULL, result TEXT NOT NULL, headers TEXT NOT NULL, body TEXT
+    status TEXT NOT NULL, result TEXT NOT NULL, headers TEXT NOT NULL, query TEXT, body TEXT
   )${table}`,
   `CREATE INDEX delivery_of_hook ON delivery (hook, seq)`,
   `CREATE INDEX delivery_other ON delivery (status, seq) WHERE status <> 'accepted'`,

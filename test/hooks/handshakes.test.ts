@@ -1,0 +1,75 @@
+// Services that only ask whether somebody is there: what the log of deliveries has of it, and that nothing comes of it.
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { gatewayToken, hookToken, shareGateway } from '../helpers.ts'
+
+const secret = 'a secret of the sender'
+const quiet = { deliver: false, wakeMode: 'next-heartbeat', messageTemplate: 'x' }
+const operator = { authorization: `Bearer ${gatewayToken}` }
+
+describe('a handshake', () => {
+  const { post, get } = shareGateway({
+    agents: { defaults: { heartbeat: { every: 0 } } },
+    hooks: {
+      mappings: [
+        { match: { path: 'chat' }, auth: { scheme: 'slack', secrets: ['another', secret] }, ...quiet },
+        { match: { path: 'calls' }, auth: { scheme: 'zoom', secret }, ...quiet },
+        { match: { path: 'pages' }, auth: { scheme: 'meta', secret, verifyToken: 'agreed on' }, ...quiet },
+      ],
+    },
+  })
+
+  /** Asks as Slack and Zoom do; its answer need not be JSON. */
+  async function ask(path: string, question: object, family: string): Promise<void> {
+    const body = JSON.stringify(question)
+    const time = String(Math.floor(Date.now() / 1000))
+    const signature = `v0=${createHmac('sha256', secret).update(`v0:${time}:${body}`).digest('hex')}`
+    const headers = { authorization: '', [`${family}-request-timestamp`]: time, [`${family}-signature`]: signature }
+    await post(path, body, headers).catch(() => undefined)
+  }
+
+  /** The newest line of this hook, once its note has arrived. */
+  async function noted(hook: string) {
+    const list = async () => (await get(`/api/deliveries?hook=${hook}`)).body.items
+    await expect.poll(async () => (await list()).length).toBe(1)
+    const [line] = await list()
+    return { line, whole: (await get(`/api/deliveries/${line.id}`)).body }
+  }
+
+  it('is noted as skipped, with its proof, and without the token in its body', async () => {
+    await ask('/hooks/chat', { type: 'url_verification', token: 'known to Slack and us', challenge: 'c-1' }, 'x-slack')
+    const { line, whole } = await noted('chat')
+    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', proof: { scheme: 'slack', secret: 1 } })
+    expect(JSON.parse(whole.body)).toEqual({ type: 'url_verification', token: '[redacted]', challenge: 'c-1' })
+    expect(whole).toMatchObject({ actions: [], headers: { 'x-slack-signature': '[redacted]' } })
+  })
+
+  it('keeps no token that stands deeper in the body', async () => {
+    await ask('/hooks/calls', { event: 'endpoint.url_validation', payload: { plainToken: 'q-7' } }, 'x-zm')
+    const { whole } = await noted('calls')
+    expect(JSON.parse(whole.body)).toEqual({ event: 'endpoint.url_validation', payload: { plainToken: '[redacted]' } })
+  })
+
+  it('by GET is noted with its query, without the token in it; who guesses that leaves nothing', async () => {
+    const query = (token: string) => `/hooks/pages?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=4711`
+    await get(query('guessed'), { authorization: '' })
+    await get(query('agreed%20on'), { authorization: '' })
+    const { line, whole } = await noted('pages')
+    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', proof: { scheme: 'meta' } })
+    expect(whole).toMatchObject({ body: null, query: { 'hub.mode': 'subscribe', 'hub.verify_token': '[redacted]', 'hub.challenge': '4711' } })
+  })
+
+  it('is not repeated, unless with a body of an event', async () => {
+    const { line } = await noted('chat')
+    const replay = (body: object) => post(`/api/deliveries/${line.id}/replay`, body, operator)
+    expect(await replay({})).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('only asked whether somebody is there') } } })
+    expect(await replay({ dryRun: true })).toMatchObject({ status: 409 })
+    expect(await replay({ dryRun: true, body: { text: 'An event.' } })).toMatchObject({ status: 200, body: { actions: [{ action: 'agent' }] } })
+  })
+
+  it('is none without the signature: the hook token is refused, and nothing is noted', async () => {
+    const { body } = await get('/api/deliveries?hook=chat')
+    await post('/hooks/chat', { type: 'url_verification', challenge: 'c-2' }, { authorization: `Bearer ${hookToken}` })
+    expect((await get('/api/deliveries?hook=chat')).body).toEqual(body)
+  })
+})

@@ -1,0 +1,68 @@
+// What is kept of a request beside its body: its query without secrets, and how its sender proved who it is.
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { gatewayToken, shareGateway } from '../helpers.ts'
+
+const secret = 'a secret of the sender'
+const sign = (body: string) => ({ authorization: '', 'x-sign': createHmac('sha256', secret).update(body).digest('hex') })
+const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+const operator = { authorization: `Bearer ${gatewayToken}` }
+
+const gateway = shareGateway({
+  agents: { defaults: { heartbeat: { every: 0 } } },
+  hooks: {
+    mappings: [
+      { match: { path: 'mail' }, ...quiet, sessionKey: 'hook:mail', messageTemplate: '{{ query.box }} {{ query.labels }} {{ query.api_key }}|' },
+      { match: { path: 'signed' }, auth: { scheme: 'hmac', header: 'x-sign', secrets: ['another', secret] }, ...quiet, messageTemplate: '{{ text }}' },
+    ],
+  },
+})
+const { post, get } = gateway
+const newest = async () => (await get(`/api/deliveries/${(await get('/api/deliveries?limit=1')).body.items[0].id}`)).body
+const replay = (id: string, body: object) => post(`/api/deliveries/${id}/replay`, body, operator)
+
+describe('the query of a request', () => {
+  const query = 'box=in&labels=a&labels=b%20c&api_key=k-1&sig=s-1&__proto__=x'
+
+  it('is kept without secrets, and shown', async () => {
+    await post(`/hooks/mail?${query}`, {})
+    const { query: shown } = await newest()
+    expect(JSON.stringify(shown)).toBe('{"box":"in","labels":["a","b c"],"api_key":"[redacted]","sig":"[redacted]","__proto__":"x"}')
+    await post('/hooks/mail', {})
+    expect((await newest()).query).toEqual({})
+  })
+
+  it('is what a replay renders, and a replay of that; a secret parameter is empty then', async () => {
+    await post(`/hooks/mail?${query}`, {})
+    const { id } = await newest()
+    expect((await replay(id, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
+    const { deliveryId } = (await replay(id, {})).body
+    expect((await get(`/api/deliveries/${deliveryId}`)).body).toMatchObject({ replayOf: id, query: { box: 'in', api_key: '[redacted]' } })
+    expect((await replay(deliveryId, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
+  })
+
+  it('is kept of a request that is refused, too', async () => {
+    await post('/hooks/wake?from=here', { text: 5 })
+    await expect.poll(async () => (await get('/api/deliveries?status=rejected')).body.items.length).toBe(1)
+    const [{ id }] = (await get('/api/deliveries?status=rejected')).body.items
+    expect((await get(`/api/deliveries/${id}`)).body.query).toEqual({ from: 'here' })
+  })
+})
+
+describe('the proof of a request', () => {
+  it('is the hook token, or the scheme and the place of the secret', async () => {
+    await post('/hooks/wake', { text: 'News', mode: 'next-heartbeat' })
+    expect((await newest()).proof).toEqual({ scheme: 'hook-token' })
+    await post('/hooks/signed', '{"text":"hi"}', sign('{"text":"hi"}'))
+    expect((await newest()).proof).toEqual({ scheme: 'hmac', secret: 1 })
+  })
+
+  it('is known of what was refused behind it, and absent where an operator had it repeated', async () => {
+    await post('/hooks/signed', 'no json', sign('no json'))
+    await expect.poll(async () => (await get('/api/deliveries?status=rejected&hook=signed')).body.items.length).toBe(1)
+    const [refused] = (await get('/api/deliveries?status=rejected&hook=signed')).body.items
+    expect(refused.proof).toEqual({ scheme: 'hmac', secret: 1 })
+    const { deliveryId } = (await replay(refused.id, { body: { text: 'mended' } })).body
+    expect((await get(`/api/deliveries/${deliveryId}`)).body).not.toHaveProperty('proof')
+  })
+})
