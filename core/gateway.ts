@@ -17,6 +17,7 @@ import { createConnections } from './delivery/connections.ts'
 import { createOutbox } from './delivery/outbox.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { createJournal } from './hooks/journal.ts'
+import { createSecretUse } from './hooks/secret-use.ts'
 import { createHttpListener } from './http/server.ts'
 import type { Parts } from './loader/registry.ts'
 import type { Log, PartState } from './plugin.ts'
@@ -92,10 +93,11 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
   })
   const outbox = createOutbox({ store, connections, owner, log: logFor('delivery') })
   const journal = createJournal({ store, log: logFor('hooks') })
+  const secretUse = createSecretUse({ store, log: logFor('hooks') })
   const listener = createHttpListener({ log: logFor('http'), socketPath })
   const reloads = inTurn(reload)
   const lasting = { dir, file, parts, env, logFor, logNews, store, news, meters, state, createId, events, deltas, runs, connections, outbox, journal, listener }
-  const base = { ...lasting, isReady: () => ready, reload: reloads }
+  const base = { ...lasting, secretUse, isReady: () => ready, reload: reloads }
 
   const first = await createGeneration(base, config)
   current = first

@@ -34,8 +34,10 @@ import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
 import type { Journal } from './hooks/journal.ts'
 import { createMappings, type Mappings } from './hooks/mappings.ts'
+import { viewHooks } from './hooks/overview.ts'
 import { createReplay, type Replay } from './hooks/replay.ts'
 import { registerHooks } from './hooks/routes.ts'
+import type { SecretUse } from './hooks/secret-use.ts'
 import { type CheckCredential, createCredentialCheck, createGatewayAuth } from './http/auth.ts'
 import { registerHealth } from './http/health.ts'
 import type { Listener } from './http/listener.ts'
@@ -75,6 +77,7 @@ export interface Base {
   connections: Connections
   outbox: Outbox
   journal: Journal
+  secretUse: SecretUse
   listener: Listener
   isReady(): boolean
   /** Has the file read again, and takes over what it says. */
@@ -159,7 +162,8 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   let mappings: Mappings | undefined
   let replay: Replay | undefined
   if (hooks.enabled && hooks.token !== undefined) {
-    mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, log: logFor('hooks') })
+    const { secretUse } = base
+    mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
     registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, mappings, dispatch, journal, runs, createId, log: logFor('hooks') })
     replay = createReplay({ dispatch, agentBody, mappings, journal, createId })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
@@ -170,6 +174,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
     runs,
     agents,
     replay,
+    hooks: async () => (mappings ? await viewHooks(mappings) : []),
     ring: outbox.ring,
     connections: connections.states,
     tools: catalogue.list,

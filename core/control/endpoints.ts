@@ -2,6 +2,7 @@
 import { configEndpoints } from './config.ts'
 import { deliveryEndpoints } from './deliveries.ts'
 import type { Endpoint } from './endpoint.ts'
+import { hookEndpoints } from './hooks.ts'
 import { outboxEndpoints } from './outbox.ts'
 import { partEndpoints } from './parts.ts'
 import { runEndpoints } from './runs.ts'
@@ -11,6 +12,7 @@ type DepsOf<Make extends (deps: never) => unknown> = Parameters<Make>[0]
 
 type EndpointDeps = DepsOf<typeof runEndpoints> &
   DepsOf<typeof deliveryEndpoints> &
+  DepsOf<typeof hookEndpoints> &
   DepsOf<typeof sessionEndpoints> &
   DepsOf<typeof outboxEndpoints> &
   DepsOf<typeof partEndpoints> &
@@ -19,6 +21,7 @@ type EndpointDeps = DepsOf<typeof runEndpoints> &
 export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
   ...runEndpoints(deps),
   ...deliveryEndpoints(deps),
+  ...hookEndpoints(deps),
   ...sessionEndpoints(deps),
   ...outboxEndpoints(deps),
   ...partEndpoints(deps),

@@ -7,12 +7,16 @@ export interface KeyRing<Key> {
   find(now: number, fits: (key: Key) => boolean): { key: Key; index: number } | undefined
 }
 
+/** In the order of the configuration; without `notAfter` a secret counts for good. */
+export function secretsOf({ secret, secrets = [] }: HookAuth): { secret: string; notAfter?: string }[] {
+  return (secret === undefined ? secrets : [secret]).map((one) => (typeof one === 'string' ? { secret: one } : one))
+}
+
 /** `make` prepares the key of a secret; undefined: this secret is none of ours. */
-export function createKeyRing<Key>({ secret, secrets = [] }: HookAuth, make: (secret: string) => Key | undefined): KeyRing<Key> {
-  const all = secret === undefined ? secrets : [secret]
-  const keys = all.flatMap((one, index) => {
-    const key = make(typeof one === 'string' ? one : one.secret)
-    return key === undefined ? [] : [{ key, index, notAfter: typeof one === 'string' ? Infinity : Date.parse(one.notAfter) }]
+export function createKeyRing<Key>(auth: HookAuth, make: (secret: string) => Key | undefined): KeyRing<Key> {
+  const keys = secretsOf(auth).flatMap(({ secret, notAfter }, index) => {
+    const key = make(secret)
+    return key === undefined ? [] : [{ key, index, notAfter: notAfter === undefined ? Infinity : Date.parse(notAfter) }]
   })
   return {
     size: keys.length,

@@ -4,11 +4,13 @@ import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { ActionOverrides, Log, Preset } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
+import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
 import type { Action, ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
+import type { SecretUse, UsedSecrets } from './secret-use.ts'
 import { createVerifier, type Verifier } from './signature.ts'
 
 /** What a mapping sees of a request. */
@@ -31,6 +33,10 @@ export interface Mapping {
   trusted: boolean
   /** Absent: its senders show the hook token. */
   verifier: Verifier | undefined
+  /** Those of its own `auth`, where it has one. */
+  secrets: UsedSecrets | undefined
+  /** How its transform is, where it has one. */
+  transform: (() => TransformState) | undefined
   /** Schema of the payload, where the preset or the transform declares one. */
   payloadSchema(): JsonSchema | undefined
   /** Lets only so many of its runs be under way at once. */
@@ -54,6 +60,7 @@ export interface MappingSeed {
 
 interface MappingDeps {
   readAction: ReadAction
+  secretUse: SecretUse
   log: Log
 }
 
@@ -63,13 +70,14 @@ export interface Fields extends ActionOverrides {
   fixedKey?: string | undefined
 }
 
-export function createMapping(seed: MappingSeed, { readAction, log }: MappingDeps): Mapping {
+export function createMapping(seed: MappingSeed, { readAction, secretUse, log }: MappingDeps): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
   const fieldsOf = compileFields(config)
   const settingsOf = compileFields(settings)
   const keyOf = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
+  const secrets = config.auth && secretUse.open(id, config.auth)
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
 
   return {
@@ -77,7 +85,9 @@ export function createMapping(seed: MappingSeed, { readAction, log }: MappingDep
     path,
     source: config.match?.source,
     trusted: config.allowUnsafeExternalContent === true,
-    verifier: config.auth && createVerifier(config.auth),
+    verifier: config.auth && secrets && watched(createVerifier(config.auth), secrets),
+    secrets,
+    transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
     gate: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
@@ -90,6 +100,15 @@ export function createMapping(seed: MappingSeed, { readAction, log }: MappingDep
     },
   }
 }
+
+const watched = (verifier: Verifier, secrets: UsedSecrets): Verifier => ({
+  ...verifier,
+  async verify(request) {
+    const verdict = await verifier.verify(request)
+    if (verdict.ok && verdict.secretIndex !== undefined) secrets.note(verdict.secretIndex, request.now)
+    return verdict
+  },
+})
 
 const notBlankOf = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
 

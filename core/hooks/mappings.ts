@@ -8,6 +8,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './action.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
+import type { SecretUse } from './secret-use.ts'
 import type { Verifier } from './signature.ts'
 
 /** How those who call a name may prove who they are. */
@@ -20,6 +21,8 @@ export interface Proofs {
 export interface Mappings {
   /** The names that mappings are for. */
   names: readonly string[]
+  /** Those that are for every name. */
+  anywhere: readonly Mapping[]
   /** The mappings that a request for this name may reach, in order. */
   of(name: string): readonly Mapping[]
   proofs(name: string): Proofs
@@ -36,16 +39,17 @@ interface MappingsDeps {
   presets: ReadonlyMap<string, Preset>
   agentBody: ReturnType<typeof createAgentBody>
   sandbox: Sandbox
+  secretUse: SecretUse
   log: Log
 }
 
-export function createMappings({ hooks, presets, agentBody, sandbox, log }: MappingsDeps): Mappings {
+export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, log }: MappingsDeps): Mappings {
   const readAction = createActionReader(agentBody)
   const seeds = [
     ...hooks.mappings.map((config, index) => seedOf(config, { index, sandbox })),
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
-  const all = seeds.map((seed) => createMapping(seed, { readAction, log }))
+  const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, log }))
   const places = new Map<string, number>()
   for (const [index, { path, source }] of all.entries()) {
     const place = placeOf(path, source)
@@ -62,6 +66,7 @@ export function createMappings({ hooks, presets, agentBody, sandbox, log }: Mapp
 
   return {
     names,
+    anywhere,
     of: (name) => (isNothing(name) ? [] : (reachable.get(normalizeHookName(name)) ?? anywhere)),
     proofs: (name) => proofs.get(normalizeHookName(name)) ?? noProofs,
     find(name, payload) {

@@ -93,6 +93,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/config',
     '/tools',
     '/api/deliveries',
+    '/api/hooks',
     '/api/runs',
     '/api/sessions',
     '/api/outbox',

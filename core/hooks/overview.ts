@@ -1,0 +1,35 @@
+// What hooks there are, and how they stand: which mappings a name may reach, how their senders prove who they are, their transforms.
+import type { TransformState } from '../sandbox/transform.ts'
+import type { Mapping } from './mapping.ts'
+import type { Mappings } from './mappings.ts'
+import type { SecretLine } from './secret-use.ts'
+
+export interface HookLine {
+  /** Absent: any name that no other line has. */
+  name?: string
+  /** In the order in which they are tried; none: the gateway's own. */
+  mappings: readonly MappingLine[]
+}
+
+export interface MappingLine {
+  id: string
+  source?: string | undefined
+  scheme: string
+  /** Absent: its senders show the hook token. */
+  secrets?: readonly SecretLine[] | undefined
+  transform?: TransformState | undefined
+}
+
+export async function viewHooks(mappings: Mappings): Promise<HookLine[]> {
+  const names = ['wake', 'agent', ...mappings.names]
+  const lines = await Promise.all(names.map(async (name) => ({ name, mappings: await Promise.all(mappings.of(name).map(viewMapping)) })))
+  return mappings.anywhere.length === 0 ? lines : [...lines, { mappings: await Promise.all(mappings.anywhere.map(viewMapping)) }]
+}
+
+const viewMapping = async ({ id, source, verifier, secrets, transform }: Mapping): Promise<MappingLine> => ({
+  id,
+  source,
+  scheme: verifier?.scheme ?? 'hook-token',
+  secrets: await secrets?.list(),
+  transform: transform?.(),
+})
