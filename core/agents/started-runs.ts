@@ -70,12 +70,13 @@ async function createRun(deps: StartedRunsDeps, request: RunRequest, caller: Cal
   if (model !== undefined) deps.models.requested(model, work.agent)
   const { message, name, timeoutSeconds } = request
   const spec: RunSpec = { message, name, model, timeoutSeconds, deliver: null, wakeMode: 'now', ...work.spec }
-  return { id: deps.createId(), kind: work.spec.origin.kind, agentId: work.agent.id, sessionKey: work.sessionKey, spec, maxAttempts: deps.maxAttempts }
+  const { agent, sessionKey, unnamedSession } = work
+  const { kind } = work.spec.origin
+  return { id: deps.createId(), kind, agentId: agent.id, sessionKey, unnamedSession, spec, maxAttempts: deps.maxAttempts }
 }
 
-interface Work {
+interface Work extends Pick<NewRun, 'sessionKey' | 'unnamedSession'> {
   agent: Agent
-  sessionKey: string
   spec: Pick<RunSpec, 'announceTo'> & { origin: RunSpec['origin'] & { kind: 'chat' | 'subagent' } }
 }
 
@@ -94,6 +95,7 @@ function subagentWork({ agents, limits, createId }: StartedRunsDeps, { agentId }
   return {
     agent,
     sessionKey: agentSessionKey(agent.id, `subagent:${createId()}`),
+    unnamedSession: true,
     spec: { origin: { kind: 'subagent', name: subject.sessionKey, ...lineage, depth }, announceTo: subject.sessionKey },
   }
 }

@@ -146,7 +146,8 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
     wakeMode: body.wakeMode ?? 'now',
   }
   const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
-  return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, spec, maxAttempts: config.agents.defaults.maxAttempts, gate }
+  const unnamedSession = (body.fixedKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
+  return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, unnamedSession, spec, maxAttempts: config.agents.defaults.maxAttempts, gate }
 }
 
 /** The list holds for the id that was asked for, known or not; asking for none is always allowed. */

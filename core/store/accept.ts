@@ -21,7 +21,7 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
   if (events) await insertEvents(tx, events, { at, deliveryId: delivery?.id })
   for (const run of runs ?? []) {
     await insertRun(tx, run, at)
-    await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
+    await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, run.unnamedSession)
   }
   if (route) {
     await keepRoute(tx, route, at)

@@ -16,20 +16,27 @@ import type {
 } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO delivery (id, at, hook, client, status, result, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql = 'INSERT INTO delivery (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 interface Verdict {
   at: Timestamp
   status: DeliveryStatus
   result: DeliveryResult
+  /** Whether the body is the text of an event. */
+  awaited: boolean
 }
 
-async function insert(tx: Transaction, { id, hook, client, headers, query, body }: NewDelivery, { at, status, result }: Verdict): Promise<void> {
-  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), headers, query ?? null, body)
+async function insert(tx: Transaction, { id, hook, client, headers, query, body }: NewDelivery, { at, status, result, awaited }: Verdict): Promise<void> {
+  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), Number(awaited), headers, query ?? null, body)
 }
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, command: AcceptCommand): Promise<void> {
-  await insert(tx, delivery, { at: command.at, status: 'accepted', result: acceptedResult(delivery, command) })
+  await insert(tx, delivery, {
+    at: command.at,
+    status: 'accepted',
+    result: acceptedResult(delivery, command),
+    awaited: command.events?.some(({ inBody }) => inBody) ?? false,
+  })
 }
 
 /** What was accepted names what it led to. */
@@ -43,7 +50,7 @@ export function acceptedResult({ replayOf, proof }: NewDelivery, { runs, events 
 }
 
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
-  await insert(tx, refusal, { at, status: refusal.status, result: refusedResult(refusal) })
+  await insert(tx, refusal, { at, status: refusal.status, result: refusedResult(refusal), awaited: false })
 }
 
 export const refusedResult = ({ error, reason, replayOf, proof }: NewRefusal): DeliveryResult => ({

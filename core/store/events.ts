@@ -11,8 +11,11 @@ interface Arrived {
 }
 
 export async function insertEvents(tx: Transaction, events: readonly NewEvent[], { at, deliveryId }: Arrived): Promise<void> {
-  for (const { id, sessionKey, text, mode, source, trusted, inBody = false } of events) {
-    const [ownText, bodyOf] = inBody && deliveryId !== undefined ? [null, deliveryId] : [text, null]
+  // One event can have it, so that the delivery is awaited no longer when that one has been rendered.
+  const owner = events.find(({ inBody }) => inBody)
+  for (const event of events) {
+    const { id, sessionKey, text, mode, source, trusted } = event
+    const [ownText, bodyOf] = event === owner && deliveryId !== undefined ? [null, deliveryId] : [text, null]
     await tx.run(insertSql, id, sessionKey, ownText, bodyOf, mode, source, Number(trusted), at)
   }
 }
@@ -45,7 +48,7 @@ const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_i
 const oldest = (tx: Transaction, sessionKey: string, limit: number) => tx.all<EventRow>(waitingSql, sessionKey, limit)
 
 /** As many as fit into so many characters, but at least one: a long event must not block its session. */
-function fitting(events: StoredEvent[], characters: number): StoredEvent[] {
+export function fitting(events: StoredEvent[], characters: number): StoredEvent[] {
   let room = characters
   const end = events.findIndex(({ text }, index) => (room -= text.length) < 0 && index > 0)
   return end === -1 ? events : events.slice(0, end)
@@ -65,11 +68,13 @@ export async function waitingEvents(tx: Transaction, sessionKey: string, limit: 
   return (await oldest(tx, sessionKey, limit)).map(toEvent)
 }
 
+const readSql = 'UPDATE delivery SET awaited = 0 WHERE id IN (SELECT delivery_id FROM event WHERE run_id = ? AND rendered_at IS NULL)'
 const renderedSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
 const giveBackSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
 
 /** What the run took has been said to a model and is over. */
 export async function finishTaken(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
+  await tx.run(readSql, runId)
   await tx.run(renderedSql, at, runId)
 }
 

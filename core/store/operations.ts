@@ -2,6 +2,7 @@
 import { accept, forgetExpired } from './accept.ts'
 import { getDelivery, listDeliveries, recordRefusal } from './deliveries.ts'
 import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents } from './events.ts'
+import { forget } from './forget.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
 import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, messagesOfRun, nextMessageAt, reapMessages, retryMessage } from './outbox.ts'
@@ -10,6 +11,7 @@ import { claimRuns, reapRuns, releaseRun, renewRun } from './run-leases.ts'
 import { cancelQueuedRun, countQueuedRuns, getRun, listRuns } from './runs.ts'
 import { addSchedule, dueSchedules, listSchedules, nextScheduleAt, removeSchedule } from './schedules.ts'
 import { getSession, lastRoute, listSessions, sessionCounts, transcript } from './sessions.ts'
+import { shrink, space } from './space.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
 import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -41,6 +43,8 @@ export const writes = {
   releaseLease,
   expireLeases,
   forgetExpired,
+  forget,
+  shrink,
   probe,
 } satisfies Partial<Operations>
 
@@ -66,6 +70,7 @@ const reads = {
   dueSchedules,
   nextScheduleAt,
   liveCounts,
+  space,
   getState,
 } satisfies Partial<Operations>
 

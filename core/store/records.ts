@@ -21,7 +21,7 @@ export interface NewEvent {
   source: string
   /** True: a prompt shows it without the fence around outside text. */
   trusted: boolean
-  /** True: the text is the field `text` of the body of the delivery that it is accepted with, and is kept there alone. */
+  /** True: the text is the field `text` of the body of the delivery that it is accepted with, and is kept there alone. At most one event of a command. */
   inBody?: boolean
 }
 
@@ -39,6 +39,8 @@ export interface NewRun {
   maxAttempts: number
   /** Of all runs with this gate only the oldest `limit` are under way. */
   gate?: { name: string; limit: number } | undefined
+  /** True: its session was made for it alone, and nobody has named it. */
+  unnamedSession?: boolean | undefined
 }
 
 export interface AcceptCommand {
@@ -71,7 +73,7 @@ export interface RunRef {
   fence: number
 }
 
-export interface StoredRun extends Omit<NewRun, 'gate'> {
+export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
   seq: number
   status: RunStatus
   attempt: number

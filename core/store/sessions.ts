@@ -4,11 +4,15 @@ import type { NewRoute, NewTranscriptEntry, SessionCounts, Store, StoredRoute, S
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
-  INSERT INTO session (key, agent_id, updated_at) VALUES (?, ?, ?)
-  ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at WHERE excluded.updated_at > session.updated_at`
+  INSERT INTO session (key, agent_id, updated_at, unnamed) VALUES (?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET
+    updated_at = CASE WHEN excluded.updated_at > session.updated_at THEN excluded.updated_at ELSE session.updated_at END,
+    unnamed = session.unnamed * excluded.unnamed
+  WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`
 
-export async function touchSession(tx: Transaction, { key, agentId, updatedAt }: StoredSession): Promise<void> {
-  await tx.run(touchSql, key, agentId, updatedAt)
+/** A session stays `unnamed` until somebody names it. */
+export async function touchSession(tx: Transaction, { key, agentId, updatedAt }: StoredSession, unnamed = false): Promise<void> {
+  await tx.run(touchSql, key, agentId, updatedAt, Number(unnamed))
 }
 
 const columns = 'key, agent_id AS "agentId", updated_at AS "updatedAt"'

@@ -1,6 +1,7 @@
 // One connection to the SQLite file: opened safely, its statements prepared once, its tables up to date.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Space } from './forget-records.ts'
 import { assertKnown, type Dialect, type Migration, migrate, migrations } from './schema.ts'
 import type { Transaction, Value } from './transaction.ts'
 
@@ -11,8 +12,9 @@ export interface Connection {
   close(): void
 }
 
+const pageSize = 16_384
 const pragmas = `
-  PRAGMA page_size = 16384;
+  PRAGMA page_size = ${pageSize};
   PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -56,8 +58,14 @@ function createTransaction(db: DatabaseSync): Transaction {
   return {
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    space: () => prepare(spaceSql).get() as unknown as Space,
+    shrink: (bytes) => db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`),
   }
 }
+
+const spaceSql = `
+  SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
+  FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 
 function transactOn(db: DatabaseSync): Connection['transact'] {
   return async (work) => {

@@ -1,5 +1,6 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json } from '../plugin.ts'
+import type { Forgotten, ForgetStep, Space } from './forget-records.ts'
 import type {
   AcceptCommand,
   AcceptResult,
@@ -28,6 +29,7 @@ import type {
   Timestamp,
 } from './records.ts'
 
+export type * from './forget-records.ts'
 export type * from './records.ts'
 
 export interface Store {
@@ -117,6 +119,14 @@ export interface Store {
   expireLeases(): Promise<void>
   /** Forgets idempotency keys whose time is over; returns how many. */
   forgetExpired(at: Timestamp): Promise<number>
+  /**
+   * One step of forgetting what is over: a few of the oldest rows of each kind, all kinds up to the same moment.
+   * What is not over stays, and so do a delivery whose body is the text of an event that waits, a run whose messages are still to be sent, every session that somebody has named.
+   */
+  forget(step: ForgetStep): Promise<Forgotten>
+  space(): Promise<Space>
+  /** Gives at most so many free bytes back to the disk, rounded up to what the engine can part with. */
+  shrink(bytes: number): Promise<void>
   /** Resolves when a write would be committed, rejects with `store_unavailable` when not. */
   probe(): Promise<void>
   close(): Promise<void>

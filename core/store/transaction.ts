@@ -1,4 +1,5 @@
 // What an operation may do inside a transaction: the whole of what an engine has to offer.
+import type { Space } from './forget-records.ts'
 
 export type Value = string | number | null
 
@@ -11,4 +12,7 @@ export interface Transaction {
   all<Row>(sql: string, ...values: Value[]): Row[] | Promise<Row[]>
   /** How many rows the statement changed. */
   run(sql: string, ...values: Value[]): number | Promise<number>
+  space(): Space | Promise<Space>
+  /** Gives at most so many free bytes back to the disk, rounded up. */
+  shrink(bytes: number): void | Promise<void>
 }

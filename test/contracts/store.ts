@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { acceptContract } from './store-accept.ts'
+import { forgetContract } from './store-forget.ts'
 import { listsContract } from './store-lists.ts'
 import { outboxContract } from './store-outbox.ts'
 import { runsContract } from './store-runs.ts'
@@ -49,5 +50,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     schedulesContract(opened)
     sessionsContract(opened)
     listsContract(opened)
+    forgetContract(opened)
   })
 }

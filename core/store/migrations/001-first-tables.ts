@@ -5,7 +5,7 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   // The body may be long, so it stands last: a list that does not show it does not read it.
   `CREATE TABLE delivery (
     seq ${sequence}, id TEXT NOT NULL UNIQUE, at ${integer} NOT NULL, hook TEXT NOT NULL, client TEXT NOT NULL,
-    status TEXT NOT NULL, result TEXT NOT NULL, headers TEXT NOT NULL, query TEXT, body TEXT
+    status TEXT NOT NULL, result TEXT NOT NULL, awaited ${integer} NOT NULL, headers TEXT NOT NULL, query TEXT, body TEXT
   )${table}`,
   `CREATE INDEX delivery_of_hook ON delivery (hook, seq)`,
   `CREATE INDEX delivery_other ON delivery (status, seq) WHERE status <> 'accepted'`,
@@ -30,7 +30,7 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   `CREATE INDEX run_of_session ON run (session_key, seq)`,
   `CREATE INDEX run_unsuccessful ON run (status, seq) WHERE status IN ('failed', 'timed_out', 'cancelled')`,
 
-  // The text of a wake stands in its delivery alone.
+  // The text of a wake stands in its delivery alone, which is `awaited` until the event has been rendered.
   `CREATE TABLE event (
     seq ${sequence}, id TEXT NOT NULL, session_key TEXT NOT NULL, text TEXT, delivery_id TEXT, mode TEXT NOT NULL,
     source TEXT NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id TEXT, rendered_at ${integer}
@@ -39,7 +39,7 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   `CREATE INDEX event_bell ON event (session_key) WHERE run_id IS NULL AND mode = 'now'`,
   `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
 
-  `CREATE TABLE session (key TEXT NOT NULL PRIMARY KEY, agent_id TEXT NOT NULL, updated_at ${integer} NOT NULL)${table}`,
+  `CREATE TABLE session (key TEXT NOT NULL PRIMARY KEY, agent_id TEXT NOT NULL, updated_at ${integer} NOT NULL, unnamed ${integer} NOT NULL)${table}`,
   `CREATE INDEX session_newest ON session (updated_at)`,
   `CREATE INDEX session_of_agent ON session (agent_id, updated_at)`,
 

@@ -1,0 +1,179 @@
+// The part of the store's contract about forgetting: what is over goes, the oldest first; what is still to be done, or needed for it, stays.
+import { describe, expect, it } from 'vitest'
+import type { Forgotten, NewRun, Store } from '../../core/store/store.ts'
+import type { OpenStore } from './store.ts'
+import { claimMessage, claimMessages, newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start, startRun } from './store-samples.ts'
+
+const [session, later] = ['agent:main:one', start + 1000]
+const nothing = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0 }
+const all = { count: 100, characters: 1_000_000 }
+const everything = { limit: 10_000 }
+
+/** Step after step, as long as there is anything older; what each has done. */
+async function forgetAll(store: Store, before: number): Promise<Forgotten['counts'][]> {
+  const steps: Forgotten['counts'][] = []
+  for (let step = await store.forget({ before }); ; step = await store.forget({ before, from: step.next })) {
+    steps.push(step.counts)
+    if (!step.next) return steps
+  }
+}
+
+const sum = (steps: readonly Forgotten['counts'][]): Forgotten['counts'] => {
+  const total = { ...nothing }
+  for (const step of steps) for (const kind of Object.keys(total) as (keyof typeof total)[]) total[kind] += step[kind]
+  return total
+}
+
+const forgetBefore = async (store: Store, before: number) => sum(await forgetAll(store, before))
+
+/** A run that has come to its end. */
+async function finish(store: Store, changes: Partial<NewRun> = {}, end: Parameters<typeof runEnd>[0] = {}) {
+  const run = await startRun(store, changes)
+  await store.endRun(run, runEnd(end))
+  return run
+}
+
+export function forgetContract(opened: OpenStore): void {
+  describe('forget', () => {
+    it('takes deliveries, runs, messages and events that were over before a time, and nothing younger', async () => {
+      const { store } = opened
+      const [old, young] = [newDelivery(), newDelivery()]
+      await store.accept({ at: start, delivery: old, events: [newEvent()] })
+      await store.recordRefusal({ ...newDelivery(), status: 'rejected' }, start)
+      const heartbeat = await startRun(store)
+      await store.takeEvents(heartbeat, session, all)
+      await store.endRun(heartbeat, runEnd({ messages: [newMessage({ id: 'said', runId: heartbeat.id }), newMessage({ id: 'skipped', status: 'skipped' })] }))
+      const message = await claimMessage(store)
+      await store.endMessage(message.id, message.fence, { status: 'sent', platformId: null }, start)
+      await store.accept({ at: later, delivery: young })
+      expect(await forgetBefore(store, start)).toEqual(nothing)
+      expect(await forgetBefore(store, later)).toEqual({ deliveries: 2, runs: 1, messages: 2, events: 1, sessions: 0 })
+      await opened.reopen()
+      expect(await opened.store.getDelivery(old.id)).toBeUndefined()
+      expect(await opened.store.getRun(heartbeat.id)).toBeUndefined()
+      expect(await opened.store.getMessage('said')).toBeUndefined()
+      expect((await opened.store.listDeliveries({}, everything)).items).toMatchObject([{ id: young.id }])
+    })
+
+    it('judges a run, a message and an event by their end', async () => {
+      const { store } = opened
+      await store.accept({ at: start, events: [newEvent()] })
+      const run = await startRun(store)
+      await store.takeEvents(run, session, all)
+      await store.endRun(run, runEnd({ at: later, messages: [newMessage()] }))
+      const [message] = await claimMessages(store, { at: later })
+      await store.endMessage(message!.id, message!.fence, { status: 'failed', reason: 'gone' }, later)
+      expect(await forgetBefore(store, later)).toEqual(nothing)
+      expect(await forgetBefore(store, later + 1)).toMatchObject({ runs: 1, messages: 1, events: 1 })
+    })
+
+    it('leaves runs that wait or are under way, and those whose messages are still to be sent', async () => {
+      const { store } = opened
+      const running = await startRun(store)
+      const waiting = newRun()
+      await store.accept({ at: start, runs: [waiting] })
+      const said = await finish(store, { sessionKey: 'agent:main:other' }, { messages: [newMessage({ id: 'due' })] })
+      const saying = await finish(store, { id: 'saying', sessionKey: 'agent:main:third' }, { messages: [newMessage({ id: 'saying:0', runId: 'saying' })] })
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, runs: 1 })
+      expect(await store.getRun(said.id)).toBeUndefined()
+      for (const { id } of [running, waiting, saying]) expect(await store.getRun(id)).toBeDefined()
+      const [first] = await claimMessages(store)
+      expect(await forgetBefore(store, later)).toEqual(nothing)
+      expect(first?.id).toBe('due')
+      await store.endMessage('due', first!.fence, { status: 'sent', platformId: null }, start)
+      const last = await claimMessage(store)
+      await store.endMessage(last.id, last.fence, { status: 'unknown', reason: 'lost' }, start)
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, runs: 1, messages: 2 })
+    })
+
+    it('leaves events that wait or were taken, and the delivery that has their text', async () => {
+      const { store } = opened
+      const wake = newDelivery({ body: '{"text":"the roof leaks"}' })
+      await store.accept({ at: start, delivery: wake, events: [newEvent({ text: 'the roof leaks', inBody: true }), newEvent({ text: 'more', inBody: true })] })
+      expect(await forgetBefore(store, later)).toEqual(nothing)
+      const failing = await startRun(store)
+      expect(await store.takeEvents(failing, session, all)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      expect(await forgetBefore(store, later)).toEqual(nothing)
+      await store.endRun(failing, runEnd({ status: 'failed', eventsRendered: false }))
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, runs: 1 })
+      expect(await store.waitingEvents(session, 9)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      const run = await startRun(store)
+      expect(await store.takeEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      await store.endRun(run, runEnd())
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, deliveries: 1, runs: 1, events: 2 })
+    })
+
+    it('leaves the reply of an idempotency key', async () => {
+      const { store } = opened
+      await store.accept({ at: start, delivery: newDelivery(), idempotency: newKey() })
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, deliveries: 1 })
+      expect(await store.accept({ at: later, idempotency: newKey() })).toEqual({ outcome: 'replayed', reply: '{"ok":true}' })
+    })
+
+    it('takes sessions that nobody has named, with their transcripts, and leaves the memory of all others', async () => {
+      const { store } = opened
+      const talk = { transcript: [{ message: 'hello' }, { message: 'again' }] }
+      const keys = ['made-up', 'named', 'named-later']
+      for (const sessionKey of keys) await finish(store, { sessionKey, unnamedSession: sessionKey !== 'named' }, talk)
+      await finish(store, { sessionKey: 'named-later' })
+      await finish(store, { sessionKey: 'named-later', unnamedSession: true })
+      expect(await forgetBefore(store, later)).toMatchObject({ sessions: 1, runs: 5 })
+      expect(await store.getSession('made-up')).toBeUndefined()
+      expect(await Promise.all(keys.map(async (key) => (await store.transcript(key, 9)).length))).toEqual([0, 2, 2])
+    })
+
+    it('leaves a session without a name as long as anything is left to do in it', async () => {
+      const { store } = opened
+      const made = { unnamedSession: true }
+      await startRun(store, { ...made, sessionKey: 'running' })
+      await finish(store, { ...made, sessionKey: 'news' })
+      await store.accept({ at: start, events: [newEvent({ sessionKey: 'news' })] })
+      await finish(store, { ...made, sessionKey: 'touched' }, { at: later })
+      expect(await forgetBefore(store, later)).toEqual({ ...nothing, runs: 1 })
+      for (const key of ['running', 'news', 'touched']) expect(await store.getSession(key)).toBeDefined()
+    })
+
+    it('goes in steps of bounded size, the oldest of all kinds first', async () => {
+      const { store } = opened
+      const times = Array.from({ length: 900 }, (_, n) => start + n)
+      await Promise.all(times.map((at) => store.accept({ at, delivery: newDelivery(), messages: at % 3 === 0 ? [newMessage({ status: 'skipped' })] : [] })))
+      const first = await store.forget({ before: later })
+      expect(first.counts.deliveries).toBeLessThan(500)
+      const { items: deliveries } = await store.listDeliveries({}, everything)
+      const { items: messages } = await store.listMessages({}, everything)
+      expect(Math.abs(deliveries.at(-1)!.at - messages.at(-1)!.createdAt)).toBeLessThan(3)
+      const rest = await forgetAll(store, start + 800)
+      expect(rest.length).toBeGreaterThan(1)
+      expect(first.counts.deliveries + sum(rest).deliveries).toBe(800)
+      expect((await store.listDeliveries({}, everything)).items).toHaveLength(100)
+    })
+
+    it('takes less at once where bodies are long', async () => {
+      const { store } = opened
+      const body = 'x'.repeat(500_000)
+      await Promise.all(Array.from({ length: 20 }, () => store.accept({ at: start, delivery: newDelivery({ body }) })))
+      const steps = await forgetAll(store, later)
+      expect(steps.length).toBeGreaterThan(3)
+      expect(sum(steps).deliveries).toBe(20)
+    })
+  })
+
+  describe('the space of a store', () => {
+    it('is free when something was forgotten, and given back a little at a time', async () => {
+      const { store } = opened
+      const body = 'x'.repeat(100_000)
+      await Promise.all(Array.from({ length: 30 }, () => store.accept({ at: start, delivery: newDelivery({ body }) })))
+      const full = await store.space()
+      expect(full.bytes - full.free).toBeGreaterThan(3_000_000)
+      await forgetAll(store, later)
+      const forgotten = await store.space()
+      expect(forgotten.bytes - forgotten.free).toBeLessThan(1_000_000)
+      await store.shrink(1_000_000)
+      const some = await store.space()
+      expect(forgotten.bytes - some.bytes).toBeGreaterThan(900_000)
+      expect(forgotten.bytes - some.bytes).toBeLessThan(1_200_000)
+      await store.shrink(some.free)
+      expect((await store.space()).free).toBe(0)
+    })
+  })
+}
