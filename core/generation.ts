@@ -9,6 +9,7 @@ import { createGatewayVerbs, type ReloadResult } from './agents/gateway-verbs.ts
 import { createHeartbeat } from './agents/heartbeat.ts'
 import { createModels } from './agents/models.ts'
 import { createOutcome, type Outcome } from './agents/outcome.ts'
+import { createPreview } from './agents/preview.ts'
 import type { Runs } from './agents/runs.ts'
 import { createSchedules } from './agents/schedules.ts'
 import { createStartedRuns } from './agents/started-runs.ts'
@@ -165,7 +166,8 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
     const { secretUse } = base
     mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
     registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, mappings, dispatch, journal, runs, createId, log: logFor('hooks') })
-    replay = createReplay({ dispatch, agentBody, mappings, journal, createId })
+    const preview = createPreview({ store, agents, models, recipients, policy })
+    replay = createReplay({ dispatch, agentBody, mappings, journal, createId, preview })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
   const endpoints = createEndpoints({
     config,

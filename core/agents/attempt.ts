@@ -3,16 +3,17 @@ import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
-import { isFromHook, type RunResult } from '../store/run-spec.ts'
-import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { RunResult } from '../store/run-spec.ts'
+import type { Store, StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { Deltas } from './deltas.ts'
 import { boundHistory } from './history.ts'
 import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
 import type { Ended } from './outcome.ts'
-import { eventBatch, heartbeatNotes, renderPrompt, systemPrompt } from './prompt.ts'
-import type { RunTurn, TurnInput } from './turn.ts'
+import { eventBatch, heartbeatNotes } from './prompt.ts'
+import type { RunTurn } from './turn.ts'
+import { planTurn } from './turn-plan.ts'
 
 /** Why a run's signal aborts. */
 export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'
@@ -67,37 +68,24 @@ async function haveTurn({ config, store, models, runTurn, deltas, log }: Attempt
   const events = await store.takeEvents(run, run.sessionKey, eventBatch)
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
-  const model = run.kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
+  const plan = planTurn(models, { run, agent, events, notes })
   const stored = await store.transcript(run.sessionKey, config.session.historyTurns * 20)
   const turn = await runTurn({
-    agent,
-    model,
-    thinking: spec.thinking ?? agent.thinking,
-    system: systemPrompt(agent),
-    prompt: renderPrompt({ spec, events, notes }),
+    ...plan,
     history: boundHistory(
       stored.map((entry) => entry.message),
       { turns: config.session.historyTurns, tokens: config.session.historyTokens },
     ),
-    sessionKey: run.sessionKey,
-    from: subjectOf(run, events),
     runId: run.id,
     signal,
     onDelta: deltas.of(run.id),
   })
   return {
     status: 'succeeded',
-    result: { model: model.ref, reply: turn.reply, usage: turn.usage },
+    result: { model: plan.model.ref, reply: turn.reply, usage: turn.usage },
     transcript: turn.messages.map((message) => ({ message })),
     eventsRendered: events.length > 0,
   }
-}
-
-/** A periodic check that reads news from outside may do no more than a webhook's own run: the news may well ask for it. */
-function subjectOf({ kind, spec: { origin, deliver } }: StoredRun, events: readonly StoredEvent[]): TurnInput['from'] {
-  const fromHook = isFromHook(origin) || (kind === 'heartbeat' && events.some(({ trusted }) => !trusted))
-  const { starters } = origin
-  return origin.kind === 'channel' ? { channel: origin.name, accountId: deliver?.accountId, fromHook, starters } : { fromHook, starters }
 }
 
 function logSuspicious(run: StoredRun, texts: readonly string[], log: Log): void {

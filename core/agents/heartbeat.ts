@@ -142,13 +142,7 @@ async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConf
   const waiting = await deps.store.countWaitingEvents(agent.mainSession)
   if (waiting === 0 && !(await heartbeatNotes(agent))) return 'done'
   const id = deps.createId()
-  const spec: RunSpec = {
-    message: config.prompt ?? defaultHeartbeatPrompt,
-    origin: { kind: 'heartbeat', name: agent.id, trusted: true },
-    model: config.model,
-    deliver: config.target === 'none' ? null : { channel: config.target, to: config.to },
-    wakeMode: 'next-heartbeat',
-  }
+  const spec = heartbeatSpec(agent.id, config)
   const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey: agent.mainSession, spec, maxAttempts: deps.maxAttempts } as const
   await deps.runs.accept({ at: Date.now(), runs: [run] })
   const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
@@ -156,3 +150,12 @@ async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConf
   const left = await deps.store.countWaitingEvents(agent.mainSession)
   return left > 0 && left < waiting ? 'more' : 'done'
 }
+
+/** What a periodic check asks of its agent. */
+export const heartbeatSpec = (agentId: string, { prompt, model, target, to }: HeartbeatConfig): RunSpec => ({
+  message: prompt ?? defaultHeartbeatPrompt,
+  origin: { kind: 'heartbeat', name: agentId, trusted: true },
+  model,
+  deliver: target === 'none' ? null : { channel: target, to },
+  wakeMode: 'next-heartbeat',
+})

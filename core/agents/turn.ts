@@ -71,7 +71,7 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
   // The library would print its warnings; ours go to the log, below.
   globalThis.AI_SDK_LOG_WARNINGS = false
-  const subject: Subject = { caller: 'agent', agentId: input.agent.id, sessionKey: input.sessionKey, model: input.model.ref, ...input.from }
+  const subject = subjectOfTurn(input)
   const call = (tool: string, args: unknown) => invoke({ tool, args, subject, runId: input.runId, signal })
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
@@ -91,5 +91,14 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   })
   return await readReply(stream, input.onDelta)
 }
+
+/** On whose behalf the tools of a turn are called. */
+export const subjectOfTurn = ({ agent, sessionKey, model, from }: Pick<TurnInput, 'agent' | 'sessionKey' | 'model' | 'from'>): Subject => ({
+  caller: 'agent',
+  agentId: agent.id,
+  sessionKey,
+  model: model.ref,
+  ...from,
+})
 
 const userMessage = (content: string): Json => ({ role: 'user', content })

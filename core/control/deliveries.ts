@@ -6,6 +6,7 @@ import type { DeliveryLine, Store, StoredDelivery, StoredRun } from '../store/st
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
+import { Proof, ReplayReply } from './replay-reply.ts'
 import { Run } from './runs.ts'
 
 /** Starts what a delivery started, or would have. */
@@ -102,15 +103,6 @@ const DeliveriesQuery = Type.Object({
   ),
 })
 
-/** How the sender of a delivery proved who it is. */
-export const Proof = Type.Object(
-  {
-    scheme: Type.String({ description: '`hook-token`, or the scheme of the `auth` of its mapping.' }),
-    secret: Type.Optional(Type.Integer({ minimum: 0, description: 'Which of the secrets of the mapping it used, by its place, from 0.' })),
-  },
-  { description: 'How the sender proved who it is; absent: an operator had it repeated.' },
-)
-
 const line = {
   id: Type.String(),
   at: Time(),
@@ -149,14 +141,3 @@ const ReplayBody = Type.Object({
   mapping: Type.Optional(Type.String({ description: 'Id of the mapping, or name of the preset, that is to have it. Left out: the one that is found.' })),
   dryRun: Type.Optional(Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' })),
 })
-
-const ReplayReply = Type.Object(
-  {
-    ok: Type.Literal(true),
-    deliveryId: Type.Optional(Type.String({ description: 'The new delivery.' })),
-    dryRun: Type.Optional(Type.Literal(true)),
-    mapping: Type.Optional(Type.String({ description: 'The mapping that would have it.' })),
-    actions: Type.Optional(Type.Array(Type.Object({ action: Type.Enum(['wake', 'agent']) }), { description: 'What would be started.' })),
-  },
-  { description: 'The answer of the hook and `deliveryId`; or, for a dry run, `actions`.' },
-)

@@ -1,10 +1,12 @@
 // An operator has a delivery repeated: the same rules as at the door, another delivery in the log, no idempotency key.
+import type { Preview } from '../agents/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
-import type { NewEvent, NewRun, StoredDelivery } from '../store/store.ts'
+import type { StoredDelivery } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './action.ts'
 import { type Arrival, type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
+import { createDryRun } from './dry-run.ts'
 import type { Journal } from './journal.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
@@ -30,15 +32,19 @@ interface ReplayDeps {
   mappings: Mappings
   journal: Journal
   createId: () => string
+  preview: Preview
 }
 
-/** What a delivery comes to: a plan, or nothing when it is skipped; `mapping` where one made it. */
-interface Replayed {
+/** What a delivery comes to. */
+export interface Replayed {
+  /** Absent: it is skipped. */
   plan: Plan<object> | undefined
-  mapping?: string
+  /** The one that has it; absent: it goes to an endpoint of the gateway's own. */
+  mapping?: Mapping
 }
 
-export function createReplay({ dispatch, agentBody, mappings, journal, createId }: ReplayDeps): Replay {
+export function createReplay({ dispatch, agentBody, mappings, journal, createId, preview }: ReplayDeps): Replay {
+  const showDryRun = createDryRun(preview)
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
   return async (delivery, { client, body, mapping: wanted, dryRun }) => {
@@ -46,11 +52,12 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
     if (delivery.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
     if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.of(hook).length === 0) throw noHook()
     const rawBody = body === undefined ? keptBody(delivery) : JSON.stringify(body)
-    const { plan, mapping } =
+    const replayed =
       wanted === undefined && Object.hasOwn(checks, hook)
         ? planDirect(hook, rawBody)
         : await planMapped(delivery, { rawBody, wanted, edited: body !== undefined })
-    if (dryRun) return { ok: true, dryRun: true, ...(mapping !== undefined && { mapping }), actions: plan ? viewWork(plan) : [] }
+    if (dryRun) return await showDryRun(replayed, { delivery, chosen: wanted !== undefined })
+    const { plan } = replayed
     const arrival = { hook, client, headers: JSON.stringify(delivery.headers), query: keptQuery(delivery.query), rawBody, replayOf: id }
     if (!plan) return skip(arrival)
     const { reply, deliveryId } = await dispatch.accept(arrival, plan)
@@ -78,7 +85,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId 
     const visible = visibleHeaders(headers, mapping.verifier?.hiddenHeaders)
     const leave = mappings.enter()
     const { actions } = await mapping.draw({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
-    return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping: mapping.id }
+    return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping }
   }
 
   function named(id: string): Mapping {
@@ -99,8 +106,6 @@ const handshake = 'This delivery only asked whether somebody is there, so there 
 
 const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
 
-const viewWork = ({ work: { events = [], runs = [] } }: Plan<object>): object[] => [...events.map(viewWake), ...runs.map(viewAgent)]
-
 function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
   let check: Check | undefined
   return () => (check ??= compileCheck(schema))
@@ -109,26 +114,4 @@ function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
 function keptBody({ body }: StoredDelivery): string {
   if (body === null) throw new GatewayError('conflict', 'The body of this delivery was refused before it was read; send one in "body".')
   return body
-}
-
-const viewWake = ({ sessionKey, text, mode }: NewEvent): object => ({ action: 'wake', sessionKey, text, mode })
-
-function viewAgent({ agentId, sessionKey, spec }: NewRun): object {
-  const { message, name, model, thinking, timeoutSeconds, deliver, wakeMode } = spec
-  return {
-    action: 'agent',
-    agentId,
-    sessionKey,
-    message,
-    name,
-    model,
-    thinking,
-    timeoutSeconds,
-    deliver: deliver !== null,
-    channel: deliver?.channel,
-    to: deliver?.to,
-    accountId: deliver?.accountId,
-    threadId: deliver?.threadId,
-    wakeMode,
-  }
 }

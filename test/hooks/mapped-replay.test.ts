@@ -32,7 +32,7 @@ describe('POST /api/deliveries/:id/replay', () => {
     const id = await sent('/hooks/mail', { from: 'ada', text: 'Hello' }, { 'x-box': 'in' })
     const { body } = await replay(id, { dryRun: true })
     expect(body).toMatchObject({ ok: true, dryRun: true, mapping: 'mail' })
-    expect(body.actions).toEqual([
+    expect(body.actions).toMatchObject([
       { action: 'agent', agentId: 'main', sessionKey: 'agent:main:hook:mail:ada', message: 'Hello in', deliver: false, wakeMode: 'next-heartbeat' },
     ])
   })
@@ -51,7 +51,12 @@ describe('POST /api/deliveries/:id/replay', () => {
     const id = await sent('/hooks/wake', { text: 'News', mode: 'next-heartbeat', from: 'ada' })
     expect((await replay(id, { mapping: 'mail' })).body.sessionKey).toBe('agent:main:hook:mail:ada')
     expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({ ok: true, skipped: true, deliveryId: expect.any(String) })
-    expect((await replay(id, { mapping: 'all', body: { items: [] }, dryRun: true })).body).toEqual({ ok: true, dryRun: true, mapping: 'all', actions: [] })
+    expect((await replay(id, { mapping: 'all', body: { items: [] }, dryRun: true })).body).toMatchObject({
+      ok: true,
+      dryRun: true,
+      mapping: 'all',
+      actions: [],
+    })
   })
 
   it('holds it to the rules of today', async () => {

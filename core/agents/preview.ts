@@ -1,0 +1,75 @@
+// Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply would go.
+import type { Recipients } from '../delivery/recipient.ts'
+import { fitting } from '../store/events.ts'
+import type { Thinking } from '../store/run-spec.ts'
+import type { NewEvent, NewRun, Store } from '../store/store.ts'
+import type { Policy } from '../tools/policy.ts'
+import type { Agent, Agents, HeartbeatConfig } from './agents.ts'
+import { heartbeatSpec } from './heartbeat.ts'
+import type { Models } from './models.ts'
+import { eventBatch, heartbeatNotes } from './prompt.ts'
+import { subjectOfTurn } from './turn.ts'
+import { planTurn } from './turn-plan.ts'
+
+export interface TurnPreview {
+  /** The user message of the turn. The markers of the fence are other ones each time. */
+  prompt: string
+  /** `<provider>/<model>` */
+  model: string
+  thinking?: Thinking | undefined
+  timeoutSeconds: number
+  /** Names of the tools that the policy leaves it. */
+  tools: string[]
+  /** Absent: the reply is not delivered. With a `reason` it has nowhere to go. */
+  delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
+}
+
+/** Reads, and changes nothing. */
+export interface Preview {
+  run(run: NewRun): Promise<TurnPreview>
+  /** The periodic check that would read these events, after those that wait already. */
+  heartbeat(arriving: readonly NewEvent[]): Promise<TurnPreview>
+}
+
+interface PreviewDeps {
+  store: Pick<Store, 'waitingEvents'>
+  agents: Agents
+  models: Models
+  recipients: Pick<Recipients, 'resolve'>
+  policy: Pick<Policy, 'listed'>
+}
+
+export function createPreview({ store, agents, models, recipients, policy }: PreviewDeps): Preview {
+  async function preview(run: Pick<NewRun, 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
+    const { spec, sessionKey, kind } = run
+    const waiting = await store.waitingEvents(sessionKey, eventBatch.count)
+    const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
+    const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
+    const plan = planTurn(models, { run, agent, events, notes: kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined })
+    return {
+      prompt: plan.prompt,
+      model: plan.model.ref,
+      thinking: plan.thinking,
+      timeoutSeconds: spec.timeoutSeconds ?? agent.timeoutSeconds,
+      tools: policy.listed(subjectOfTurn(plan)).map(({ tool }) => tool.name),
+      ...(spec.deliver && { delivery: await deliveryOf(spec.deliver) }),
+    }
+  }
+
+  async function deliveryOf(wanted: NonNullable<NewRun['spec']['deliver']>): Promise<TurnPreview['delivery']> {
+    const found = await recipients.resolve(wanted)
+    if (!('address' in found)) return found
+    const { channel, accountId, to, threadId } = found.address
+    return { channel, accountId, to, ...(threadId !== null && { threadId }) }
+  }
+
+  return {
+    run: (run) => preview(run, agents.get(run.agentId), []),
+    heartbeat: (arriving) => {
+      const agent = agents.default
+      // The default agent always has one; where it does not beat by itself, a bell makes it.
+      const spec = heartbeatSpec(agent.id, agent.heartbeat as HeartbeatConfig)
+      return preview({ kind: 'heartbeat', sessionKey: agent.mainSession, spec }, agent, arriving)
+    },
+  }
+}
