@@ -7,7 +7,7 @@ import { type Connection, connect } from './sqlite-connection.ts'
 export interface Batches {
   /** One transaction for all groups. @returns an outcome for each */
   commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]>
-  close(): void
+  close(): Promise<void>
 }
 
 /** Opens the file with the first batch, and again after a failure of the disk: it comes back by itself when the disk does. */
@@ -17,17 +17,18 @@ export function createBatches(path: string): Batches {
   async function commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]> {
     try {
       connection ??= await open(path)
+      await connection.checkpoints.next()
       return split(await commitTogether(connection, groups.flat()), groups)
     } catch (error) {
-      close()
+      await close()
       const outcome = { unavailable: reasonOf(error) }
       return groups.map(() => outcome)
     }
   }
 
-  function close(): void {
+  async function close(): Promise<void> {
     try {
-      connection?.close()
+      await connection?.close()
     } catch {
       // Closing tidies the log up, which a broken disk may refuse; the next connection recovers from what is on disk.
     }

