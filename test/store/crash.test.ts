@@ -54,6 +54,6 @@ const tears = (size: number, random: () => number): number[] =>
 async function idsIn(path: string): Promise<string[]> {
   const connection = await connect(path)
   const rows = await connection.tx.all<{ id: string }>('SELECT id FROM run ORDER BY seq')
-  connection.close()
+  await connection.close()
   return rows.map(({ id }) => id)
 }

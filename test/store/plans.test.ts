@@ -105,7 +105,7 @@ describe('the plan of an operation', () => {
     connection = await connect(join(dir, 'plans.db'))
   })
   afterAll(async () => {
-    connection.close()
+    await connection.close()
     await rm(dir, { recursive: true })
   })
 

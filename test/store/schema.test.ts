@@ -37,10 +37,10 @@ describe('tables of an older program', () => {
   it('are copied, then brought up to date without losing a row', async () => {
     const old = await connect(path, [notes])
     await old.tx.run(`INSERT INTO note (text) VALUES ('kept')`)
-    old.close()
+    await old.close()
     const renewed = await connect(path, [notes, dates])
     expect(await renewed.tx.all('SELECT text, at FROM note')).toEqual([{ text: 'kept', at: null }])
-    renewed.close()
+    await renewed.close()
     const copy = new DatabaseSync(`${path}.before-version-2`, { readOnly: true })
     expect(copy.prepare('SELECT * FROM note').all()).toEqual([{ seq: 1, text: 'kept' }])
     copy.close()
@@ -48,11 +48,11 @@ describe('tables of an older program', () => {
 
   it('stay as they were when a migration fails', async () => {
     const old = await connect(path, [notes, dates])
-    old.close()
+    await old.close()
     await expect(connect(path, [notes, dates, broken])).rejects.toThrow('half already exists')
     const again = await connect(path, [notes, dates])
     expect(await again.tx.all(`SELECT name FROM sqlite_schema WHERE name = 'half'`)).toEqual([])
-    again.close()
+    await again.close()
   })
 
   it('are not copied when there is nothing to do', async () => {
