@@ -16,6 +16,8 @@ const pages = {
 export interface Checkpoints {
   /** Call it between two commits. */
   next(): Promise<void>
+  /** The next pass is worth it however little there is to copy: the file becomes shorter. */
+  ask(): void
   close(): Promise<void>
 }
 
@@ -24,6 +26,7 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
   const restart = db.prepare('PRAGMA wal_checkpoint(RESTART)')
   let worker: Worker | undefined
   let pass: Promise<unknown> | undefined
+  let asked = false
 
   async function next(): Promise<void> {
     let { log, left } = read()
@@ -33,7 +36,7 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
     }
     if (pass) return
     if (log >= pages.most || (log >= pages.long && left < pages.pass)) restart.get()
-    else if (left >= pages.pass) pass = copy()
+    else if (left >= (asked ? 1 : pages.pass)) pass = copy()
   }
 
   function read(): { log: number; left: number } {
@@ -42,13 +45,14 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
   }
 
   function copy(): Promise<void> {
+    asked = false
     worker ??= start()
     const running = worker
     running.postMessage('copy')
     return new Promise((resolve) => {
       const end = (): void => {
         running.off('message', end).off('exit', end)
-        pass = undefined
+        pass = asked && worker === running ? copy() : undefined
         resolve()
       }
       running.once('message', end).once('exit', end)
@@ -67,6 +71,7 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
 
   return {
     next,
+    ask: () => void (asked = true),
     async close() {
       const closing = worker
       worker = undefined

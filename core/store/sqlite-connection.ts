@@ -40,7 +40,7 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
       await checkpoints.close()
       db.close()
     }
-    const connection = { tx: createTransaction(db), transact: transactOn(db), checkpoints, close }
+    const connection = { tx: createTransaction(db, checkpoints), transact: transactOn(db), checkpoints, close }
     await bringUpToDate(connection, path, steps)
     return connection
   } catch (error) {
@@ -54,7 +54,7 @@ function createPrivately(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-function createTransaction(db: DatabaseSync): Transaction {
+function createTransaction(db: DatabaseSync, checkpoints: Checkpoints): Transaction {
   const prepared = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = prepared.get(sql)
@@ -67,7 +67,10 @@ function createTransaction(db: DatabaseSync): Transaction {
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     space: () => prepare(spaceSql).get() as unknown as Space,
-    shrink: (bytes) => db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`),
+    shrink: (bytes) => {
+      db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`)
+      checkpoints.ask()
+    },
   }
 }
 
