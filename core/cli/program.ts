@@ -4,18 +4,26 @@ import { Command } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { GatewayError } from '../errors.ts'
+import { CommandError } from './command-error.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
-  const commands = await Promise.all([import('./start.ts'), import('./check.ts'), import('./setup.ts'), import('./transform.ts')])
+  const commands = await Promise.all([
+    import('./start.ts'),
+    import('./check.ts'),
+    import('./setup.ts'),
+    import('./transform.ts'),
+    import('./deliveries.ts'),
+    import('./replay.ts'),
+  ])
   for (const { register } of commands) register(program)
   refuseUnknownCommand(program, argv[2])
   try {
     await program.parseAsync(argv)
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`)
-    process.exitCode = 1
+    process.exitCode = error instanceof CommandError ? error.exitCode : 1
   }
 }
 
@@ -28,7 +36,7 @@ function refuseUnknownCommand(program: Command, first: string | undefined): void
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof GatewayError) return error.message
+  if (error instanceof ConfigError || error instanceof GatewayError || error instanceof CommandError) return error.message
   const { code, syscall, port } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE') return `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.`
   if (code === 'EACCES' && syscall === 'listen') return `Port ${port} may not be opened by this user; choose one above 1023 with --port or gateway.port.`

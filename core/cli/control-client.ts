@@ -1,0 +1,94 @@
+// Talks to the control API of the gateway that runs: at the configured address, with the configured credential.
+import { homedir } from 'node:os'
+import { type Command, InvalidArgumentError } from 'commander'
+import { ConfigError } from '../config/config-error.ts'
+import { resolveCredential } from '../config/credentials.ts'
+import { readConfigFile } from '../config/file.ts'
+import { type Reach, readReach } from '../config/gateway-section.ts'
+import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
+import { CommandError, unreachable } from './command-error.ts'
+
+export interface Control {
+  /** Rejects with a CommandError: one sentence, and the exit code. */
+  get(path: string): Promise<unknown>
+  post(path: string, body: object): Promise<unknown>
+}
+
+export interface ControlOptions {
+  config?: string
+  url?: string
+}
+
+/** The options that every command has that talks to the gateway. */
+export const withControlOptions = (command: Command): Command =>
+  command
+    .option('--config <file>', 'configuration file (default: as for start); its gateway section says where the gateway is, and the credential')
+    .option('--url <address>', 'where the gateway is, when not where the configuration says', trimmedAddress)
+
+/** Longest wait for one answer. */
+const patienceMs = 60_000
+
+export function openControl(options: ControlOptions): Control {
+  const { address, credential, source } = locateGateway(options)
+  // A header holds bytes; this is how a password with other letters becomes some.
+  const authorization = Buffer.from(`Bearer ${credential}`, 'utf8').toString('latin1')
+
+  async function call(path: string, request: RequestInit): Promise<unknown> {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const response = await fetch(address + path, { ...request, headers, redirect: 'error', signal: AbortSignal.timeout(patienceMs) }).catch((error: Error) => {
+      throw notReached(address, error)
+    })
+    const answer = await response.json().catch(() => undefined)
+    if (response.ok && typeof answer === 'object' && answer !== null) return answer
+    throw refusal(response.status, answer, { address, source })
+  }
+
+  return {
+    get: (path) => call(path, {}),
+    post: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+  }
+}
+
+interface Place {
+  address: string
+  /** Where the credential comes from, for people. */
+  source: string
+}
+
+function locateGateway({ config, url }: ControlOptions): Place & { credential: string } {
+  const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
+  const file = locateConfig(surroundings)
+  if (file === undefined && url === undefined) {
+    throw new ConfigError(firstConfigFile(surroundings), [{ path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` }])
+  }
+  const reach = file === undefined ? undefined : readReach(readConfigFile(file))
+  const source = file ?? 'the environment'
+  const { value, mode } = resolveCredential(reach?.auth ?? {}, process.env)
+  if (value === undefined) throw new CommandError(`There is no credential in ${source}; set gateway.auth.${mode}, or SVC_GATEWAY_${mode.toUpperCase()}.`)
+  return { address: url ?? addressOf(reach as Reach, source), credential: value, source }
+}
+
+/** An address that stands for all of them is reached at this machine's own. */
+function addressOf({ bind, port }: Reach, file: string): string {
+  if (port === 0) throw new CommandError(`gateway.port in ${file} is 0, so nobody knows where the gateway is; name its address with --url.`)
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function trimmedAddress(text: string): string {
+  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
+  return text.replace(/\/+$/, '')
+}
+
+function notReached(address: string, { name, cause }: Error): CommandError {
+  if (name === 'TimeoutError') return new CommandError(`The gateway at ${address} did not answer within ${patienceMs / 1000} seconds.`, unreachable)
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException
+  return new CommandError(`No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or name its address with --url.`, unreachable)
+}
+
+function refusal(status: number, answer: unknown, { address, source }: Place): CommandError {
+  const { error } = (answer ?? {}) as { error?: { type: string; message: string } }
+  if (typeof error?.message !== 'string') return new CommandError(`What answers at ${address} is not svc-gateway; name the gateway's address with --url.`)
+  if (status !== 401) return new CommandError(error.message, 1, error)
+  return new CommandError(`The gateway at ${address} refuses the credential from ${source}; name the configuration that it runs with by --config.`)
+}

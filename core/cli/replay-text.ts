@@ -1,0 +1,106 @@
+// What a replay came to, or would come to, in words for people.
+import { shown, shownInLine } from './shown.ts'
+
+interface Turn {
+  prompt: string
+  model: string
+  thinking?: string
+  timeoutSeconds: number
+  tools: readonly string[]
+  delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
+}
+
+interface Action extends Partial<Turn> {
+  action: 'wake' | 'agent'
+  sessionKey?: string
+  agentId?: string
+  text?: string
+  mode?: string
+}
+
+interface Proof {
+  scheme: string
+  secret?: number
+}
+
+/** The answer of `POST /api/deliveries/<id>/replay`. */
+export interface ReplayAnswer {
+  deliveryId?: string
+  skipped?: true
+  runId?: string
+  runIds?: readonly string[]
+  eventId?: string
+  eventIds?: readonly string[]
+  warnings?: readonly string[]
+  mapping?: string
+  matchedBy?: string
+  auth?: { scheme: string; given?: Proof }
+  actions?: readonly Action[]
+  heartbeat?: Turn
+}
+
+/** One line. */
+export function describeReplay({ deliveryId, runId, runIds = [], eventId, eventIds = [], warnings = [] }: ReplayAnswer): string {
+  const runs = [...(runId === undefined ? [] : [runId]), ...runIds].map((id) => `run ${id}`)
+  const events = [...(eventId === undefined ? [] : [eventId]), ...eventIds].map((id) => `event ${id}`)
+  const led = [...runs, ...events].join(', ') || 'there was nothing to do'
+  return shownInLine([`replayed as ${deliveryId}: ${led}`, ...warnings].join('; '))
+}
+
+/** One line. */
+export function describePlan({ actions = [] }: ReplayAnswer): string {
+  if (actions.length === 0) return 'would be skipped'
+  return `would become ${actions.map(({ action, agentId, sessionKey }) => shownInLine([action, agentId, sessionKey].filter(Boolean).join(' '))).join(', ')}`
+}
+
+export function describeDryRun(answer: ReplayAnswer): string {
+  const { mapping, matchedBy, auth, actions = [], heartbeat } = answer
+  const lines = [
+    row('hook', mapping === undefined ? "the gateway's own endpoint" : `mapping ${mapping}, ${matches[matchedBy ?? ''] ?? matchedBy}`),
+    row('proof', `${auth?.scheme} is asked for${auth?.given ? `; it came with ${proofText(auth.given)}` : ''}`),
+    ...(actions.length === 0 ? [row('actions', 'none: it would be skipped')] : []),
+    ...actions.flatMap(actionRows),
+    ...(heartbeat ? ['', 'The next heartbeat', ...turnRows(heartbeat)] : []),
+    '',
+    'Nothing was started.',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const matches: Readonly<Record<string, string>> = {
+  path: 'by its path',
+  source: 'by the source of the payload',
+  'path-and-source': 'by its path and the source of the payload',
+  any: 'which takes every name',
+  request: 'as asked for',
+}
+
+const proofText = ({ scheme, secret }: Proof): string => (secret === undefined ? scheme : `${scheme}, secret ${secret}`)
+
+const row = (name: string, text: string): string => `  ${name.padEnd(9)} ${shownInLine(text)}`
+
+function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: Action, index: number): string[] {
+  return [
+    '',
+    `${index + 1}. ${action}`,
+    ...(agentId === undefined ? [] : [row('agent', agentId)]),
+    row('session', sessionKey),
+    ...(text === undefined ? [] : [row('text', text), row('mode', mode ?? '')]),
+    ...(turn.prompt === undefined ? [] : turnRows(turn as Turn)),
+  ]
+}
+
+function turnRows({ model, thinking, timeoutSeconds, tools, delivery, prompt }: Turn): string[] {
+  return [
+    row('model', [model, thinking && `thinking ${thinking}`, `at most ${timeoutSeconds} seconds`].filter(Boolean).join(', ')),
+    row('reply', delivery ? deliveryText(delivery) : 'is not delivered'),
+    row('tools', tools.join(', ') || 'none'),
+    row('prompt', '(the ids of the markers are other ones each time)'),
+    ...prompt.split('\n').map((line) => `    | ${shown(line)}`),
+  ]
+}
+
+function deliveryText({ channel, accountId, to, threadId, reason }: NonNullable<Turn['delivery']>): string {
+  if (reason !== undefined) return `cannot be delivered: ${reason}`
+  return [`to ${to} on ${channel}`, accountId && accountId !== 'default' && `account ${accountId}`, threadId && `thread ${threadId}`].filter(Boolean).join(', ')
+}

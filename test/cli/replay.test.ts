@@ -1,0 +1,268 @@
+// The commands `deliveries` and `replay`, as processes of their own, against a gateway that runs as one.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ask, type Document, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+
+const main = new URL('../../core/main.ts', import.meta.url).pathname
+const later = { wakeMode: 'next-heartbeat' }
+
+interface Done {
+  code: unknown
+  stdout: string
+  stderr: string
+}
+
+/** Runs `svc-gateway <args>` in a folder that is its home, too. */
+async function run(folder: string, args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Done> {
+  const done = Promise.withResolvers<Done>()
+  const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, ...env } }
+  const child = execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  )
+  child.stdin?.end(input)
+  return await done.promise
+}
+
+async function freePort(): Promise<number> {
+  const server = createSocketServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A gateway at a port that its configuration names, and the commands in its folder. */
+async function start(changes: Document = {}) {
+  const dir = temporaryFolder()
+  const port = await freePort()
+  const mappings = [
+    { ...later, id: 'mail', match: { path: 'mail' }, deliver: false, sessionKey: 'hook:mail:{{ from }}', messageTemplate: '{{ text }}' },
+    { ...later, id: 'news', action: 'wake', match: { path: 'news' }, textTemplate: '{{ text }}' },
+  ]
+  const agents = { defaults: { heartbeat: { every: 0 } } }
+  const file = writeConfig(dir, { agents, gateway: { port, auth: { token: gatewayToken } }, hooks: { mappings }, ...changes })
+  const gateway = await spawnGateway(file)
+  onTestFinished(async () => void (await gateway.end('SIGTERM')))
+  const send = async (path: string, body: unknown) =>
+    await ask(`${gateway.url}${path}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}` } })
+  const get = async (path: string) => (await ask(gateway.url + path, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
+  const deliveries = async (query = '') => (await get(`/api/deliveries?${query}`)).items as { id: string; replayOf?: string; status: string }[]
+  return { dir, file, gateway, send, get, deliveries, cli: (...args: string[]) => run(dir, args) }
+}
+
+const lines = (text: string) => text.split('\n').filter(Boolean)
+
+describe('svc-gateway deliveries', () => {
+  it('lists what came in, newest first, sifted, and as JSON', async () => {
+    const { send, cli, deliveries } = await start()
+    await send('/hooks/mail', { from: 'ada', text: 'One.' })
+    await send('/hooks/wake', { text: 'Two.', mode: 'next-heartbeat' })
+    await send('/hooks/wake', { mode: 'next-heartbeat' })
+    await expect.poll(async () => (await deliveries()).length).toBe(3)
+    const [bad, wake, mail] = await deliveries()
+
+    const all = await cli('deliveries')
+    expect(all).toMatchObject({ code: 0, stderr: '' })
+    const at = String.raw`  \d{4}-\S+Z  `
+    expect(lines(all.stdout)).toEqual([
+      expect.stringMatching(`^${bad!.id}${at}rejected   wake  invalid_request: text is required\\.$`),
+      expect.stringMatching(`^${wake!.id}${at}accepted   wake  1 event$`),
+      expect.stringMatching(`^${mail!.id}${at}accepted   mail  1 run$`),
+    ])
+    const found = async (...args: string[]) => lines((await cli('deliveries', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
+    expect(await found('--hook', 'mail')).toEqual([mail!.id])
+    expect(await found('--status', 'rejected')).toEqual([bad!.id])
+    expect(await found('--text', 'two.')).toEqual([wake!.id])
+    expect(await found('--since', '1h')).toEqual([bad!.id, wake!.id, mail!.id])
+    expect(await found('--until', '1h')).toEqual([])
+    expect(await cli('deliveries', '--limit', '1')).toMatchObject({ code: 0, stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n' })
+    expect(await cli('deliveries', '--since', '2999-01-01')).toEqual({ code: 0, stdout: '', stderr: 'There is no such delivery.\n' })
+    expect(await cli('deliveries', '--since', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be a duration such as 90m') })
+  })
+})
+
+describe('svc-gateway replay <delivery-id>', () => {
+  it('shows what would happen, and lets nothing in it steer the terminal', async () => {
+    const { send, cli, deliveries } = await start()
+    await send('/hooks/mail', { from: 'ada', text: 'Hello\u001b[2J\nYou.' })
+    const id = (await deliveries())[0]!.id
+    const { code, stdout, stderr } = await cli('replay', id, '--dry-run')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^ {2}hook {6}mapping mail, by its path\n {2}proof {5}hook-token is asked for; it came with hook-token\n\n1\. agent\n/)
+    expect(stdout).toContain(
+      '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not delivered\n  tools     agents_list, ',
+    )
+    expect(stdout).toMatch(/ {4}\| <<<OUTSIDE TEXT \w+>>>\n[^]* {4}\| Hello\\u001b\[2J\n {4}\| You\.\n/)
+    expect(stdout).toMatch(/\nNothing was started\.\n$/)
+    expect(await deliveries()).toHaveLength(1)
+  })
+
+  it('does it once more, also with another body or through another mapping', async () => {
+    const { dir, send, cli, get, deliveries } = await start()
+    await send('/hooks/mail', { from: 'ada', text: 'Hello' })
+    const id = (await deliveries())[0]!.id
+    const again = await cli('replay', id)
+    const [, deliveryId, runId] = /^replayed as (\S+): run (\S+)\n$/.exec(again.stdout) ?? []
+    expect(await get(`/api/deliveries/${deliveryId}`)).toMatchObject({ replayOf: id, runIds: [runId] })
+
+    writeFileSync(join(dir, 'body.json'), '{ "from": "eve", "text": "Edited" }')
+    const edited = JSON.parse((await cli('replay', id, '--body', 'body.json', '--json')).stdout) as object
+    expect(edited).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:eve' })
+    const piped = await run(dir, ['replay', id, '--mapping', 'news', '--body', '-', '--dry-run'], { input: '{"text":"Piped"}' })
+    expect(piped.stdout).toContain('mapping news, as asked for')
+    expect(piped.stdout).toMatch(/1\. wake\n {2}session {3}agent:main:main\n {2}text {6}Piped\n[^]*The next heartbeat\n {2}model/)
+  })
+
+  it.each([
+    [['replay'], 'Name a delivery, or choose several with --hook, --status, --since, --until or --text.\n'],
+    [['replay', 'x', '--hook', 'mail'], 'Name a delivery or choose several with a filter, not both.\n'],
+    [['replay', '--hook', 'mail', '--body', '-'], '--body is for one delivery; leave it out, or name a delivery in place of the filter.\n'],
+    [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes contradict each other; leave one of them out.\n'],
+    [['replay', 'x', '--body', 'nothing.json'], "--body names nothing.json, which can't be read (ENOENT).\n"],
+    [['replay', 'x', '--body', 'gateway.json'], '--body names gateway.json, which holds no JSON.\n'],
+  ])('refuses with one sentence: %j', async (args, sentence) => {
+    const dir = temporaryFolder()
+    writeConfig(dir)
+    writeFileSync(join(dir, 'gateway.json'), 'none')
+    expect(await run(dir, args)).toEqual({ code: 1, stdout: '', stderr: sentence })
+  })
+})
+
+describe('svc-gateway replay with a filter', () => {
+  /** So many deliveries of mail, the last of them refused. */
+  async function startWithMail(texts: readonly string[]) {
+    const started = await start()
+    for (const text of texts) await started.send('/hooks/mail', { from: 'ada', text })
+    await started.send('/hooks/mail', { from: 'ada' })
+    await expect.poll(async () => (await started.deliveries('status=rejected')).length).toBe(1)
+    return { ...started, ids: (await started.deliveries()).map(({ id }) => id).toReversed() }
+  }
+
+  it('shows first what it would do, and does it when told, the oldest first, and not twice', async () => {
+    const { cli, deliveries, ids } = await startWithMail(['One.', 'Two.'])
+    const [one, two, bad] = ids
+    const dry = await cli('replay', '--hook', 'mail', '--since', '1h')
+    expect(dry).toMatchObject({ code: 1, stderr: 'Nothing was started: 2 of 3 would be replayed; --yes does it.\n' })
+    expect(lines(dry.stdout).map((line) => line.replace(/^(\S+) .* mail {2}/, '$1 '))).toEqual([
+      `${one} would become agent main agent:main:hook:mail:ada`,
+      `${two} would become agent main agent:main:hook:mail:ada`,
+      expect.stringMatching(`^${bad} refused: The hook makes no valid action of this payload: message is required`),
+    ])
+    expect(await deliveries()).toHaveLength(3)
+
+    const real = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '1000')
+    expect(real).toMatchObject({ code: 0, stderr: '2 of 2 were replayed.\n' })
+    expect(lines(real.stdout)[2]).toMatch(new RegExp(`^${one} .* replayed as \\S+: run \\S+$`))
+    expect((await deliveries()).slice(0, 2).map(({ replayOf }) => replayOf)).toEqual([two, one])
+
+    const twice = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes')
+    expect(twice).toEqual({ code: 0, stdout: '', stderr: '2 of 2 were replayed already; --again takes them, too.\n' })
+    expect(await cli('replay', '--hook', 'mail', '--status', 'accepted', '--again', '--dry-run')).toMatchObject({
+      stderr: 'Nothing was started: 2 of 2 would be replayed; --yes does it.\n',
+    })
+  })
+
+  it('tells programs the same', async () => {
+    const { cli, ids } = await startWithMail(['One.'])
+    const { stdout } = await cli('replay', '--since', '1h', '--dry-run', '--json')
+    expect(lines(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { delivery: ids[0], ok: true, dryRun: true, mapping: 'mail' },
+      { delivery: ids[1], ok: false, error: { type: 'invalid_request' } },
+    ])
+  })
+
+  it('begins nothing when more fit than it may take, or none', async () => {
+    const { cli } = await startWithMail(['One.', 'Two.'])
+    expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'More than 2 deliveries fit; narrow the filter, or raise --limit.\n',
+    })
+    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'There is no such delivery.\n' })
+  })
+
+  it('keeps its pace, and ends at Ctrl-C between two', async () => {
+    const { dir, deliveries } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
+    const args = ['replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '2']
+    const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], { cwd: dir, env: { PATH: process.env['PATH'], HOME: dir } })
+    const [printed, said]: [string[], string[]] = [[], []]
+    const begun = Promise.withResolvers<void>()
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      printed.push(line)
+      if (line.includes('replayed as')) begun.resolve()
+    })
+    createInterface({ input: child.stderr }).on('line', (line) => said.push(line))
+    await begun.promise
+    child.kill('SIGINT')
+    const [code] = (await once(child, 'close')) as [number]
+    const done = printed.filter((line) => line.includes('replayed as')).length
+    expect([code, said]).toEqual([130, [`${done} of 5 were replayed; the same command goes on with the rest.`]])
+    expect(done).toBeLessThan(5)
+    expect((await deliveries()).filter(({ replayOf }) => replayOf !== undefined)).toHaveLength(done)
+
+    expect((await run(dir, [...args.slice(0, -1), '1000'])).stderr).toBe(
+      `${done} of 5 were replayed already; --again takes them, too.\n${5 - done} of ${5 - done} were replayed.\n`,
+    )
+  })
+})
+
+describe('a command that talks to the gateway', () => {
+  it('says so when there is none, when it refuses, and when it is something else', async () => {
+    const { dir, gateway } = await start()
+    const other = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const strange = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    const nobody = `http://127.0.0.1:${await freePort()}`
+    const env = { SVC_GATEWAY_TOKEN: 'another token' }
+    const elsewhere = temporaryFolder()
+    const at = (url: string) => run(dir, ['deliveries', '--url', url])
+    expect(await at(nobody)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `No gateway answers at ${nobody} (ECONNREFUSED); start it, or name its address with --url.\n`,
+    })
+    expect(await at(strange)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `What answers at ${strange} is not svc-gateway; name the gateway's address with --url.\n`,
+    })
+    expect(await at('127.0.0.1')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be an address such as http://127.0.0.1:18789.') })
+    expect(await run(elsewhere, ['deliveries', '--url', gateway.url], { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The gateway at ${gateway.url} refuses the credential from the environment; name the configuration that it runs with by --config.\n`,
+    })
+    expect(await run(elsewhere, ['deliveries', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } })).toMatchObject({ code: 0 })
+    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^There is no delivery.*\n$/) })
+  })
+
+  it.each([
+    [{ gateway: { port: 0 } }, /^There is no credential in .*gateway\.json5; set gateway\.auth\.token, or SVC_GATEWAY_TOKEN\.\n$/],
+    [{ gateway: { port: 0, auth: { token: 't' } } }, /^gateway\.port in .*gateway\.json5 is 0, .*; name its address with --url\.\n$/],
+    [
+      { gateway: { port: 'x', auth: { token: '${NOT_SET}' } } },
+      /has 2 problems:\n.*gateway\.auth\.token needs the environment variable NOT_SET.*\n.*gateway\.port must be/,
+    ],
+    [
+      { gateway: { auth: { token: { file: 'token' } }, port: 1 }, hooks: { auth: '${NOT_SET}' } },
+      /has a problem:\n.*gateway\.auth\.token names a file that can't be read/,
+    ],
+  ])('says what is wrong with the section of the gateway, and looks at nothing else: %j', async (changes, words) => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'gateway.json5'), JSON.stringify({ plugins: ['./not-there.js'], ...changes }))
+    const { code, stderr } = await run(dir, ['deliveries'])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(words)])
+  })
+
+  it('says how to get a configuration when there is none', async () => {
+    expect((await run(temporaryFolder(), ['deliveries'])).stderr).toContain('does not exist yet; "npm start -- setup" writes it')
+  })
+})
