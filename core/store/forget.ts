@@ -54,8 +54,8 @@ export async function forget(tx: Transaction, { before, from = oldest }: ForgetS
   const sessions = await sessionsFrom(tx, from.sessions)
 
   // All tables advance to the same moment, so that nothing goes while something older is left.
-  const bounds = [...Object.values(windows), sessions].map(({ reach }) => reach)
-  const until = Math.min(before - 1, ...bounds)
+  const reach = Math.min(sessions.reach, ...Object.values(windows).map((window) => window.reach))
+  const until = Math.min(reach, before - 1)
   const counts = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0 }
   const next = { ...from }
   for (const kind of kinds) {
@@ -65,7 +65,7 @@ export async function forget(tx: Transaction, { before, from = oldest }: ForgetS
   }
   next.sessions = sessions.rows.findLast(({ updatedAt }) => updatedAt <= until) ?? from.sessions
   counts.sessions = await forgetSessions(tx, [from.sessions, next.sessions])
-  return until < before - 1 ? { counts, next } : { counts }
+  return reach < before ? { counts, next } : { counts }
 }
 
 const windowSql = ({ name, size }: Table) => `SELECT seq, ${size} AS size FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`
