@@ -25,6 +25,7 @@ import { createEvents } from './sessions/events.ts'
 import { createIds } from './store/ids.ts'
 import { withNews } from './store/news.ts'
 import { openStore } from './store/open.ts'
+import { createRetention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
 
 export interface GatewayOptions {
@@ -57,7 +58,7 @@ export interface Gateway {
 const graceMs = 5_000
 
 /** What a running gateway cannot change: it keeps the old value until the next start. */
-const fixed = ['gateway.port', 'gateway.bind', 'storage', 'plugins', 'log'] as const
+const fixed = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log'] as const
 
 export async function createGateway({ config, dir, file, parts, env, ...options }: GatewayOptions): Promise<Gateway> {
   const owner = randomUUID()
@@ -94,6 +95,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
   const outbox = createOutbox({ store, connections, owner, log: logFor('delivery') })
   const journal = createJournal({ store, log: logFor('hooks') })
   const secretUse = createSecretUse({ store, log: logFor('hooks') })
+  const retention = createRetention({ store, limits: () => current.config.storage.retention, log: logFor('store') })
   const listener = createHttpListener({ log: logFor('http'), socketPath })
   const reloads = inTurn(reload)
   const lasting = { dir, file, parts, env, logFor, logNews, store, news, meters, state, createId, events, deltas, runs, connections, outbox, journal, listener }
@@ -115,6 +117,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     generation.start()
     runs.ring()
     outbox.ring()
+    retention.ring()
     await events.ringWaiting()
     void retire(previous)
     logFor('config').info({ restartFor: kept }, 'the configuration was read again')
@@ -139,6 +142,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
       await runs.resume()
       ready = true
       current.start()
+      retention.start()
       await events.ringWaiting()
       return address
     },
@@ -151,7 +155,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
       const closed = first.app.close()
       // A connection that is kept alive after its last answer would hold the stop up.
       const sweep = setInterval(() => first.app.server.closeIdleConnections(), 20)
-      await stopped
+      await Promise.all([stopped, retention.close()])
       await runs.close(left())
       await outbox.close(left())
       await Promise.all([connections.close(), current.tools.close(), current.disconnect(left())])
@@ -180,7 +184,7 @@ function keepFixed(wanted: Config, running: Config): { config: Config; kept: str
   const config: Config = {
     ...wanted,
     gateway: { ...wanted.gateway, port: running.gateway.port, bind: running.gateway.bind },
-    storage: running.storage,
+    storage: { ...wanted.storage, url: running.storage.url },
     plugins: running.plugins,
     log: running.log,
   }

@@ -17,6 +17,7 @@ export interface Meters {
   deliveries: Counter
   runs: Counter
   messages: Counter
+  forgotten: Counter
   /** Seconds from accepting to being on disk. */
   accepts: Histogram
   /** Operations in one commit. */
@@ -31,19 +32,20 @@ export function createMeters(): Meters {
     deliveries: new Map<string, number>(),
     runs: new Map<string, number>(),
     messages: new Map<string, number>(),
+    forgotten: new Map<string, number>(),
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
     commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
   }
   return { ...meters, watch: (store) => watch(store, meters) }
 }
 
-export function count(counter: Counter, label: string): void {
-  counter.set(label, (counter.get(label) ?? 0) + 1)
+export function count(counter: Counter, label: string, times = 1): void {
+  counter.set(label, (counter.get(label) ?? 0) + times)
 }
 
 const byStatus = (status: string): string => `status="${status}"`
 
-function watch(store: Store, { deliveries, runs, messages, accepts }: Omit<Meters, 'watch'>): Store {
+function watch(store: Store, { deliveries, runs, messages, forgotten, accepts }: Omit<Meters, 'watch'>): Store {
   return {
     ...store,
     accept: async (command) => {
@@ -66,6 +68,11 @@ function watch(store: Store, { deliveries, runs, messages, accepts }: Omit<Meter
       const ended = await store.endMessage(...args)
       if (ended) count(messages, byStatus(args[2].status))
       return ended
+    },
+    forget: async (step) => {
+      const result = await store.forget(step)
+      for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(forgotten, `kind="${kind}"`, times)
+      return result
     },
   }
 }

@@ -12,7 +12,7 @@ export interface Metrics {
 
 interface MetricsDeps {
   meters: Meters
-  store: Pick<Store, 'liveCounts'>
+  store: Pick<Store, 'liveCounts' | 'space'>
 }
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -23,7 +23,7 @@ export function createMetrics({ meters, store }: MetricsDeps): Metrics {
 
   return {
     read: async () => {
-      const { runs, messages } = await store.liveCounts()
+      const [{ runs, messages }, { bytes, free }] = await Promise.all([store.liveCounts(), store.space()])
       const lines = [
         family('svc_gateway_info', 'gauge The version that runs.', [[`version="${readVersion()}"`, 1]]),
         family('svc_gateway_http_requests_total', 'counter Answered requests, by door and status.', meters.requests),
@@ -34,6 +34,8 @@ export function createMetrics({ meters, store }: MetricsDeps): Metrics {
         family('svc_gateway_messages', 'gauge Messages in the outbox that are not sent.', byStatus(messages)),
         family('svc_gateway_message_attempts_total', 'counter Attempts to send a message, by what they came to.', meters.messages),
         histogram('svc_gateway_store_commit_operations', 'Operations that shared one commit.', meters.commits),
+        family('svc_gateway_store_bytes', 'gauge Size of the store, by whether anything stands there.', byState({ used: bytes - free, free })),
+        family('svc_gateway_store_forgotten_total', 'counter What was forgotten because it was old, or room was short.', meters.forgotten),
         family('svc_gateway_event_loop_lag_seconds', 'gauge Delay of the event loop since the last scrape.', lagSamples((lag ??= watchLoop()))),
         family('process_cpu_seconds_total', 'counter Processor time.', [['', cpuSeconds()]]),
         family('process_resident_memory_bytes', 'gauge Memory.', [['', process.memoryUsage.rss()]]),
@@ -62,7 +64,11 @@ function histogram(name: string, help: string, { bounds, counts, sum }: Histogra
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...buckets, `${name}_sum ${sum}`, `${name}_count ${total}`]
 }
 
-const byStatus = (counts: object): Samples => Object.entries(counts).map(([status, value]) => [`status="${status}"`, Number(value)] as const)
+const by =
+  (label: string) =>
+  (counts: object): Samples =>
+    Object.entries(counts).map(([name, value]) => [`${label}="${name}"`, Number(value)] as const)
+const [byStatus, byState] = [by('status'), by('state')]
 
 function watchLoop(): LoopDelay {
   const loop = monitorEventLoopDelay({ resolution: 10 })

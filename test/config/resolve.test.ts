@@ -37,7 +37,7 @@ describe('an empty document', () => {
       providers: {},
       channels: {},
       plugins: [],
-      storage: { url: 'sqlite:state/gateway.db' },
+      storage: { url: 'sqlite:state/gateway.db', retention: { days: 30, maxMb: 0 } },
       log: { level: 'info' },
     })
   })

@@ -1,12 +1,17 @@
-// The two ways in which the tests kill a gateway, and what must hold afterwards.
+// The ways in which the tests kill a gateway, and what must hold afterwards.
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { openStore } from '../../core/store/open.ts'
 import { createRandom, seed } from '../config/random.ts'
+import { newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { silent } from '../store/acknowledging.ts'
 import { crashConfig, crashLoop, expectRead, expectReplied } from './crash-loop.ts'
+import { get } from './process.ts'
 
 /** Kills it at random moments under load; answers how much had been accepted. */
 export async function surviveCrashes({ cycles, clients }: { cycles: number; clients: number }): Promise<{ wakes: number; runs: number }> {
@@ -35,6 +40,40 @@ export async function surviveCrashesAfterAcks({ cycles }: { cycles: number }): P
   const gateway = await spawnGateway(configFile)
   onTestFinished(async () => void (await gateway.end('SIGKILL')))
   await expectRead(gateway.url, model, texts)
+}
+
+/** Kills it under load while it forgets what an earlier one has left behind: `old` requests of forty days ago, some of which still wait to be read. */
+export async function surviveCrashesWhileForgetting({ cycles, clients, old }: { cycles: number; clients: number; old: number }): Promise<void> {
+  process.stdout.write(`SEED=${seed}\n`)
+  const next = createRandom(seed)
+  const [dir, model] = [temporaryFolder(), await startModel()]
+  const waiting = await leaveBehind(dir, old)
+  const configFile = writeConfig(dir, { ...crashConfig(dir, model), storage: { retention: { maxMb: 64 } } })
+  const random = (bound: number): number => Math.floor(next() * bound)
+  const { accepted, gateway } = await crashLoop({ configFile, model, random, cycles, clients })
+  await expectRead(gateway.url, model, [...waiting, ...accepted.wakes, ...accepted.runs.keys()])
+  await expect.poll(async () => (await get(gateway.url, `/runs/old-${old - 1}`)).status, { timeout: 60_000 }).toBe(404)
+  await gateway.end('SIGTERM')
+  const { size } = statSync(join(dir, 'state/gateway.db'))
+  expect(size).toBeLessThan(64 * 1024 * 1024)
+}
+
+/** The texts of the wakes that still wait. */
+async function leaveBehind(dir: string, old: number): Promise<string[]> {
+  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: silent })
+  const at = Date.now() - 40 * 24 * 60 * 60 * 1000
+  const waiting: string[] = []
+  const leave = async (n: number): Promise<void> => {
+    const text = `<c0-${1_000_000 + n}>`
+    const delivery = newDelivery({ body: JSON.stringify({ text, padding: 'x'.repeat(2000) }) })
+    if (n % 100 > 0) await store.accept({ at, delivery, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
+    else await store.accept({ at, delivery, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
+    if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, at)
+    else waiting.push(text)
+  }
+  for (let n = 0; n < old; n += 1000) await Promise.all(Array.from({ length: Math.min(1000, old - n) }, (_, more) => leave(n + more)))
+  await store.close()
+  return waiting
 }
 
 async function firstByte(url: string, wake: object): Promise<void> {

@@ -95,6 +95,7 @@ describe('gateway config.patch', () => {
     { providers: { house: null } },
     { providers: { house: { apiKey: '[redacted]' } } },
     { storage: { url: 'sqlite:/tmp/x.db' } },
+    { storage: { retention: { days: 1 } } },
     { channels: { 'chat-native': { allowFrom: ['*', 'eve'] } } },
     { channels: { 'chat-native': { url: 'http://evil.test/' } } },
     { channels: { console: { file: '/etc/cron.d/x' } } },

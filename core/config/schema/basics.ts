@@ -18,6 +18,21 @@ export const StorageSection = Type.Object(
       default: 'sqlite:state/gateway.db',
       description: 'Where everything is kept; a path after "sqlite:" is relative to the configuration directory.',
     }),
+    retention: Type.Object(
+      {
+        days: Type.Integer({
+          minimum: 0,
+          default: 30,
+          description: 'How many days deliveries, runs and messages are kept after they are over; 0: for good.',
+        }),
+        maxMb: Type.Integer({
+          minimum: 0,
+          default: 0,
+          description: 'How many MiB the store may take before the oldest of them are forgotten sooner; 0: any number.',
+        }),
+      },
+      { additionalProperties: false, default: {}, description: 'How long what is over is kept.' },
+    ),
   },
   { additionalProperties: false, default: {}, description: 'Where everything is kept.' },
 )

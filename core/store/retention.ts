@@ -1,0 +1,128 @@
+// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it forgotten in small steps.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../plugin.ts'
+import type { Forgotten, ForgetPlaces, Store, Timestamp } from './store.ts'
+
+export interface Retention {
+  /** Looks now, and from then on again and again. */
+  start(): void
+  /** The limits may have changed. */
+  ring(): void
+  /** Ends after the step that is under way; the next start goes on. */
+  close(): Promise<void>
+}
+
+export interface RetentionLimits {
+  /** How long what is over is kept, in days; 0: for good. */
+  days: number
+  /** The size that the store is kept below, in MiB; 0: any. */
+  maxMb: number
+}
+
+interface RetentionDeps {
+  store: Pick<Store, 'forget' | 'space' | 'shrink'>
+  limits: () => RetentionLimits
+  log: Log
+}
+
+const [dayMs, mib] = [24 * 60 * 60 * 1000, 1024 * 1024]
+/** Between two looks at the size, and at the age. */
+const [lookMs, sweepMs] = [30_000, 60 * 60 * 1000]
+/** However little room there is: whoever has just been answered may still ask what became of it. */
+const youngMs = 60_000
+/** The part of the store that may be free: what is given back today would have to be asked for again tomorrow. */
+const spareShare = 0.1
+const givenBackAtOnce = 2 * mib
+
+export function createRetention({ store, limits, log }: RetentionDeps): Retention {
+  let turn = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let sweptAt = -Infinity
+  let crowded = false
+  let closing = false
+
+  const look = (): void => {
+    turn = turn
+      .then(sweep)
+      .catch((error: Error) => log.error({ error: error.name }, 'could not forget old records; it is tried again'))
+      .then(lookLater)
+  }
+  const lookLater = (): void => {
+    clearTimeout(timer)
+    if (!closing) timer = setTimeout(look, lookMs).unref()
+  }
+
+  async function sweep(): Promise<void> {
+    const total = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0 }
+    try {
+      await forgetOld(total)
+      await forgetBeyond(limits().maxMb * mib, total)
+    } finally {
+      if (Object.values(total).some((count) => count > 0)) log.info(total, 'old records were forgotten')
+    }
+    await giveBack()
+  }
+
+  async function forgetOld(total: Counts): Promise<void> {
+    const { days } = limits()
+    if (days === 0 || performance.now() < sweptAt + sweepMs) return
+    await forgetWhile(async () => true, Date.now() - days * dayMs, total)
+    sweptAt = performance.now()
+  }
+
+  async function forgetBeyond(most: number, total: Counts): Promise<void> {
+    const isBeyond = async (): Promise<boolean> => {
+      const { bytes, free } = await store.space()
+      return most > 0 && bytes - free > most
+    }
+    await forgetWhile(isBeyond, Date.now() - youngMs, total)
+    const wasCrowded = crowded
+    crowded = await isBeyond()
+    if (crowded && !wasCrowded && !closing)
+      log.warn({ maxMb: most / mib }, 'the store is larger than storage.retention.maxMb, but what is left is still needed')
+  }
+
+  async function forgetWhile(wanted: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
+    let from: ForgetPlaces | undefined
+    while (!closing && (await wanted())) {
+      const begun = performance.now()
+      const { counts, next } = await store.forget({ before, from })
+      for (const kind of Object.keys(total) as (keyof Counts)[]) total[kind] += counts[kind]
+      if (!next) return
+      from = next
+      await rest(begun)
+    }
+  }
+
+  async function giveBack(): Promise<void> {
+    const most = limits().maxMb * mib
+    for (let left = Infinity; !closing;) {
+      const begun = performance.now()
+      const { bytes, free } = await store.space()
+      const excess = Math.max(free - bytes * spareShare, most > 0 ? Math.min(free, bytes - most) : 0)
+      // The engine may not be able to part with all of it.
+      if (excess <= 0 || bytes >= left) return
+      left = bytes
+      await store.shrink(Math.min(excess, givenBackAtOnce))
+      await rest(begun)
+    }
+  }
+
+  return {
+    start: look,
+    ring: () => {
+      sweptAt = -Infinity
+      look()
+    },
+    close: async () => {
+      closing = true
+      clearTimeout(timer)
+      await turn
+    },
+  }
+}
+
+type Counts = Forgotten['counts']
+
+/** As long as the step has taken: half of the store's time is left to everybody else. */
+const rest = (begun: number): Promise<void> => delay(performance.now() - begun)

@@ -1,0 +1,121 @@
+// What is over is forgotten when it is old, or when room is short; what is still to be done never is.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, writeConfig } from '../helpers.ts'
+import { surviveCrashesWhileForgetting } from './crash-scenarios.ts'
+
+const [minute, day] = [60_000, 24 * 60 * 60 * 1000]
+const calm = { agents: { defaults: { heartbeat: { every: 0 } } } }
+const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+const wait = { prefer: 'wait=20' }
+
+/** So much later the file is read again; at that moment it is looked at what may be forgotten. */
+async function later(running: RunningGateway, ms: number, changes: Document): Promise<void> {
+  vi.setSystemTime(Date.now() + ms)
+  writeConfig(running.dir, changes)
+  expect(await running.gateway.reload()).toEqual({ restartFor: [] })
+}
+
+const itemsOf = async ({ get }: RunningGateway, path: string) => (await get(path)).body.items as { id: string; hook: string }[]
+const toldOf = ({ logged }: RunningGateway, message: string) => logged.filter((line) => line.includes(message))
+const sizeOf = ({ dir }: RunningGateway) => statSync(join(dir, 'state/gateway.db')).size
+
+async function metricsOf({ url }: RunningGateway): Promise<string> {
+  return await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } })).text()
+}
+
+describe('storage.retention.days', () => {
+  // Only the clock is set; timers run on.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('has old deliveries and runs forgotten, and leaves a wake that waits, with its text, to the model', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Noted.' })
+    const config = { providers: model.providers, agents: { defaults: { heartbeat: { every: 0, model: 'double/m' } } } }
+    const running = await startGateway(config)
+    const { post, get } = running
+    const { runId, sessionKey } = (await post('/hooks/agent', { message: 'long ago', ...quiet }, wait)).body
+    await post('/hooks/wake', { text: 'the roof leaks', mode: 'next-heartbeat' })
+    const [wake, agent] = await itemsOf(running, '/api/deliveries')
+    await later(running, 29 * day, config)
+    await post('/hooks/agent', { message: 'not so long ago', ...quiet }, wait)
+    expect(await get(`/runs/${runId}`)).toMatchObject({ status: 200 })
+
+    await later(running, 2 * day, config)
+    await expect.poll(() => get(`/runs/${runId}`)).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
+    expect(await get(`/api/sessions/${sessionKey}`)).toMatchObject({ status: 404 })
+    expect(await get(`/api/deliveries/${agent!.id}`)).toMatchObject({ status: 404 })
+    expect(await post(`/api/deliveries/${agent!.id}/replay`, {}, { authorization: `Bearer ${gatewayToken}` })).toMatchObject({
+      status: 404,
+      body: { error: { type: 'delivery_not_found' } },
+    })
+    expect((await itemsOf(running, '/api/deliveries')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
+    await expect.poll(() => toldOf(running, 'old records were forgotten')).toHaveLength(1)
+    expect(await metricsOf(running)).toMatch(/^svc_gateway_store_forgotten_total\{kind="deliveries"\} 1$/m)
+
+    await post('/hooks/wake', { text: 'look now' })
+    expect(await model.prompt(0)).toMatch(/the roof leaks[^]*look now/)
+    await expect.poll(async () => (await itemsOf(running, '/api/runs?kind=heartbeat&status=succeeded')).length).toBe(1)
+    await later(running, 31 * day, config)
+    await expect.poll(() => itemsOf(running, '/api/deliveries')).toEqual([])
+    expect(await get(`/api/deliveries/${wake!.id}`)).toMatchObject({ status: 404 })
+    expect((await get('/api/sessions/main')).body.transcript).not.toEqual([])
+  })
+
+  it('0 keeps everything, until a reload says otherwise', async () => {
+    const running = await startGateway({ ...calm, storage: { retention: { days: 0 } } })
+    const { runId } = (await running.post('/hooks/agent', { message: 'hi', ...quiet }, wait)).body
+    await later(running, 1000 * day, { ...calm, storage: { retention: { days: 0 } } })
+    await later(running, 0, { ...calm, storage: { retention: { days: 2000 } } })
+    expect(await running.get(`/runs/${runId}`)).toMatchObject({ status: 200 })
+    await later(running, 0, { ...calm, storage: { retention: { days: 999 } } })
+    await expect.poll(() => running.get(`/runs/${runId}`)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('storage.retention.maxMb', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  const capped = { ...calm, storage: { retention: { maxMb: 4 } } }
+  const message = 'x'.repeat(200_000)
+
+  it('has the oldest forgotten after a flood, so that the file shrinks below it', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Noted.' })
+    const config = { ...capped, providers: model.providers }
+    const running = await startGateway(config)
+    const runIds: string[] = []
+    for (let n = 0; n < 40; n += 1) runIds.push((await running.post('/hooks/agent', { message, model: 'double/m', ...quiet }, wait)).body.runId)
+    expect(sizeOf(running)).toBeGreaterThan(12 * 1024 * 1024)
+    await later(running, 2 * minute, config)
+    await expect.poll(() => sizeOf(running)).toBeLessThanOrEqual(4 * 1024 * 1024)
+    const found = await Promise.all(runIds.map(async (id) => (await running.get(`/runs/${id}`)).status))
+    expect(found).toEqual(found.toSorted((a, b) => b - a))
+    expect([found.at(0), found.at(-1)]).toEqual([404, 200])
+    expect(toldOf(running, 'is larger than')).toEqual([])
+  })
+
+  it('forgets nothing that waits, and says once that it cannot be kept', async () => {
+    const running = await startGateway(capped)
+    for (let n = 0; n < 25; n += 1) await running.post('/hooks/wake', { text: `${n} ${message}`, mode: 'next-heartbeat' })
+    for (let looks = 1; looks <= 2; looks += 1) {
+      await running.post('/hooks/wake', { text: 'refused', mode: 'never' })
+      await expect.poll(async () => (await itemsOf(running, '/api/deliveries?status=rejected')).length).toBe(1)
+      await later(running, 2 * minute, capped)
+      await expect.poll(() => toldOf(running, 'old records were forgotten')).toHaveLength(looks)
+    }
+    expect(toldOf(running, 'the store is larger than storage.retention.maxMb')).toHaveLength(1)
+    expect(await itemsOf(running, '/api/deliveries')).toHaveLength(25)
+    expect((await running.get('/api/sessions/main')).body.events).toHaveLength(25)
+  })
+})
+
+describe('kill -9 while old records are forgotten', () => {
+  it('loses nothing that was acknowledged, and the next start goes on', async () => {
+    await surviveCrashesWhileForgetting({ cycles: 3, clients: 4, old: 12_000 })
+  })
+})
