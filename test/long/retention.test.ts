@@ -3,5 +3,5 @@ import { it } from 'vitest'
 import { surviveCrashesWhileForgetting } from '../reliability/crash-scenarios.ts'
 
 it('loses nothing in 150 crashes while 200 000 old requests are forgotten', async () => {
-  await surviveCrashesWhileForgetting({ cycles: 150, clients: 16, old: 200_000 })
+  await surviveCrashesWhileForgetting({ cycles: 150, clients: 16, old: 200_000, maxMb: 128 })
 })

@@ -54,7 +54,9 @@ describe('storage.retention.days', () => {
     })
     expect((await itemsOf(running, '/api/deliveries')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
     await expect.poll(() => toldOf(running, 'old records were forgotten')).toHaveLength(1)
-    expect(await metricsOf(running)).toMatch(/^svc_gateway_store_forgotten_total\{kind="deliveries"\} 1$/m)
+    const metrics = await metricsOf(running)
+    expect(metrics).toMatch(/^svc_gateway_store_forgotten_total\{kind="deliveries"\} 1$/m)
+    expect(metrics).toMatch(/^svc_gateway_store_bytes\{state="used"\} [1-9]\d+$/m)
 
     await post('/hooks/wake', { text: 'look now' })
     expect(await model.prompt(0)).toMatch(/the roof leaks[^]*look now/)
@@ -116,6 +118,6 @@ describe('storage.retention.maxMb', () => {
 
 describe('kill -9 while old records are forgotten', () => {
   it('loses nothing that was acknowledged, and the next start goes on', async () => {
-    await surviveCrashesWhileForgetting({ cycles: 3, clients: 4, old: 12_000 })
+    await surviveCrashesWhileForgetting({ cycles: 3, clients: 4, old: 12_000, maxMb: 16 })
   })
 })
