@@ -7,4 +7,4 @@ export const reservedPaths = ['/tools', '/mcp', '/api', '/ws', '/runs', '/health
 export const normalizeHooksPath = (path: string): string => `/${path.trim().replace(/^\/+|\/+$/g, '')}`
 
 /** `/github/push/` and `github/push` are one name. */
-export const normalizeHookName = (name: string): string => name.trim().replace(/^\/+|\/+$/g, '')
+export const normalizeHookName = (name: string): string => (/^[\s/]|[\s/]$/.test(name) ? name.trim().replace(/^\/+|\/+$/g, '') : name)

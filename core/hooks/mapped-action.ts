@@ -1,7 +1,7 @@
 // Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
-import { type createAgentBody, trimNames, WakeBody } from './action.ts'
+import { type createAgentBody, defined, trimNames, WakeBody } from './action.ts'
 import type { AgentWork, Dispatch, Plan, Source } from './dispatch.ts'
 import type { Fields } from './mapping.ts'
 
@@ -15,8 +15,7 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
   const agent = lazily(() => compileCheck(agentBody))
   return ({ action = 'agent', text, wakeMode, message, idempotencyKey: _key, ...fields }) => {
     if (action === 'wake') return { action, body: fitting(wake(), { text, ...(wakeMode && { mode: wakeMode }) }) as WakeBody }
-    const body = { ...fields, message, ...(wakeMode && { wakeMode }) }
-    for (const [name, value] of Object.entries(body)) if (value === undefined) Reflect.deleteProperty(body, name)
+    const body = defined({ ...fields, message, wakeMode })
     trimNames(body)
     return { action, body: fitting(agent(), body) as AgentWork }
   }

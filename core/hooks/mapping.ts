@@ -8,6 +8,7 @@ import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
+import { defined } from './action.ts'
 import type { Action, ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
 import type { SecretUse, UsedSecrets } from './secret-use.ts'
@@ -154,8 +155,12 @@ function compileFields(config: MappingConfig): (scope: TemplateScope) => Fields 
   const texts = { message: messageTemplate, text: textTemplate, name, to, model, thinking, [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey }
   const templates = Object.entries(defined(texts)).map(([key, text]) => [key, compileTemplate(text as string)] as const)
   return (scope) => {
-    const rendered = templates.map(([key, template]) => [key, notBlankOf(template(scope))])
-    return { ...plain, ...defined(Object.fromEntries(rendered)) }
+    const fields: Record<string, unknown> = { ...plain }
+    for (const [key, template] of templates) {
+      const text = notBlankOf(template(scope))
+      if (text !== undefined) fields[key] = text
+    }
+    return fields
   }
 }
 
@@ -171,9 +176,6 @@ function merge(fields: Fields, overrides: Fields): Fields {
   const { sessionKey: _sender, fixedKey: _operator, ...others } = fields
   return { ...others, ...given }
 }
-
-const defined = <Values extends object>(values: Values): Partial<Values> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
 
 // ── Transforms and presets ──────────────────────────────────────────────────────────────────────
 

@@ -50,11 +50,7 @@ export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, 
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
   const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, log }))
-  const places = new Map<string, number>()
-  for (const [index, { path, source }] of all.entries()) {
-    const place = placeOf(path, source)
-    if (!places.has(place)) places.set(place, index)
-  }
+  const placeOf = createPlaces(all)
   const byPath = Map.groupBy(all, ({ path }) => path)
   const anywhere = byPath.get(undefined) ?? []
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
@@ -73,8 +69,7 @@ export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, 
       if (isNothing(name)) return undefined
       const path = normalizeHookName(name)
       const source = sourceOf(payload)
-      const candidates = [placeOf(path, source), placeOf(path, undefined), placeOf(undefined, source), placeOf(undefined, undefined)]
-      return all[Math.min(...candidates.map((place) => places.get(place) ?? Infinity))]
+      return all[Math.min(placeOf(path, source), placeOf(path, undefined), placeOf(undefined, source), placeOf(undefined, undefined))]
     },
     byId: (id) => byId.get(id),
     enter: gate.enter,
@@ -109,7 +104,16 @@ function createGate() {
 const isServed = (path: string): boolean => path === 'wake' || path === 'agent'
 const isNothing = (name: string): boolean => normalizeHookName(name) === '' || isServed(normalizeHookName(name))
 
-const placeOf = (path: string | undefined, source: string | undefined): string => JSON.stringify([path ?? null, source ?? null])
+/** The place of the first mapping with exactly this path and source, either of which may be none; Infinity: there is no such mapping. */
+function createPlaces(all: readonly Mapping[]): (path: string | undefined, source: string | undefined) => number {
+  const places = new Map<string | undefined, Map<string | undefined, number>>()
+  for (const [index, { path, source }] of all.entries()) {
+    const sources = places.get(path) ?? new Map<string | undefined, number>()
+    if (!sources.has(source)) sources.set(source, index)
+    places.set(path, sources)
+  }
+  return (path, source) => places.get(path)?.get(source) ?? Infinity
+}
 
 /** Only a text that the payload itself holds. */
 function sourceOf(payload: unknown): string | undefined {

@@ -5,6 +5,7 @@ import { randomFillSync } from 'node:crypto'
 export function createIds(): () => string {
   const pool = Buffer.alloc(4096)
   let used = pool.length
+  let [now, time] = [0, '']
   return () => {
     if (used + 10 > pool.length) {
       randomFillSync(pool)
@@ -12,8 +13,12 @@ export function createIds(): () => string {
     }
     const random = pool.toString('hex', used, used + 10)
     used += 10
-    const time = Date.now().toString(16).padStart(12, '0')
+    if (now !== Date.now()) {
+      now = Date.now()
+      const digits = now.toString(16).padStart(12, '0')
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`
+    }
     const variant = '89ab'[Number.parseInt(random[3] as string, 16) & 3] as string
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
+    return `${time}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
   }
 }

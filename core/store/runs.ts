@@ -9,9 +9,10 @@ const insertSql = `
   INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, gate, gate_limit, status, attempt, fence, result)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}')`
 
-export async function insertRun(tx: Transaction, run: NewRun, at: Timestamp): Promise<void> {
+/** Its `spec` may be the text already that it is stored as. */
+export async function insertRun(tx: Transaction, run: Omit<NewRun, 'spec'> & { spec: RunSpec | string }, at: Timestamp): Promise<void> {
   const { id, kind, agentId, sessionKey, spec, maxAttempts, gate } = run
-  await tx.run(insertSql, id, kind, agentId, sessionKey, JSON.stringify(spec), maxAttempts, at, gate?.name ?? null, gate?.limit ?? null)
+  await tx.run(insertSql, id, kind, agentId, sessionKey, typeof spec === 'string' ? spec : JSON.stringify(spec), maxAttempts, at, gate?.name ?? null, gate?.limit ?? null)
 }
 
 export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {

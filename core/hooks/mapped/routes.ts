@@ -45,23 +45,26 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   /** First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say. */
   function stagesOf(nameOf: (request: FastifyRequest) => string) {
     return {
-      onRequest: async (request, reply) => {
+      onRequest: (request, reply, done) => {
         reply.raw.once('close', mappings.enter())
         refuseTokenInQuery(request)
-        if (mappings.proofs(nameOf(request)).verifiers.length > 0) return
-        door.guard.judge(request, door.guard.hasToken(request))
-        door.admit(request)
-        if (mappings.of(nameOf(request)).length === 0) throw noHook()
+        if (!isSigned(nameOf(request))) {
+          door.guard.judge(request, door.guard.hasToken(request))
+          door.admit(request)
+          if (mappings.of(nameOf(request)).length === 0) throw noHook()
+        }
+        done()
       },
-      preValidation: [keepBytes, async (request, reply) => prove(nameOf(request), request, reply)],
-      handler: async (request: FastifyRequest, reply: FastifyReply) => await take(nameOf(request), request, reply),
+      preValidation: [keepBytes, (request, reply, done) => (isSigned(nameOf(request)) ? prove(nameOf(request), request, reply) : done())],
+      handler: (request: FastifyRequest, reply: FastifyReply) => take(nameOf(request), request, reply),
     } satisfies RouteShorthandOptionsWithHandler
   }
+
+  const isSigned = (name: string): boolean => mappings.proofs(name).verifiers.length > 0
 
   /** Where senders sign, whoever proves nothing at all is refused before anything is made of the body. */
   async function prove(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const { verifiers, token } = mappings.proofs(name)
-    if (verifiers.length === 0) return undefined
     const { passed, handshake } = await verifyAll(verifiers, request, (reason) =>
       door.log.info({ hook: name, requestId: request.id }, `not verified: ${reason}`),
     )
