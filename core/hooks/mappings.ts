@@ -14,6 +14,8 @@ import type { Verifier } from './signature.ts'
 /** How those who call a name may prove who they are. */
 export interface Proofs {
   verifiers: readonly Verifier[]
+  /** Headers, in lower case, that hold a secret or a signature of theirs. */
+  hidden: readonly string[]
   /** Whether the hook token opens it. */
   token: boolean
 }
@@ -57,7 +59,7 @@ export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, 
   const names = [...byPath.keys()].filter((path) => path !== undefined && !isServed(path)) as string[]
   const reachable = new Map(names.map((name) => [name, all.filter(({ path }) => path === name || path === undefined)]))
   const proofs = new Map(Array.from(reachable, ([name, mappings]) => [name, proofsOf(mappings)]))
-  const noProofs: Proofs = { verifiers: [], token: true }
+  const noProofs: Proofs = { verifiers: [], hidden: [], token: true }
   const gate = createGate()
 
   return {
@@ -123,7 +125,8 @@ function sourceOf(payload: unknown): string | undefined {
 }
 
 function proofsOf(mappings: readonly Mapping[]): Proofs {
-  return { verifiers: mappings.flatMap(({ verifier }) => verifier ?? []), token: mappings.some(({ verifier }) => verifier === undefined) }
+  const verifiers = mappings.flatMap(({ verifier }) => verifier ?? [])
+  return { verifiers, hidden: verifiers.flatMap(({ hiddenHeaders }) => hiddenHeaders), token: mappings.some(({ verifier }) => verifier === undefined) }
 }
 
 function seedOf(config: MappingConfig, { index, sandbox }: { index: number; sandbox: Sandbox }): MappingSeed {

@@ -8,6 +8,7 @@ type Part = (request: SignedRequest, timestamp: string | undefined) => string | 
 
 /** Compiles `v0:{timestamp}:{body}` and the like. */
 export function compileSigned(signed: string | Part): SignedText {
+  if (signed === '{body}') return ({ rawBody }) => rawBody
   const parts = typeof signed === 'string' ? signed.split(/(\{[^{}]+\})/).map(partOf) : [signed]
   return (request, timestamp) => {
     const pieces = parts.map((part) => part(request, timestamp))

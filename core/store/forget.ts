@@ -24,7 +24,7 @@ const tables: Record<Logged, Table> = {
   runs: {
     name: 'run',
     at: 'created_at',
-    size: 'octet_length(spec) + octet_length(result)',
+    size: 'octet_length(spec) + octet_length(message) + octet_length(result)',
     over: `ended_at < ?
       AND NOT EXISTS (SELECT 1 FROM message WHERE message.run_id = run.id AND message.status IN ('pending', 'sending'))`,
   },

@@ -5,6 +5,7 @@ import { forgottenAtOnce } from './accept.ts'
 import { createGroupCommit, type GroupCommit } from './group-commit.ts'
 import { acquireLock } from './lock.ts'
 import { type OperationName, operations } from './operations.ts'
+import { packRun } from './runs.ts'
 import { createStoreThread } from './sqlite-thread.ts'
 import type { AcceptCommand, Store } from './store.ts'
 
@@ -54,9 +55,7 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
   }
 }
 
-/** A text crosses to the thread at a fraction of what an object costs, and there it is stored as one anyway. */
-const packed = (command: AcceptCommand): object =>
-  command.runs ? { ...command, runs: command.runs.map((run) => ({ ...run, spec: JSON.stringify(run.spec) })) } : command
+const packed = (command: AcceptCommand): object => (command.runs ? { ...command, runs: command.runs.map(packRun) } : command)
 
 /** What a command holds in memory, roughly: its texts. */
 function charactersOf({ delivery, events, runs }: AcceptCommand): number {

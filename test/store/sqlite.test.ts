@@ -81,7 +81,7 @@ describe('the SQLite store', () => {
   })
 
   it('survives what cannot be handed to a thread', async () => {
-    const unclonable = { at: start, runs: [{ ...newRun(), spec: { toString: () => 'a function' } as never }] }
+    const unclonable = { at: start, runs: [{ ...newRun(), id: (() => 'a function') as never }] }
     await expect(store.accept(unclonable)).rejects.toMatchObject({ code: 'store_unavailable' })
     expect(await accept(1)).toEqual({ outcome: 'accepted' })
   })

@@ -64,14 +64,14 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
 
   /** Where senders sign, whoever proves nothing at all is refused before anything is made of the body. */
   async function prove(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-    const { verifiers, token } = mappings.proofs(name)
+    const { verifiers, hidden, token } = mappings.proofs(name)
     const { passed, handshake } = await verifyAll(verifiers, request, (reason) =>
       door.log.info({ hook: name, requestId: request.id }, `not verified: ${reason}`),
     )
     if (token && door.guard.hasToken(request)) passed.set(undefined, {})
     door.guard.judge(request, passed.size > 0)
     const [first] = passed.values()
-    const known = { hidden: hiddenBy(verifiers), proof: first?.proof }
+    const known = { hidden, proof: first?.proof }
     door.admit(request, known)
     proven.set(request, passed)
     if (!handshake) return undefined
@@ -118,8 +118,6 @@ const noHook = () => new GatewayError('not_found', 'There is no hook of this nam
 /** Names that a router takes as they stand. */
 const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name)
 
-const hiddenBy = (verifiers: readonly Verifier[]): string[] => verifiers.flatMap(({ hiddenHeaders }) => hiddenHeaders)
-
 /** What was proven, and how; under `undefined` stands the hook token. */
 type Passed = Map<Verifier | undefined, { proof?: Proof; id?: string | undefined }>
 
@@ -133,7 +131,9 @@ async function verifyAll(verifiers: readonly Verifier[], request: FastifyRequest
     header: headerReader(request),
     rawBody: request.rawBody,
     method: request.method,
-    url: `${request.protocol}://${request.host}${request.raw.url}`,
+    get url() {
+      return `${request.protocol}://${request.host}${request.raw.url}`
+    },
     now: Date.now(),
   }
   const proven: Proven = { passed: new Map(), handshake: undefined }

@@ -16,11 +16,12 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
   )${keyed}`,
   `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
 
+  // The message may be long, so it stands apart from the rest of the spec, as it came.
   `CREATE TABLE run (
     seq ${sequence}, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, spec TEXT NOT NULL,
     status TEXT NOT NULL, attempt ${integer} NOT NULL, max_attempts ${integer} NOT NULL,
     fence ${integer} NOT NULL, owner TEXT, lease_until ${integer}, result TEXT NOT NULL,
-    created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}, gate TEXT, gate_limit ${integer}
+    created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}, gate TEXT, gate_limit ${integer}, message TEXT NOT NULL
   )${table}`,
   `CREATE INDEX run_lane ON run (session_key, seq) WHERE status IN ('queued', 'running')`,
   `CREATE UNIQUE INDEX run_one_at_a_time ON run (session_key) WHERE status = 'running'`,
