@@ -84,10 +84,10 @@ function search({ text }: DeliveryFilter): Pick<Listing<LineRow>, 'select' | 'va
   return { select: select(`CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END`), values: [pattern], rows: searchedRows }
 }
 
-/** Most are accepted, so that there is an index only for the others. */
+/** Each repeats the condition of its index: most are accepted, most come through the two built-in hooks, and there are indexes only for the others. */
 function narrowest({ hook, status }: DeliveryFilter): Condition | undefined {
   if (status && status !== 'accepted') return [`status <> 'accepted' AND status = ?`, status]
-  return hook === undefined ? undefined : ['hook = ?', hook]
+  return hook === undefined || hook === 'wake' || hook === 'agent' ? undefined : [`hook NOT IN ('wake', 'agent') AND hook = ?`, hook]
 }
 
 function toLine({ found: _found, result, ...row }: LineRow): DeliveryLine {

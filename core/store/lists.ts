@@ -38,3 +38,12 @@ export async function listPage<Row extends Numbered>(tx: Transaction, listing: L
 
 /** The same page with its rows in another shape. */
 export const mapPage = <Row, Item>(page: Page<Row>, shape: (row: Row) => Item): Page<Item> => ({ ...page, items: page.items.map(shape) })
+
+/** Two lists of different rows as one. What lies behind the end of a list that goes on is for a later page. */
+export function mergePages<Row extends Numbered>(one: Page<Row>, other: Page<Row>, limit: number): Page<Row> {
+  const known = Math.max(one.next ?? 0, other.next ?? 0)
+  const rows = [...one.items, ...other.items].filter(({ seq }) => seq >= known).sort((a, b) => b.seq - a.seq)
+  const items = rows.slice(0, limit)
+  const next = rows.length > limit ? items.at(-1)?.seq : known || undefined
+  return next === undefined ? { items } : { items, next }
+}

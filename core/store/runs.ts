@@ -1,6 +1,6 @@
 // Runs as rows: put into the queue, read, counted, cancelled while they wait.
 import { giveBackTaken } from './events.ts'
-import { type Condition, listPage, mapPage } from './lists.ts'
+import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
 import type { RunResult, RunSpec } from './run-spec.ts'
 import type { NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -49,12 +49,16 @@ export async function listRuns(tx: Transaction, filter: RunFilter, page: PageReq
     (!kind || row.kind === kind) &&
     (!agentId || row.agentId === agentId) &&
     (!sessionKey || row.sessionKey === sessionKey)
-  return mapPage(await listPage(tx, { select: `SELECT ${runColumns} FROM run`, where: narrowest(filter), fits }, page), toRun)
+  const list = (where: Condition | undefined) => listPage(tx, { select: `SELECT ${runColumns} FROM run`, where, fits }, page)
+  if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toRun)
+  const [live, over] = [await list([`session_key = ? AND ${isLive}`, sessionKey]), await list([`session_key = ? AND NOT (${isLive})`, sessionKey])]
+  return mapPage(mergePages(live, over, page.limit), toRun)
 }
 
+const isLive = `status IN ('queued', 'running')`
+
 /** Each repeats the condition of the index that is to answer it. */
-function narrowest({ status, sessionKey }: RunFilter): Condition | undefined {
-  if (sessionKey !== undefined) return ['session_key = ?', sessionKey]
+function narrowest(status: RunFilter['status']): Condition | undefined {
   if (status === 'queued' || status === 'running') return [`status = '${status}'`]
   if (status === undefined || status === 'succeeded') return undefined
   return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]

@@ -1,7 +1,7 @@
 // Lists: newest first, sifted, page by page; and the log of what came in.
 import { describe, expect, it } from 'vitest'
 import type { Page, PageRequest } from '../../core/store/store.ts'
-import { claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
+import { claim, claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
 import type { OpenStore } from './store.ts'
 
 /** Every page from the first to the last. */
@@ -97,6 +97,19 @@ export function listsContract(opened: OpenStore): void {
       expect(await found({ agentId: 'ops', status: 'queued' })).toEqual(['queued'])
       expect(await found({ sessionKey: 'agent:main:ended' })).toEqual(['ended'])
       expect((await pages((page) => store.listRuns({}, page))).map((items) => items.length)).toEqual([2, 1])
+    })
+
+    it('hand out the runs of a session in their order, whatever has become of each', async () => {
+      const { store } = opened
+      const ids = ['first', 'second', 'third', 'fourth', 'fifth']
+      for (const id of ids) await store.accept({ at: start, runs: [newRun({ id, sessionKey: 'one' })] })
+      const [first] = await claim(store)
+      await store.endRun(first!, runEnd())
+      await claim(store)
+      await store.cancelQueuedRun('fourth', start)
+      const listed = await pages((page) => store.listRuns({ sessionKey: 'one' }, page))
+      expect(listed.flat().map(({ id }) => id)).toEqual(ids.toReversed())
+      expect(listed.map((items) => items.length)).toEqual([2, 2, 1])
     })
 
     it('sift messages by status and channel', async () => {
