@@ -86,7 +86,7 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
     path,
     source: config.match?.source,
     trusted: config.allowUnsafeExternalContent === true,
-    verifier: config.auth && secrets && watched(createVerifier(config.auth), secrets),
+    verifier: config.auth && createVerifier(config.auth),
     secrets,
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
@@ -101,15 +101,6 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
     },
   }
 }
-
-const watched = (verifier: Verifier, secrets: UsedSecrets): Verifier => ({
-  ...verifier,
-  async verify(request) {
-    const verdict = await verifier.verify(request)
-    if (verdict.ok && verdict.secretIndex !== undefined) secrets.note(verdict.secretIndex, request.now)
-    return verdict
-  },
-})
 
 const notBlankOf = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
 

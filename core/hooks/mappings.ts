@@ -8,12 +8,18 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './action.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
-import type { SecretUse } from './secret-use.ts'
+import type { SecretUse, UsedSecrets } from './secret-use.ts'
 import type { Verifier } from './signature.ts'
+
+/** A verifier, and the secrets whose use it tells of. */
+export interface Guarding {
+  verifier: Verifier
+  secrets: UsedSecrets | undefined
+}
 
 /** How those who call a name may prove who they are. */
 export interface Proofs {
-  verifiers: readonly Verifier[]
+  verifiers: readonly Guarding[]
   /** Headers, in lower case, that hold a secret or a signature of theirs. */
   hidden: readonly string[]
   /** Whether the hook token opens it. */
@@ -125,8 +131,8 @@ function sourceOf(payload: unknown): string | undefined {
 }
 
 function proofsOf(mappings: readonly Mapping[]): Proofs {
-  const verifiers = mappings.flatMap(({ verifier }) => verifier ?? [])
-  return { verifiers, hidden: verifiers.flatMap(({ hiddenHeaders }) => hiddenHeaders), token: mappings.some(({ verifier }) => verifier === undefined) }
+  const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
+  return { verifiers, hidden: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders), token: mappings.some(({ verifier }) => verifier === undefined) }
 }
 
 function seedOf(config: MappingConfig, { index, sandbox }: { index: number; sandbox: Sandbox }): MappingSeed {

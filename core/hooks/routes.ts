@@ -17,6 +17,13 @@ import { type MappedDoor, registerMapped } from './mapped/routes.ts'
 import type { Mappings } from './mappings.ts'
 import { stateAfter, waitSeconds } from './prefer.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What is known of a sender who may ask; until then its refusals leave no trace. */
+    admitted: Admitted | undefined
+  }
+}
+
 export interface HooksDoor {
   hooks: Config['hooks'] & { token: string }
   /** What the endpoint for agents takes; it depends on the loaded channels. */
@@ -67,18 +74,20 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
 
   /** Only of those who may ask: a stranger must not be able to fill the disk. */
   function noteRefusals(scope: FastifyInstance): MappedDoor['admit'] {
-    const admitted = new WeakMap<FastifyRequest, Admitted>()
+    scope.decorateRequest('admitted')
     scope.addHook('onError', async (request, _reply, error) => {
-      const known = admitted.get(request)
-      if (known) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), known) })
+      const { admitted } = request
+      if (admitted) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), admitted) })
     })
-    return (request, known = {}) => void admitted.set(request, known)
+    return (request, known = nothingMore) => void (request.admitted = known)
   }
 
   function nameOf({ url }: FastifyRequest): string {
     return (url.split('?', 1)[0] as string).slice(hooks.path.length + 1, longestName)
   }
 }
+
+const nothingMore: Admitted = {}
 
 /** Characters that are kept of the name of a hook that there is not. */
 const longestName = 256

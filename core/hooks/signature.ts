@@ -22,7 +22,7 @@ export interface Verifier {
   /** Headers, in lower case, that hold a secret or a signature. */
   readonly hiddenHeaders: readonly string[]
   /** Rejects when a signer's public keys can't be fetched (`keys_unavailable`), or as `request.header` throws. */
-  verify(request: SignedRequest): Promise<Verdict>
+  verify(request: SignedRequest): Verdict | Promise<Verdict>
   /** The answer to a GET that only asks whether somebody is there; absent where the scheme knows none. */
   challenge?(query: URLSearchParams): HandshakeReply | undefined
 }
@@ -38,7 +38,7 @@ export function createVerifier(auth: HookAuth): Verifier {
 
 function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
   const check = createTokenCheck(auth, header)
-  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], verify: async (request) => check(request) }
+  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], verify: check }
 }
 
 function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verifier {
@@ -46,7 +46,7 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
   return {
     scheme: auth.scheme,
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
-    async verify(given) {
+    verify(given) {
       const request = auth.url === undefined ? given : { ...given, url: auth.url }
       const verdicts = checks.filter(({ header }) => request.header(header) !== undefined).map(({ judge }) => judge(request))
       return verdicts.find(({ ok }) => ok) ?? verdicts[0] ?? refused('the header of the signature is missing')

@@ -8,11 +8,11 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
 import { type HookAuth, HookAuth as HookAuthSchema, hookSchemes } from '../../core/config/schema/hook-auth.ts'
-import { createVerifier, type Verdict } from '../../core/hooks/signature.ts'
+import { createVerifier } from '../../core/hooks/signature.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { now, requestOf, type Sample, samples, type Sent, stamp } from './signing.ts'
 
-const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now): Promise<Verdict> =>
+const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) =>
   createVerifier(auth).verify({ ...requestOf(sent), now: at })
 
 /** Every text that differs from this one in a single bit. */
@@ -47,7 +47,7 @@ describe.each(samples)('$what', (sample: Sample) => {
     if (!signsBody) return
     const verifier = createVerifier(auth)
     const changed = flips(Buffer.from(sent.body)).filter((body) => sample.what !== 'twilio with a form' || !isSameForm(body.toString(), sent.body))
-    const verdicts = await Promise.all(changed.map((body) => verifier.verify(requestOf({ ...sent, body }))))
+    const verdicts = await Promise.all(changed.map(async (body) => verifier.verify(requestOf({ ...sent, body }))))
     expect(verdicts.filter(({ ok }) => ok)).toEqual([])
   })
 
@@ -57,7 +57,7 @@ describe.each(samples)('$what', (sample: Sample) => {
     // The word "Bearer" may be written in any letters.
     const start = given.startsWith('Bearer ') ? 'Bearer '.length : 0
     const changed = flips(Buffer.from(given.slice(start))).map((flipped) => given.slice(0, start) + flipped.toString('latin1'))
-    const verdicts = await Promise.all(changed.map((value) => verifier.verify(requestOf({ ...sent, headers: { ...sent.headers, [header]: value } }))))
+    const verdicts = await Promise.all(changed.map(async (value) => verifier.verify(requestOf({ ...sent, headers: { ...sent.headers, [header]: value } }))))
     expect(verdicts.length).toBeGreaterThan(40)
     expect(changed.filter((_, index) => verdicts[index]?.ok)).toEqual([])
   })
@@ -236,13 +236,11 @@ describe('a header', () => {
     }
   })
 
-  it("that is repeated is the door's to refuse", async () => {
+  it("that is repeated is the door's to refuse", () => {
     const header = () => {
       throw new Error('repeated')
     }
-    await expect(createVerifier({ scheme: 'github', secret: 's' }).verify({ ...requestOf({ headers: {}, body: '', url: '' }), header })).rejects.toThrow(
-      'repeated',
-    )
+    expect(() => createVerifier({ scheme: 'github', secret: 's' }).verify({ ...requestOf({ headers: {}, body: '', url: '' }), header })).toThrow('repeated')
   })
 
   it('with hundreds of signatures is not looked at to its end', async () => {

@@ -13,10 +13,17 @@ import { type Admitted, arrivalOf, handshakeOf } from '../arrival.ts'
 import { type Dispatch, sourceOf } from '../dispatch.ts'
 import type { Journal } from '../journal.ts'
 import { planActions } from '../mapped-action.ts'
-import type { Mappings } from '../mappings.ts'
+import type { Guarding, Mappings } from '../mappings.ts'
 import { stateAfter, waitSeconds } from '../prefer.ts'
 import { visibleHeaders } from '../secret-headers.ts'
 import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where senders sign: what this one has proven. */
+    proven: Passed | undefined
+  }
+}
 
 export interface MappedDoor {
   mappings: Mappings
@@ -33,12 +40,12 @@ export interface MappedDoor {
 
 export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   const { mappings, maxBytes } = door
-  const proven = new WeakMap<FastifyRequest, Passed>()
+  app.decorateRequest('proven')
   const keepBytes = readBody({ maxBytes })
   app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf((request) => (request.params as { '*': string })['*']) })
   for (const name of mappings.names.filter(isPlain)) {
     app.post(`/${name}`, { schema: schemaOf(name, mappings), ...stagesOf(() => name) })
-    const asked = mappings.proofs(name).verifiers.find(({ challenge }) => challenge !== undefined)
+    const asked = mappings.proofs(name).verifiers.find(({ verifier }) => verifier.challenge !== undefined)?.verifier
     if (asked) registerChallenge(app, { name, verifier: asked, guard: door.guard, note: noteHandshake })
   }
 
@@ -73,7 +80,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const [first] = passed.values()
     const known = { hidden, proof: first?.proof }
     door.admit(request, known)
-    proven.set(request, passed)
+    request.proven = passed
     if (!handshake) return undefined
     noteHandshake(name, request, known)
     return answerQuestion(reply, handshake)
@@ -88,14 +95,16 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const mapping = mappings.find(name, payload)
     if (!mapping) throw noHook()
     // A name may have several mappings: what was proven must be what this one asks for.
-    const passed = proven.get(request)
+    const passed = request.proven
     if (passed && !passed.has(mapping.verifier)) door.guard.judge(request, false)
     mapping.rate?.()
     const hidden = mapping.verifier?.hiddenHeaders ?? []
     const { proof, id: signedId } = passed?.get(mapping.verifier) ?? {}
     const drawn = await mapping.draw({
       payload,
-      headers: visibleHeaders(request.headers, hidden),
+      get headers() {
+        return visibleHeaders(request.headers, hidden)
+      },
       query: request.query as Record<string, unknown>,
       path: name,
       now: new Date().toISOString(),
@@ -126,7 +135,7 @@ interface Proven {
   handshake: HandshakeReply | undefined
 }
 
-async function verifyAll(verifiers: readonly Verifier[], request: FastifyRequest, onRefused: (reason: string) => void): Promise<Proven> {
+async function verifyAll(verifiers: readonly Guarding[], request: FastifyRequest, onRefused: (reason: string) => void): Promise<Proven> {
   const signed: SignedRequest = {
     header: headerReader(request),
     rawBody: request.rawBody,
@@ -137,10 +146,11 @@ async function verifyAll(verifiers: readonly Verifier[], request: FastifyRequest
     now: Date.now(),
   }
   const proven: Proven = { passed: new Map(), handshake: undefined }
-  for (const verifier of verifiers) {
+  for (const { verifier, secrets } of verifiers) {
     const verdict = await verifier.verify(signed)
     if (!verdict.ok) onRefused(verdict.reason)
     else {
+      if (verdict.secretIndex !== undefined) secrets?.note(verdict.secretIndex, signed.now)
       proven.passed.set(verifier, { proof: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
       proven.handshake ??= verdict.handshake
     }
