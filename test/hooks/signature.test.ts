@@ -12,8 +12,7 @@ import { createVerifier } from '../../core/hooks/signature.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { now, requestOf, type Sample, samples, type Sent, stamp } from './signing.ts'
 
-const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) =>
-  createVerifier(auth).verify({ ...requestOf(sent), now: at })
+const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) => createVerifier(auth).verify({ ...requestOf(sent), now: at })
 
 /** Every text that differs from this one in a single bit. */
 const flips = (text: Buffer): Buffer[] =>
