@@ -87,7 +87,7 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
   }
 }
 
-const nothingMore: Admitted = {}
+const nothingMore: Admitted = Object.freeze({})
 
 /** Characters that are kept of the name of a hook that there is not. */
 const longestName = 256
