@@ -11,7 +11,7 @@ import { startModel } from '../doubles/model.ts'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { silent } from '../store/acknowledging.ts'
 import { crashConfig, crashLoop, expectRead, expectReplied } from './crash-loop.ts'
-import { get } from './process.ts'
+import { ended, get } from './process.ts'
 
 /** Kills it at random moments under load; answers how much had been accepted. */
 export async function surviveCrashes({ cycles, clients }: { cycles: number; clients: number }): Promise<{ wakes: number; runs: number }> {
@@ -63,6 +63,8 @@ export async function surviveCrashesWhileForgetting({
   const configFile = writeConfig(dir, { ...crashConfig(dir, model), storage: { retention: { maxMb } } })
   const random = (bound: number): number => Math.floor(next() * bound)
   const { accepted, gateway } = await crashLoop({ configFile, model, random, cycles, clients })
+  // The summary of a run is read after its end; a run that is not found has ended, too.
+  for (const id of accepted.runs.values()) await ended(gateway.url, id)
   await expectRead(gateway.url, model, [...waiting, ...accepted.wakes, ...accepted.runs.keys()])
   await expect.poll(async () => (await get(gateway.url, `/runs/old-${old - 1}`)).status, { timeout: 120_000 }).toBe(404)
   await expect.poll(size, { timeout: 120_000 }).toBeLessThanOrEqual(maxMb)
