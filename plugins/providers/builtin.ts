@@ -125,7 +125,7 @@ function findValue(name: string, slot: Slot, content: string): unknown {
   const words = wordsOf(content)
   if (slot.enum) return slot.enum.find((value) => words.has(String(value).toLowerCase().replace(/s$/, '')))
   // "city: Oslo" and "city=Oslo" before anything looser.
-  const named = Array.from(content.matchAll(/(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(([, key]) => key?.toLowerCase() === name.toLowerCase())?.[2]
+  const named = Array.from(content.matchAll(/\b(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(([, key]) => key?.toLowerCase() === name.toLowerCase())?.[2]
   if (slot.type === 'number' || slot.type === 'integer') return numberIn(named ?? content)
   if (slot.type === 'boolean') return named === undefined ? undefined : named === 'true'
   return slot.type === 'string' ? (named ?? /\b(?:in|for|of|to|at)\s+(\p{Lu}[\p{L}\d-]*)/u.exec(content)?.[1]) : undefined

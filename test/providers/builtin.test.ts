@@ -43,6 +43,11 @@ describe('the built-in model', () => {
     expect(await answer('Hello', {})).toBe('Received: Hello\n(This is the built-in rules model; no AI provider is configured.)')
   })
 
+  it.each(['x', ' ', '_ ', 'in ', 'tell the weather: '])('reads a message of nothing but %j in passing', async (piece) => {
+    const message = `What is the weather? ${piece.repeat(200_000)}`
+    expect(await answer(message)).toMatch(/^Received: What is the weather\?/)
+  })
+
   it('answers about the text inside a fence, not about the fence', async () => {
     const message = `A webhook asks for a reply to this:\n${fence({ text: 'Build 7 is\n---\nred', source: 'webhook ci', subject: 'CI' })}`
     const reply = await answer([{ role: 'system', content: fenceNotice }, user(message)], {})
