@@ -39,7 +39,8 @@ interface Waiting {
 
 export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Outcome>, bounds: Limits = limits): GroupCommit {
   let collected: Waiting[] = []
-  const sent = new Map<readonly Waiting[], Promise<void>>()
+  // No Map: one that is written and emptied all the time leaves tables behind that keep the garbage collector from all that was ever in them.
+  let sent: { group: readonly Waiting[]; done: Promise<void> }[] = []
   let unanswered = 0
   let characters = 0
   let turn: NodeJS.Immediate | undefined
@@ -62,12 +63,12 @@ export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Ou
     if (collected.length === 0) return
     const group = collected
     collected = []
-    sent.set(group, finish(group))
+    sent.push({ group, done: finish(group) })
   }
 
   async function finish(group: readonly Waiting[]): Promise<void> {
     settle(group, await commit(group.map(({ call }) => call)).catch(asOutcome))
-    sent.delete(group)
+    sent = sent.filter((one) => one.group !== group)
     unanswered -= group.length
     for (const { characters: size } of group) characters -= size
   }
@@ -76,7 +77,7 @@ export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Ou
   function giveUpLate(): void {
     const now = performance.now()
     let next = Infinity
-    for (const { until, reject } of [...sent.keys(), collected].flat()) {
+    for (const { until, reject } of [...sent.flatMap(({ group }) => group), ...collected]) {
       if (until <= now) reject(unavailable('The store did not answer in time.'))
       else next = Math.min(next, until)
     }
@@ -99,7 +100,7 @@ export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Ou
     async close() {
       closed = true
       send()
-      await Promise.all(sent.values())
+      await Promise.all(sent.map(({ done }) => done))
       clearTimeout(alarm)
     },
   }
