@@ -10,7 +10,7 @@ export interface SignedRequest {
   rawBody: Buffer
   method: string
   /** The whole address that the sender called. */
-  url: string
+  url: () => string
   /** Milliseconds since 1970. */
   now: number
 }

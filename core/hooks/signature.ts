@@ -42,12 +42,13 @@ function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
 }
 
 function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verifier {
+  const { url } = auth
   const checks = described.flatMap((signing) => createCheck(withTolerance(signing, auth.toleranceSeconds), auth))
   return {
     scheme: auth.scheme,
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
     verify(given) {
-      const request = auth.url === undefined ? given : { ...given, url: auth.url }
+      const request = url === undefined ? given : { ...given, url: () => url }
       const verdicts = checks.filter(({ header }) => request.header(header) !== undefined).map(({ judge }) => judge(request))
       return verdicts.find(({ ok }) => ok) ?? verdicts[0] ?? refused('the header of the signature is missing')
     },

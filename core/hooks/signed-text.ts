@@ -27,7 +27,7 @@ function partOf(text: string): Part {
     case '{method}':
       return ({ method }) => method
     case '{url}':
-      return ({ url }) => url
+      return ({ url }) => url()
     default:
       return () => text
   }

@@ -3,7 +3,8 @@ import { hash } from 'node:crypto'
 import type { SignedRequest } from './schemes.ts'
 
 /** @returns undefined when the body is not the one that the address speaks of. */
-export function twilioText({ url, rawBody }: Pick<SignedRequest, 'url' | 'rawBody'>): string | undefined {
+export function twilioText({ url: readUrl, rawBody }: Pick<SignedRequest, 'url' | 'rawBody'>): string | undefined {
+  const url = readUrl()
   const bodyHash = new URLSearchParams(url.split('?', 2)[1]).get('bodySHA256')
   if (bodyHash !== null) return bodyHash === hash('sha256', rawBody, 'hex') ? url : undefined
   const form = new URLSearchParams(rawBody.toString('utf8'))

@@ -66,14 +66,15 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   const { process, wire } = spawnRunner(runner, limits, box.fd)
   const ended = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
-  const pending = new Map<number, Pending>()
+  /** In the order of the answers. No Map: a busy one keeps what was in it from the garbage collector. */
+  let pending: Pending[] = []
   let lastId = 0
   let progressAt = performance.now()
   let reason: EndReason | undefined
   let watch: NodeJS.Timeout | undefined
   let outbox: Frame[] = []
 
-  pending.set(0, { askedAt: progressAt, timeoutMs: bootMs, resolve: () => ready.resolve(), reject: () => ready.resolve() })
+  pending.push({ id: 0, askedAt: progressAt, timeoutMs: bootMs, resolve: () => ready.resolve(), reject: () => ready.resolve() })
   keepWatch()
   const read = createFrameReader(maxAnswerBytes, settle)
   wire.on('data', (chunk: Buffer) => {
@@ -92,7 +93,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     return new Promise((resolve, reject) => {
       if (reason !== undefined) return reject(new ChildEnded(reason, false))
       const id = ++lastId
-      pending.set(id, { askedAt: performance.now(), timeoutMs, resolve, reject })
+      pending.push({ id, askedAt: performance.now(), timeoutMs, resolve, reject })
       keepWatch()
       // What is asked in one go is sent in one go.
       if (outbox.push({ id, kind: requests.indexOf(kind), number, first: bytesOf(first), second: Buffer.from(second) }) === 1) setImmediate(send)
@@ -107,8 +108,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   function settle({ id, kind, number, first, second }: Frame): void {
-    const request = pending.get(id)
-    pending.delete(id)
+    const place = pending.findIndex((one) => one.id === id)
+    const [request] = place < 0 ? [] : pending.splice(place, 1)
     request?.resolve({ outcome: outcomes[kind] ?? 'threw', micros: number, logs: first.toString(), body: second.toString() })
   }
 
@@ -119,8 +120,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   function look(): void {
-    const [first] = pending.values()
-    const busy = pending.get(box.read()) ?? first
+    const working = box.read()
+    const busy = pending.find(({ id }) => id === working) ?? pending[0]
     if (busy === undefined) {
       clearInterval(watch)
       watch = undefined
@@ -149,15 +150,16 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     const culprit = box.read()
     box.close()
     wire.destroy()
-    for (const [id, request] of pending) request.reject(new ChildEnded(why, id === culprit && why !== 'closed'))
-    pending.clear()
+    for (const { id, reject } of pending) reject(new ChildEnded(why, id === culprit && why !== 'closed'))
+    pending = []
     ended.resolve()
   }
 
-  return { pid: process.pid, waiting: () => pending.size, ask, ready: ready.promise, ended: ended.promise, kill }
+  return { pid: process.pid, waiting: () => pending.length, ask, ready: ready.promise, ended: ended.promise, kill }
 }
 
 interface Pending {
+  id: number
   askedAt: number
   timeoutMs: number
   resolve(answer: Answer): void

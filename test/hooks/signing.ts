@@ -202,6 +202,6 @@ export const requestOf = ({ headers, body, url }: Omit<Sent, 'body'> & { body: s
   header: (name) => headers[name],
   rawBody: Buffer.from(body as string),
   method: 'POST',
-  url,
+  url: () => url,
   now,
 })

@@ -102,9 +102,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const { proof, id: signedId } = passed?.get(mapping.verifier) ?? {}
     const drawn = await mapping.draw({
       payload,
-      get headers() {
-        return visibleHeaders(request.headers, hidden)
-      },
+      headers: visibleHeaders(request.headers, hidden),
       query: request.query as Record<string, unknown>,
       path: name,
       now: new Date().toISOString(),
@@ -140,9 +138,7 @@ async function verifyAll(verifiers: readonly Guarding[], request: FastifyRequest
     header: headerReader(request),
     rawBody: request.rawBody,
     method: request.method,
-    get url() {
-      return `${request.protocol}://${request.host}${request.raw.url}`
-    },
+    url: () => `${request.protocol}://${request.host}${request.raw.url}`,
     now: Date.now(),
   }
   const proven: Proven = { passed: new Map(), handshake: undefined }
