@@ -1,8 +1,10 @@
 // A batch of calls on the SQLite file: one transaction for all of them, and what happens when it fails.
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from './group-commit.ts'
-import { type Call, isWrite, perform } from './operations.ts'
+import { type Call, isWrite, perform as performPlain } from './operations.ts'
+import { type PackedAccept, unpackAccept } from './packed-accept.ts'
 import { type Connection, connect } from './sqlite-connection.ts'
+import type { Transaction } from './transaction.ts'
 
 export interface Batches {
   /** One transaction for all groups. @returns an outcome for each */
@@ -68,6 +70,10 @@ async function commitTogether(connection: Connection, batch: readonly Call[]): P
     return settleEach(batch, (call) => connection.transact(() => perform(connection.tx, call)))
   }
 }
+
+/** Accepts come packed. */
+const perform = (tx: Transaction, [name, args]: Call): Promise<unknown> =>
+  performPlain(tx, [name, name === 'accept' ? [unpackAccept(args[0] as PackedAccept)] : args])
 
 async function performAll({ tx }: Connection, batch: readonly Call[]): Promise<unknown[]> {
   const results: unknown[] = []

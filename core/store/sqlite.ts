@@ -5,7 +5,7 @@ import { forgottenAtOnce } from './accept.ts'
 import { createGroupCommit, type GroupCommit } from './group-commit.ts'
 import { acquireLock } from './lock.ts'
 import { type OperationName, operations } from './operations.ts'
-import { packRun } from './runs.ts'
+import { packAccept } from './packed-accept.ts'
 import { createStoreThread } from './sqlite-thread.ts'
 import type { AcceptCommand, Store } from './store.ts'
 
@@ -41,7 +41,7 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
   const plain = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => commits.call([name, args])]))
   return {
     ...(plain as unknown as Omit<Store, 'close'>),
-    accept: (command) => commits.callInHaste(['accept', [packed(command)]], charactersOf(command)) as ReturnType<Store['accept']>,
+    accept: (command) => commits.callInHaste(['accept', [packAccept(command)]], charactersOf(command)) as ReturnType<Store['accept']>,
     probe: () => commits.callInHaste(['probe', []], 0) as Promise<void>,
     async forgetExpired(at) {
       let total = 0
@@ -54,8 +54,6 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
     },
   }
 }
-
-const packed = (command: AcceptCommand): object => (command.runs ? { ...command, runs: command.runs.map(packRun) } : command)
 
 /** What a command holds in memory, roughly: its texts. */
 function charactersOf({ delivery, events, runs }: AcceptCommand): number {
