@@ -103,14 +103,14 @@ export function createConnection({ id, socket, upgrade, client, find, topics, ch
   }
 
   const authenticate = method(Type.Object({ token: Type.Optional(Type.String()) }), ({ token }) => {
-    check(client, token)
+    check({ client }, token)
     authenticated = true
     clearTimeout(late)
     tcp.off('data', boundStranger)
     return { ok: true }
   })
   /** Whatever else a stranger asks for counts as an attempt without a credential. */
-  const refuse = method(Type.Unknown(), () => check(client, undefined))
+  const refuse = method(Type.Unknown(), () => check({ client }, undefined))
 
   const subscriptions = createSubscriptions(topics, send)
   const rpc = createRpc<Caller>({

@@ -60,14 +60,15 @@ interface GatewayAuthOptions {
 }
 
 /** Throws `unauthorized` or `rate_limited` unless this client may pass with what it gives. */
-export type CheckCredential = (client: Client, given: string | undefined) => void
+export type CheckCredential = (caller: { readonly client: Client }, given: string | undefined) => void
 
 /** Judges the gateway's own credential. While an address is locked out even the right one is refused. */
 export function createCredentialCheck({ credential, throttle, exemptLoopback }: GatewayAuthOptions): CheckCredential {
   const matches = createMatcher(credential)
-  return (client, given) => {
+  return (caller, given) => {
     const passes = given !== undefined && matches(given)
     if (passes && (!throttle || throttle.isEmpty())) return
+    const { client } = caller
     const counted = throttle && !(exemptLoopback && isLocal(client)) ? throttle : undefined
     const seconds = counted?.lockedFor(client.key) ?? 0
     if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
@@ -81,7 +82,7 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
 export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    check(request.client, bearerToken(headerReader(request)))
+    check(request, bearerToken(headerReader(request)))
     done()
   }
 }

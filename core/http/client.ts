@@ -16,17 +16,18 @@ export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 /** @param trustedProxies addresses or CIDRs; throws on anything else. */
 export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
+  const peerOf = createPeers()
   return ({ headers, socket }) => {
-    const remote = normalAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    const peer = peerOf(socket.remoteAddress ?? '')
+    if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return peer
+    if (!trusted(peer.address)) return { ...peer, forwarded: true }
     const hops = [headers['x-forwarded-for'] ?? []]
       .flat()
       .join()
       .split(',')
       .slice(-maxHops)
       .filter((hop) => hop.trim() !== '')
-    const claimed = forwardingHeaders.some((name) => headers[name] !== undefined)
-    if (!trusted(remote)) return client(remote, claimed)
-    let address = remote
+    let { address } = peer
     // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last one known.
     for (const hop of hops.toReversed()) {
       const next = normalAddress(hop)
@@ -37,6 +38,21 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
     return client(address, false)
   }
 }
+
+/** Most requests come from few peers, a proxy above all, so what an address comes to is kept. */
+function createPeers(): (remote: string) => Client {
+  let known = new Map<string, Client>()
+  return (remote) => {
+    const before = known.get(remote)
+    if (before) return before
+    if (known.size >= keptPeers) known = new Map()
+    const peer = client(normalAddress(remote) ?? 'unknown', false)
+    known.set(remote, peer)
+    return peer
+  }
+}
+
+const keptPeers = 1000
 
 /** Longer chains are not followed: the header is the client's to fill. */
 const maxHops = 20

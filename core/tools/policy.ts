@@ -28,11 +28,12 @@ export interface PolicyDeps {
   isForeign: (toolset: string) => boolean
 }
 
-/** Shapes whose decisions are kept: agents × models × groups in use; beyond it the oldest is decided again when it comes back. */
-const keptShapes = 1000
+/** Shapes whose decisions are kept (agents × models × groups in use), and subjects that are known to have one of them; with more of either all are looked at anew. */
+const keptAtMost = 1000
 
 export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDeps): Policy {
-  const kept = new Map<string, Decided>()
+  let ofShapes = new Map<string, Decided>()
+  let ofSubjects = new Map<string, Decided>()
   let tools = catalogue.list()
   const viewOf = (entry: CatalogueEntry): PolicyTool => ({
     name: entry.tool.name,
@@ -59,15 +60,27 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
 
   const decidedAlone = (subject: Subject): Decided => {
     // Tools may come and go with a connection; the list is then another one.
-    if (tools !== catalogue.list()) kept.clear()
-    tools = catalogue.list()
-    const shape = shapeOf(subject)
-    const key = keyOf(shape)
-    const known = kept.get(key)
+    if (tools !== catalogue.list()) {
+      tools = catalogue.list()
+      ofShapes = new Map()
+      ofSubjects = new Map()
+    }
+    const key = subjectKey(subject)
+    const known = ofSubjects.get(key)
     if (known) return known
+    if (ofSubjects.size >= keptAtMost) ofSubjects = new Map()
+    const found = decidedFor(shapeOf(subject))
+    ofSubjects.set(key, found)
+    return found
+  }
+
+  const decidedFor = (shape: Shape): Decided => {
+    const key = shapeKey(shape)
+    const known = ofShapes.get(key)
+    if (known) return known
+    if (ofShapes.size >= keptAtMost) ofShapes = new Map()
     const fresh = decideAll(shape)
-    if (kept.size >= keptShapes) kept.delete(kept.keys().next().value as string)
-    kept.set(key, fresh)
+    ofShapes.set(key, fresh)
     return fresh
   }
 
@@ -101,6 +114,10 @@ function intersect({ listed, names }: Decided, other: Decided): Decided {
 
 const unknown: Verdict = { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }
 
+/** All that a shape is made from. Some of it comes with a request and may hold anything: as JSON no two subjects share a key. */
+const subjectKey = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): string =>
+  JSON.stringify([caller, agentId, sessionKey, model, channel, accountId, fromHook])
+
 /** No part of it holds a line end. */
-const keyOf = ({ caller, agentId, model, group, subagent, fromHook }: Shape): string =>
+const shapeKey = ({ caller, agentId, model, group, subagent, fromHook }: Shape): string =>
   `${caller}\n${fromHook ? 'hook' : ''}\n${subagent ? 'subagent' : ''}\n${agentId}\n${fold(model)}\n${group?.path ?? ''}`
