@@ -42,8 +42,7 @@ const unpackDelivery = ([id, hook, client, headers, query, body, replayOf, proof
   return { id, hook, client, headers, query, body, replayOf, proof }
 }
 
-const packEvent = ({ id, sessionKey, text, mode, source, trusted, inBody }: NewEvent) =>
-  [id, sessionKey, text, mode, source, trusted, inBody] as const
+const packEvent = ({ id, sessionKey, text, mode, source, trusted, inBody }: NewEvent) => [id, sessionKey, text, mode, source, trusted, inBody] as const
 
 const unpackEvent = ([id, sessionKey, text, mode, source, trusted, inBody]: Event): Whole<NewEvent> => {
   return { id, sessionKey, text, mode, source, trusted, inBody }
