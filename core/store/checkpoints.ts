@@ -7,8 +7,9 @@ import { Worker } from 'node:worker_threads'
 const pages = {
   /** Uncopied ones that are worth a pass. */
   pass: 1000,
-  /** From here on the log begins anew as soon as little of it is left to copy. */
+  /** From here on the log begins anew as soon as no more than `rest` is left to copy: commits wait for that. */
   long: 4000,
+  rest: 200,
   /** From here on commits wait. */
   most: 16_000,
 }
@@ -35,7 +36,7 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
       ;({ log, left } = read())
     }
     if (pass) return
-    if (log >= pages.most || (log >= pages.long && left < pages.pass)) restart.get()
+    if (log >= pages.most || (log >= pages.long && left <= pages.rest)) restart.get()
     else if (left >= (asked ? 1 : pages.pass)) pass = copy()
   }
 
