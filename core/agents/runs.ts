@@ -127,7 +127,7 @@ export function createRuns(deps: RunsDeps): Runs {
         const result = await store.accept(command)
         if (result.outcome !== 'accepted') return result
         queued += count
-        if (count > 0) claims.ring()
+        if (count > 0 && active.size < limits().maxConcurrent) claims.ring()
         if (command.events) events.announce(command.events)
         return result
       } finally {

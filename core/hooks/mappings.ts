@@ -12,7 +12,7 @@ import type { SecretUse, UsedSecrets } from './secret-use.ts'
 import type { Verifier } from './signature.ts'
 
 /** A verifier, and the secrets whose use it tells of. */
-export interface Guarding {
+interface Guarding {
   verifier: Verifier
   secrets: UsedSecrets | undefined
 }

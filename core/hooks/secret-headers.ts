@@ -24,6 +24,7 @@ export const redacted = '[redacted]'
 
 /** What a template or a transform sees of a request's headers. `hidden`: further names in lower case, such as that of a signature of one's own. */
 export function visibleHeaders(headers: Readonly<Record<string, unknown>>, hidden: readonly string[] = []): Record<string, string> {
-  const visible = Object.entries(headers).filter(([name, value]) => value !== undefined && !isSecretHeader(name) && !hidden.includes(name))
-  return Object.fromEntries(visible.map(([name, value]) => [name, String(value)]))
+  const visible: Record<string, string> = {}
+  for (const name in headers) if (headers[name] !== undefined && !isSecretHeader(name) && !hidden.includes(name)) visible[name] = String(headers[name])
+  return visible
 }

@@ -13,7 +13,7 @@ import { type Admitted, arrivalOf, handshakeOf } from '../arrival.ts'
 import { type Dispatch, sourceOf } from '../dispatch.ts'
 import type { Journal } from '../journal.ts'
 import { planActions } from '../mapped-action.ts'
-import type { Guarding, Mappings } from '../mappings.ts'
+import type { Mappings } from '../mappings.ts'
 import { stateAfter, waitSeconds } from '../prefer.ts'
 import { visibleHeaders } from '../secret-headers.ts'
 import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
@@ -21,7 +21,7 @@ import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /** Where senders sign: what this one has proven. */
-    proven: Passed | undefined
+    proven: readonly Passed[] | undefined
   }
 }
 
@@ -72,13 +72,22 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   /** Where senders sign, whoever proves nothing at all is refused before anything is made of the body. */
   async function prove(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const { verifiers, hidden, token } = mappings.proofs(name)
-    const { passed, handshake } = await verifyAll(verifiers, request, (reason) =>
-      door.log.info({ hook: name, requestId: request.id }, `not verified: ${reason}`),
-    )
-    if (token && door.guard.hasToken(request)) passed.set(undefined, {})
-    door.guard.judge(request, passed.size > 0)
-    const [first] = passed.values()
-    const known = { hidden, proof: first?.proof }
+    const signed = signedPart(request)
+    const passed: Passed[] = []
+    let handshake: HandshakeReply | undefined
+    for (const { verifier, secrets } of verifiers) {
+      const verdict = await verifier.verify(signed)
+      if (!verdict.ok) {
+        door.log.info({ hook: name, requestId: request.id }, `not verified: ${verdict.reason}`)
+        continue
+      }
+      if (verdict.secretIndex !== undefined) secrets?.note(verdict.secretIndex, signed.now)
+      passed.push({ verifier, proof: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
+      handshake ??= verdict.handshake
+    }
+    if (token && door.guard.hasToken(request)) passed.push({ verifier: undefined })
+    door.guard.judge(request, passed.length > 0)
+    const known = { hidden, proof: passed[0]?.proof }
     door.admit(request, known)
     request.proven = passed
     if (!handshake) return undefined
@@ -95,11 +104,11 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const mapping = mappings.find(name, payload)
     if (!mapping) throw noHook()
     // A name may have several mappings: what was proven must be what this one asks for.
-    const passed = request.proven
-    if (passed && !passed.has(mapping.verifier)) door.guard.judge(request, false)
+    const passed = request.proven?.find(({ verifier }) => verifier === mapping.verifier)
+    if (request.proven && !passed) door.guard.judge(request, false)
     mapping.rate?.()
     const hidden = mapping.verifier?.hiddenHeaders ?? []
-    const { proof, id: signedId } = passed?.get(mapping.verifier) ?? {}
+    const { proof, id: signedId } = passed ?? {}
     const drawn = await mapping.draw({
       payload,
       headers: visibleHeaders(request.headers, hidden),
@@ -125,34 +134,22 @@ const noHook = () => new GatewayError('not_found', 'There is no hook of this nam
 /** Names that a router takes as they stand. */
 const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name)
 
-/** What was proven, and how; under `undefined` stands the hook token. */
-type Passed = Map<Verifier | undefined, { proof?: Proof; id?: string | undefined }>
-
-interface Proven {
-  passed: Passed
-  handshake: HandshakeReply | undefined
+/** What a request has proven, and how. */
+interface Passed {
+  /** Absent: the hook token. */
+  verifier: Verifier | undefined
+  proof?: Proof
+  /** The id that was signed with it. */
+  id?: string | undefined
 }
 
-async function verifyAll(verifiers: readonly Guarding[], request: FastifyRequest, onRefused: (reason: string) => void): Promise<Proven> {
-  const signed: SignedRequest = {
-    header: headerReader(request),
-    rawBody: request.rawBody,
-    method: request.method,
-    url: () => `${request.protocol}://${request.host}${request.raw.url}`,
-    now: Date.now(),
-  }
-  const proven: Proven = { passed: new Map(), handshake: undefined }
-  for (const { verifier, secrets } of verifiers) {
-    const verdict = await verifier.verify(signed)
-    if (!verdict.ok) onRefused(verdict.reason)
-    else {
-      if (verdict.secretIndex !== undefined) secrets?.note(verdict.secretIndex, signed.now)
-      proven.passed.set(verifier, { proof: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
-      proven.handshake ??= verdict.handshake
-    }
-  }
-  return proven
-}
+const signedPart = (request: FastifyRequest): SignedRequest => ({
+  header: headerReader(request),
+  rawBody: request.rawBody,
+  method: request.method,
+  url: () => `${request.protocol}://${request.host}${request.raw.url}`,
+  now: Date.now(),
+})
 
 function answerQuestion(reply: FastifyReply, { contentType, body }: HandshakeReply): FastifyReply {
   return reply.type(contentType).serializer(String).send(body)
