@@ -5,11 +5,11 @@ import { Worker } from 'node:worker_threads'
 
 /** In pages of the log. */
 const pages = {
-  /** Uncopied ones that are worth a pass. */
-  pass: 1000,
+  /** Uncopied ones that are worth a pass. Larger passes keep the disk from the commits for longer. */
+  pass: 250,
   /** From here on the log begins anew as soon as no more than `rest` is left to copy: commits wait for that. */
   long: 4000,
-  rest: 200,
+  rest: 125,
   /** From here on commits wait. */
   most: 16_000,
 }
