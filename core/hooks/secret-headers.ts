@@ -23,7 +23,7 @@ export const visibleQuery = (query: Readonly<Record<string, unknown>>): Record<s
 export const redacted = '[redacted]'
 
 /** What a template or a transform sees of a request's headers. `hidden`: further names in lower case, such as that of a signature of one's own. */
-export function visibleHeaders(headers: Readonly<Record<string, unknown>>, hidden: readonly string[] = []): Record<string, string> {
+export function visibleHeaders(headers: Readonly<Record<string, string | string[] | undefined>>, hidden: readonly string[] = []): Record<string, string> {
   const visible: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !isSecretHeader(name) && !hidden.includes(name)) visible[name] = String(value)
