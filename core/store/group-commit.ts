@@ -19,6 +19,9 @@ export interface Limits {
 
 export const limits: Limits = { group: 16, hasty: 2000, calls: 4000, characters: 64 * 1024 * 1024, deadlineMs: 5000 }
 
+/** Groups under way that keep the store's thread busy: beyond them only full ones are sent. */
+const busy = 2
+
 export interface GroupCommit {
   /** Resolves with the call's result when it is on disk. */
   call(call: Call): Promise<unknown>
@@ -53,7 +56,7 @@ export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Ou
     return new Promise((resolve, reject) => {
       collected.push({ call, characters: size, until, resolve, reject })
       if (collected.length >= bounds.group) send()
-      else turn ??= setImmediate(send)
+      else if (sent.length < busy) turn ??= setImmediate(send)
     })
   }
 
@@ -69,6 +72,7 @@ export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Ou
   async function finish(group: readonly Waiting[]): Promise<void> {
     settle(group, await commit(group.map(({ call }) => call)).catch(asOutcome))
     sent = sent.filter((one) => one.group !== group)
+    if (collected.length > 0 && sent.length < busy) turn ??= setImmediate(send)
     unanswered -= group.length
     for (const { characters: size } of group) characters -= size
   }

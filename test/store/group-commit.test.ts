@@ -25,15 +25,16 @@ const soon = () => vi.advanceTimersByTimeAsync(0)
 const late = { code: 'store_unavailable', message: 'The store did not answer in time.', retryAfter: 1 }
 
 describe('group commit', () => {
-  it('sends a full group at once, and what there is at the end of the turn, while others are in flight', async () => {
+  it('sends a full group at once, and what there is at the end of the turn, but no part of a group behind two others', async () => {
     const { commits, groups, settle } = setUp()
     const calls = [1, 2, 3, 4].map((n) => commits.call(call(n)))
     expect(groups.map((group) => group.calls.length)).toEqual([3])
     await soon()
     calls.push(commits.call(call(5)))
     await soon()
-    expect(groups.map((group) => group.calls.length)).toEqual([3, 1, 1])
+    expect(groups.map((group) => group.calls.length)).toEqual([3, 1])
     await settle()
+    expect(groups.map((group) => group.calls.length)).toEqual([1, 1])
     await settle()
     await settle()
     expect(await Promise.all(calls)).toEqual(['1', '2', '3', '4', '5'])

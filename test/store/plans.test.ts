@@ -95,7 +95,7 @@ const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
 
 /** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held. */
 const harmless =
-  /INDEX (run_queue|run_lease|message_due|message_lease|event_bell|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|\(subquery-\d+\))$/
+  /INDEX (run_queue|run_lease|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|\(subquery-\d+\))$/
 
 describe('the plan of an operation', () => {
   let dir: string
