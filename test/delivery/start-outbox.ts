@@ -7,6 +7,7 @@ import { loadParts } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { NewMessage, StoredMessage } from '../../core/store/store.ts'
+import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
 
@@ -65,8 +66,7 @@ export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits 
     put: async (message) => {
       const at = Date.now()
       const runId = `run${process.hrtime.bigint()}${runs++}`
-      const run = { id: runId, kind: 'hook', agentId: 'main', sessionKey: runId, maxAttempts: 1, spec: {} } as const
-      await store.accept({ at, runs: [run as never] })
+      await store.accept({ at, runs: [newRun({ id: runId, sessionKey: runId })] })
       const [claimed] = await store.claimRuns({ owner: 'test', max: 1, at, leaseMs: 1000 })
       const whole: NewMessage = {
         id: `${runId}:0`,
