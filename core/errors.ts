@@ -32,7 +32,10 @@ export const errorTable = {
   transform_failed: [500, "The hook's transform failed. See the gateway's log."],
   model_failed: [502, "The model failed or could not be reached. See the run's record."],
   overloaded: [503, 'Too many runs are waiting; try again as Retry-After says.'],
-  store_unavailable: [503, 'The gateway cannot store anything at the moment; try again as Retry-After says, under an Idempotency-Key where it must not count twice.'],
+  store_unavailable: [
+    503,
+    'The gateway cannot store anything at the moment; try again as Retry-After says, under an Idempotency-Key where it must not count twice.',
+  ],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
   keys_unavailable: [503, 'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.'],
   tool_timeout: [504, 'The tool did not answer within its time limit.'],
