@@ -2,6 +2,7 @@
 import { extname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
+import { endThread } from './end-thread.ts'
 
 /** In pages of the log. */
 const pages = {
@@ -76,9 +77,7 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
     async close() {
       const closing = worker
       worker = undefined
-      if (!closing) return
-      closing.postMessage(null)
-      await new Promise((resolve) => closing.once('exit', resolve))
+      await endThread(closing)
     },
   }
 }

@@ -2,6 +2,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../plugin.ts'
+import { endThread } from './end-thread.ts'
 import type { Outcome } from './group-commit.ts'
 import type { Call } from './operations.ts'
 
@@ -69,9 +70,7 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
     async close() {
       const closing = worker
       worker = undefined
-      if (!closing) return
-      closing.postMessage(null)
-      await new Promise((resolve) => closing.once('exit', resolve))
+      await endThread(closing)
     },
   }
 }
