@@ -48,12 +48,13 @@ const byStatus = (status: string): string => `status="${status}"`
 function watch(store: Store, { deliveries, runs, messages, forgotten, accepts }: Omit<Meters, 'watch'>): Store {
   return {
     ...store,
-    accept: async (command) => {
+    accept: (command) => {
       const begun = performance.now()
-      const result = await store.accept(command)
-      accepts.observe((performance.now() - begun) / 1000)
-      if (command.delivery && result.outcome === 'accepted') count(deliveries, byStatus('accepted'))
-      return result
+      return store.accept(command).then((result) => {
+        accepts.observe((performance.now() - begun) / 1000)
+        if (command.delivery && result.outcome === 'accepted') count(deliveries, byStatus('accepted'))
+        return result
+      })
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)

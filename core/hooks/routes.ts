@@ -1,5 +1,5 @@
 // DOOR: POST {hooks.path}/wake and {hooks.path}/agent, and what mappings make of other names.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import type { Runs } from '../agents/runs.ts'
 import type { Config } from '../config/schema.ts'
 import { createHookAuth, createHookGuard } from '../http/auth.ts'
@@ -65,7 +65,7 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
         strict.post<{ Body: AgentBody }>('/agent', { schema: agent, preValidation: withTrimmedNames }, async (request, reply) => {
           const arrival = arrivalOf(request, { hook: 'agent' })
           const accepted = answer(reply, await dispatch.accept(arrival, dispatch.planAgent(request.body, direct('agent'))))
-          return await waitFor(runs, accepted, { request, reply })
+          return request.headers.prefer === undefined ? accepted : await waitFor(runs, accepted, { request, reply })
         })
       })
     },
@@ -92,8 +92,9 @@ const nothingMore: Admitted = Object.freeze({})
 /** Characters that are kept of the name of a hook that there is not. */
 const longestName = 256
 
-async function withTrimmedNames({ body }: FastifyRequest): Promise<void> {
+const withTrimmedNames: preValidationHookHandler = ({ body }, _reply, done) => {
   trimNames(body as object)
+  done()
 }
 
 function answer<Reply>(reply: FastifyReply, { reply: body, replayed }: Dispatched<Reply>): Reply {

@@ -125,7 +125,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
     const { reply: accepted, replayed } = await door.dispatch.accept(arrivalOf(request, kept), plan)
     if (replayed) void reply.header('idempotent-replayed', 'true')
-    return await outcomeOf(door.runs, accepted, { request, reply })
+    return request.headers.prefer === undefined ? accepted : await outcomeOf(door.runs, accepted, { request, reply })
   }
 }
 
