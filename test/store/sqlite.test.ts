@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { limits } from '../../core/store/group-commit.ts'
@@ -59,9 +60,13 @@ describe('the SQLite store', () => {
   })
 
   it('rejects what was in flight when its thread dies, and goes on with another thread', async () => {
+    const other = new DatabaseSync(join(dir, 'state/gateway.db'))
+    other.exec('BEGIN IMMEDIATE')
     const outcomes = acceptMany(5)
     await new Promise((resolve) => setImmediate(resolve))
-    await workers[0]?.terminate()
+    const ended = workers[0]?.terminate()
+    other.close()
+    await ended
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable', retryAfter: 1 } })
     expect(await accept(100)).toEqual({ outcome: 'accepted' })
     expect(workers).toHaveLength(2)
