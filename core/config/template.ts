@@ -27,16 +27,19 @@ export function compileTemplate(text: string): Template {
   const pieces = piecesOf(text).map(({ literal, inner }) => literal ?? compileExpression(inner) ?? nothing)
   return (scope) => {
     let rendered = ''
-    let bytes = 0
     for (const piece of pieces) {
-      const part = typeof piece === 'string' ? piece : textOf(piece(scope))
-      bytes += Buffer.byteLength(part)
-      if (bytes > longestBytes) throw new GatewayError('invalid_request', 'The text that a template makes of this payload is larger than 1 MiB; send less.')
-      rendered += part
+      rendered += typeof piece === 'string' ? piece : textOf(piece(scope))
+      if (rendered.length > longestBytes) throw tooLong()
     }
+    if (rendered.length > longestBytes / mostBytes && Buffer.byteLength(rendered) > longestBytes) throw tooLong()
     return rendered
   }
 }
+
+/** Of one UTF-16 code unit, in UTF-8. */
+const mostBytes = 3
+
+const tooLong = () => new GatewayError('invalid_request', 'The text that a template makes of this payload is larger than 1 MiB; send less.')
 
 /** Compiles what may stand between braces: `payload.items`, `headers.x-event`, `a.b[0]["any key"]`. @returns undefined when it is not such a path */
 export function compileExpression(text: string): Expression | undefined {

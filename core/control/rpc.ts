@@ -1,6 +1,6 @@
 // JSON-RPC 2.0: what a message asks for, and what it is answered. It knows nothing of the connection that brings it.
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { parsePayload } from '../http/payload.ts'
+import { decode, parsePayload } from '../http/payload.ts'
 import { toGatewayError } from '../http/replies.ts'
 import { type Check, compileCheck, firstProblem, type Static, type TSchema } from '../typebox.ts'
 
@@ -89,7 +89,7 @@ const invalidRequest = (sentence: string) => new GatewayError('invalid_request',
 
 function parse(message: Buffer): object | GatewayError {
   try {
-    return parsePayload(message, 'object-or-array-or-form', undefined)
+    return parsePayload(decode(message), 'object-or-array-or-form', undefined)
   } catch (error) {
     return toGatewayError(error)
   }

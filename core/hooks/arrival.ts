@@ -25,14 +25,25 @@ export interface Kept extends Admitted {
   idempotencyKey?: string | undefined
 }
 
-export function arrivalOf(request: FastifyRequest, { hook, signedId, idempotencyKey, ...admitted }: Kept): Arrival {
+export function arrivalOf(request: FastifyRequest, kept: Kept): Arrival {
+  const { client, headers, query, proof } = senderOf(request, kept)
   return {
-    hook,
-    ...senderOf(request, admitted),
-    rawBody: request.rawBody.toString('utf8'),
-    idempotency: idempotencyOf(request, signedId ?? request.headers['idempotency-key'] ?? idempotencyKey),
+    hook: kept.hook,
+    client,
+    headers,
+    query,
+    proof,
+    rawBody: request.text,
+    idempotency: idempotencyOf(request, kept.signedId ?? request.headers['idempotency-key'] ?? kept.idempotencyKey),
   }
 }
+
+/** What is kept of a request of which nothing was to be made. */
+export const skippedOf = (request: FastifyRequest, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> => ({
+  ...senderOf(request, admitted),
+  body: request.text,
+  status: 'skipped',
+})
 
 /** What is kept of a request that was refused: as much of it as was read. */
 export function refusalOf(request: FastifyRequest, error: GatewayError, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> {

@@ -113,14 +113,10 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, query, rawBody, replayOf, proof, idempotency } = arrival
+    const { hook, client, headers, query, rawBody, replayOf, proof } = arrival
     const delivery = { id: createId(), hook, client, headers, query, body: rawBody, replayOf, proof }
-    const result = await runs.accept({
-      at,
-      delivery,
-      ...(idempotency && { idempotency: { ...idempotency, scope: `hook:${hook}`, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) } }),
-      ...work,
-    })
+    const idempotency = arrival.idempotency && { ...arrival.idempotency, scope: `hook:${hook}`, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
+    const result = await runs.accept({ at, delivery, idempotency, events: work.events, runs: work.runs })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, deliveryId: delivery.id }
     journal.note({ ...delivery, status: 'duplicate' })

@@ -1,21 +1,20 @@
 // Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
-import { type createAgentBody, defined, trimNames, WakeBody } from './action.ts'
+import { type createAgentBody, trimNames, WakeBody } from './action.ts'
 import type { AgentWork, Dispatch, Plan, Source } from './dispatch.ts'
 import type { Fields } from './mapping.ts'
 
 export type Action = { action: 'wake'; body: WakeBody } | { action: 'agent'; body: AgentWork }
 
-/** Throws `invalid_request` for what a payload would be refused for, too. */
+/** Of fields that all say something. Throws `invalid_request` for what a payload would be refused for, too. */
 export type ReadAction = (fields: Fields) => Action
 
 export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
   const wake = lazily(() => compileCheck(WakeBody))
   const agent = lazily(() => compileCheck(agentBody))
-  return ({ action = 'agent', text, wakeMode, message, idempotencyKey: _key, ...fields }) => {
-    if (action === 'wake') return { action, body: fitting(wake(), { text, ...(wakeMode && { mode: wakeMode }) }) as WakeBody }
-    const body = defined({ ...fields, message, wakeMode })
+  return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
+    if (action === 'wake') return { action, body: fitting(wake(), { text, ...(body.wakeMode && { mode: body.wakeMode }) }) as WakeBody }
     trimNames(body)
     return { action, body: fitting(agent(), body) as AgentWork }
   }

@@ -95,7 +95,7 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
     async draw(request) {
       const said = preset ? preset.read(request) : transform ? await transform(request) : undefined
       if (said === null) return { actions: [] }
-      const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf(scope), said, settingsOf(scope)))
+      const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
       const ownKey = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
       return { actions: drawn.map((fields) => readAction(fields)), idempotencyKey: ownKey ?? notBlankOf(keyOf?.(request)) ?? preset?.deliveryId(request) }
     },
@@ -121,8 +121,8 @@ function compileForEach(forEach: string | undefined): (request: MappedRequest) =
   }
 }
 
-/** What the mapping itself says. A template that renders blank says nothing. */
-function compileFields(config: MappingConfig): (scope: TemplateScope) => Fields {
+/** What the mapping itself says. A template that renders blank says nothing; undefined: there is nothing that could. */
+function compileFields(config: MappingConfig): ((scope: TemplateScope) => Fields) | undefined {
   const {
     action,
     wakeMode,
@@ -145,6 +145,7 @@ function compileFields(config: MappingConfig): (scope: TemplateScope) => Fields 
   const ownKey = sessionKey !== undefined && (!isTemplate(sessionKey) || sessionKey.trim().startsWith('hook:'))
   const texts = { message: messageTemplate, text: textTemplate, name, to, model, thinking, [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey }
   const templates = Object.entries(defined(texts)).map(([key, text]) => [key, compileTemplate(text as string)] as const)
+  if (templates.length === 0 && Object.keys(plain).length === 0) return undefined
   return (scope) => {
     const fields: Record<string, unknown> = { ...plain }
     for (const [key, template] of templates) {
@@ -156,12 +157,13 @@ function compileFields(config: MappingConfig): (scope: TemplateScope) => Fields 
 }
 
 /** The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset. */
-function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields): Fields[] {
-  return [said ?? {}].flat().map((overrides) => merge(merge(fields, overrides), settings))
+function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields | undefined): Fields[] {
+  return [said].flat().map((overrides) => merge(merge(fields, overrides), settings))
 }
 
 /** A session key takes the place of any other, whoever chose that. */
-function merge(fields: Fields, overrides: Fields): Fields {
+function merge(fields: Fields, overrides: Fields | undefined): Fields {
+  if (!overrides) return fields
   const given = defined(overrides)
   if (given.sessionKey === undefined && given.fixedKey === undefined) return { ...fields, ...given }
   const { sessionKey: _sender, fixedKey: _operator, ...others } = fields

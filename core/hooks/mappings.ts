@@ -17,24 +17,28 @@ interface Guarding {
   secrets: UsedSecrets | undefined
 }
 
-/** How those who call a name may prove who they are. */
-export interface Proofs {
+/** What is behind a name. */
+export interface Place {
+  /** The mappings that a request may reach, in order. */
+  mappings: readonly Mapping[]
+  /** Those of its senders that prove who they are by a signature or a secret of their own. */
   verifiers: readonly Guarding[]
   /** Headers, in lower case, that hold a secret or a signature of theirs. */
   hidden: readonly string[]
   /** Whether the hook token opens it. */
   token: boolean
+  /** Whether one of them has a transform, which nobody may close as long as a request is in. */
+  transforms: boolean
+  find(payload: unknown): Mapping | undefined
 }
 
 export interface Mappings {
   /** The names that mappings are for. */
   names: readonly string[]
-  /** Those that are for every name. */
-  anywhere: readonly Mapping[]
-  /** The mappings that a request for this name may reach, in order. */
-  of(name: string): readonly Mapping[]
-  proofs(name: string): Proofs
-  find(name: string, payload: unknown): Mapping | undefined
+  /** What is behind every other name. */
+  elsewhere: Place
+  /** Without mappings where there is no hook of this name. */
+  at(name: string): Place
   byId(id: string): Mapping | undefined
   /** A request comes in; call what it returns when the request is over. */
   enter(): () => void
@@ -58,26 +62,18 @@ export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, 
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
   const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, log }))
-  const placeOf = createPlaces(all)
-  const byPath = Map.groupBy(all, ({ path }) => path)
-  const anywhere = byPath.get(undefined) ?? []
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
-  const names = [...byPath.keys()].filter((path) => path !== undefined && !isServed(path)) as string[]
-  const reachable = new Map(names.map((name) => [name, all.filter(({ path }) => path === name || path === undefined)]))
-  const proofs = new Map(Array.from(reachable, ([name, mappings]) => [name, proofsOf(mappings)]))
-  const noProofs: Proofs = { verifiers: [], hidden: [], token: true }
+  const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
+  const places = new Map(names.map((name) => [name, createPlace(all.filter(({ path }) => path === name || path === undefined))]))
+  const elsewhere = createPlace(all.filter(({ path }) => path === undefined))
   const gate = createGate()
 
   return {
     names,
-    anywhere,
-    of: (name) => (isNothing(name) ? [] : (reachable.get(normalizeHookName(name)) ?? anywhere)),
-    proofs: (name) => proofs.get(normalizeHookName(name)) ?? noProofs,
-    find(name, payload) {
-      if (isNothing(name)) return undefined
+    elsewhere,
+    at(name) {
       const path = normalizeHookName(name)
-      const source = sourceOf(payload)
-      return all[Math.min(placeOf(path, source), placeOf(path, undefined), placeOf(undefined, source), placeOf(undefined, undefined))]
+      return isHook(path) ? (places.get(path) ?? elsewhere) : nowhere
     },
     byId: (id) => byId.get(id),
     enter: gate.enter,
@@ -109,18 +105,31 @@ function createGate() {
 }
 
 /** These two are the gateway's own, however many slashes there are. */
-const isServed = (path: string): boolean => path === 'wake' || path === 'agent'
-const isNothing = (name: string): boolean => normalizeHookName(name) === '' || isServed(normalizeHookName(name))
+const isHook = (path: string): boolean => path !== '' && path !== 'wake' && path !== 'agent'
 
-/** The place of the first mapping with exactly this path and source, either of which may be none; Infinity: there is no such mapping. */
-function createPlaces(all: readonly Mapping[]): (path: string | undefined, source: string | undefined) => number {
-  const places = new Map<string | undefined, Map<string | undefined, number>>()
-  for (const [index, { path, source }] of all.entries()) {
-    const sources = places.get(path) ?? new Map<string | undefined, number>()
-    if (!sources.has(source)) sources.set(source, index)
-    places.set(path, sources)
+function createPlace(mappings: readonly Mapping[]): Place {
+  const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
+  const bySource = firstOfEachSource(mappings)
+  return {
+    mappings,
+    verifiers,
+    hidden: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders),
+    token: mappings.some(({ verifier }) => verifier === undefined),
+    transforms: mappings.some(({ transform }) => transform !== undefined),
+    find: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
   }
-  return (path, source) => places.get(path)?.get(source) ?? Infinity
+}
+
+const nowhere = createPlace([])
+
+/** Behind one that takes any source no other is reached. */
+function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, Mapping> {
+  const firsts = new Map<string | undefined, Mapping>()
+  for (const mapping of mappings) {
+    if (!firsts.has(mapping.source)) firsts.set(mapping.source, mapping)
+    if (mapping.source === undefined) break
+  }
+  return firsts
 }
 
 /** Only a text that the payload itself holds. */
@@ -128,11 +137,6 @@ function sourceOf(payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, 'source')) return undefined
   const { source } = payload as { source?: unknown }
   return typeof source === 'string' ? source : undefined
-}
-
-function proofsOf(mappings: readonly Mapping[]): Proofs {
-  const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
-  return { verifiers, hidden: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders), token: mappings.some(({ verifier }) => verifier === undefined) }
 }
 
 function seedOf(config: MappingConfig, { index, sandbox }: { index: number; sandbox: Sandbox }): MappingSeed {

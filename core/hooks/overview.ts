@@ -22,8 +22,9 @@ export interface MappingLine {
 
 export async function viewHooks(mappings: Mappings): Promise<HookLine[]> {
   const names = ['wake', 'agent', ...mappings.names]
-  const lines = await Promise.all(names.map(async (name) => ({ name, mappings: await Promise.all(mappings.of(name).map(viewMapping)) })))
-  return mappings.anywhere.length === 0 ? lines : [...lines, { mappings: await Promise.all(mappings.anywhere.map(viewMapping)) }]
+  const lines = await Promise.all(names.map(async (name) => ({ name, mappings: await Promise.all(mappings.at(name).mappings.map(viewMapping)) })))
+  const others = mappings.elsewhere.mappings
+  return others.length === 0 ? lines : [...lines, { mappings: await Promise.all(others.map(viewMapping)) }]
 }
 
 const viewMapping = async ({ id, source, verifier, secrets, transform }: Mapping): Promise<MappingLine> => ({

@@ -50,7 +50,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
   return async (delivery, { client, body, mapping: wanted, dryRun }) => {
     const { hook, id } = delivery
     if (delivery.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
-    if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.of(hook).length === 0) throw noHook()
+    if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.at(hook).mappings.length === 0) throw noHook()
     const rawBody = body === undefined ? keptBody(delivery) : JSON.stringify(body)
     const replayed =
       wanted === undefined && Object.hasOwn(checks, hook)
@@ -65,7 +65,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
   }
 
   function planDirect(hook: string, rawBody: string): Replayed {
-    const payload = parsePayload(Buffer.from(rawBody), 'object', undefined)
+    const payload = parsePayload(rawBody, 'object', undefined)
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
     if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
@@ -79,8 +79,8 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
     const { hook } = delivery
     const headers = delivery.headers as Record<string, string>
     const query = visibleQuery(delivery.query as Record<string, unknown>)
-    const payload = parsePayload(Buffer.from(rawBody), 'object-or-array-or-form', edited ? undefined : headers['content-type'])
-    const mapping = wanted === undefined ? mappings.find(hook, payload) : named(wanted)
+    const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
+    const mapping = wanted === undefined ? mappings.at(hook).find(payload) : named(wanted)
     if (!mapping) throw noHook()
     const visible = visibleHeaders(headers, mapping.verifier?.hiddenHeaders)
     const leave = mappings.enter()

@@ -1,9 +1,23 @@
 // What is never kept or shown: headers, parameters and fields that hold a credential or a signature.
 
+const keptNames = 1000
 const secretName = /authori[sz]ation|authentication|cookie|token|secret|signature|hmac|passw(?:or)?d|credential|jwt|assertion|api-?key/
 
 /** Whether the header of this name, in lower case, may hold a credential or a signature. */
-export const isSecretHeader = (name: string): boolean => secretName.test(name)
+export const isSecretHeader = remembered((name) => secretName.test(name))
+
+/** Most requests bring the same few headers, so what a name comes to is kept. */
+function remembered(judge: (name: string) => boolean): (name: string) => boolean {
+  let known = new Map<string, boolean>()
+  return (name) => {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    if (known.size >= keptNames) known = new Map()
+    const verdict = judge(name)
+    known.set(name, verdict)
+    return verdict
+  }
+}
 
 /** The same for a parameter of an address, and a field of a body: those have short names, too. */
 export const isSecretParameter = (name: string): boolean =>
@@ -25,7 +39,8 @@ export const redacted = '[redacted]'
 /** What a template or a transform sees of a request's headers. `hidden`: further names in lower case, such as that of a signature of one's own. */
 export function visibleHeaders(headers: Readonly<Record<string, string | string[] | undefined>>, hidden: readonly string[] = []): Record<string, string> {
   const visible: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name]
     if (value !== undefined && !isSecretHeader(name) && !hidden.includes(name)) visible[name] = String(value)
   }
   return visible

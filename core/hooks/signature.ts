@@ -49,8 +49,14 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
     verify(given) {
       const request = url === undefined ? given : { ...given, url: () => url }
-      const verdicts = checks.filter(({ header }) => request.header(header) !== undefined).map(({ judge }) => judge(request))
-      return verdicts.find(({ ok }) => ok) ?? verdicts[0] ?? refused('the header of the signature is missing')
+      let first: Verdict | undefined
+      for (const { header, judge } of checks) {
+        const shown = request.header(header)
+        const verdict = shown === undefined ? undefined : judge(shown, request)
+        if (verdict?.ok) return verdict
+        first ??= verdict
+      }
+      return first ?? refused('the header of the signature is missing')
     },
   }
 }
@@ -80,16 +86,17 @@ const refused = (reason: string): Verdict => ({ ok: false, reason })
 
 interface Check {
   header: string
-  judge(request: SignedRequest): Verdict
+  /** `shown`: what the header says. */
+  judge(shown: string, request: SignedRequest): Verdict
 }
 
 /** @returns nothing where none of the secrets is for this way of signing. */
 function createCheck(signing: Signing, auth: HookAuth): Check[] {
   const ring = createKeyRing(auth, (secret) => createSigningKey(signing, secret))
   const signedText = compileSigned(signing.signed)
-  const judge = (request: SignedRequest): Verdict => {
-    const fields = fieldsOf(request.header(signing.header) ?? '', signing.separator)
-    const signatures = fields.flatMap((field) => (field.startsWith(signing.prefix) ? [field.slice(signing.prefix.length)] : []))
+  const judge = (shown: string, request: SignedRequest): Verdict => {
+    const fields = fieldsOf(shown, signing.separator)
+    const signatures = fields.filter((field) => field.startsWith(signing.prefix)).map((field) => field.slice(signing.prefix.length))
     if (signatures.length === 0) return refused('the header holds no signature of this scheme')
     const timestamp = readTimestamp(signing.timestamp?.source, fields, request)
     if (signing.timestamp && timestamp === undefined) return refused('the timestamp is missing or not a whole number')

@@ -1,5 +1,6 @@
 // One secret or public key, made ready: does a signature fit a text? Compared in constant time.
-import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { createHmac, type HmacAlgorithm } from './hmac.ts'
 import type { Signing } from './schemes.ts'
 
 export interface SigningKey {
@@ -14,7 +15,7 @@ export function createSigningKey(signing: Signing, secret: string): SigningKey |
   const { algorithm, encoding, secretEncoding, secretPrefix = '' } = signing
   if (!takes(signing, secret)) return undefined
   const bytes = Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, secretEncoding)
-  return algorithm === 'ed25519' ? publicKey(bytes, encoding) : sharedKey(bytes, { algorithm, encoding })
+  return algorithm === 'ed25519' ? publicKey(bytes, encoding) : sharedKey(bytes, algorithm, encoding)
 }
 
 /** Where there are two kinds of keys, public ones bear a prefix; what bears none is a shared secret. */
@@ -23,14 +24,12 @@ const takes = ({ algorithm, secretPrefix }: Signing, secret: string): boolean =>
 
 const publicPrefix = 'whpk_'
 
-function sharedKey(secret: Buffer, { algorithm, encoding }: Pick<Signing, 'algorithm' | 'encoding'>): SigningKey {
-  // A key object: to find out what kind of key a Buffer is takes Node four times as long as the signature.
-  const key = createSecretKey(secret)
-  const sign = (text: string | Buffer) => createHmac(algorithm, key).update(text).digest(encoding)
+function sharedKey(secret: Buffer, algorithm: HmacAlgorithm, encoding: Signing['encoding']): SigningKey {
+  const hmac = createHmac(algorithm, secret)
   return {
-    sign,
+    sign: (text) => hmac(Buffer.from(text), encoding),
     fits(text, signatures) {
-      const expected = Buffer.from(sign(text))
+      const expected = Buffer.from(hmac(text, encoding))
       return signatures.some((one) => isSame(Buffer.from(one), expected))
     },
   }

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type Accept, parsePayload } from './payload.ts'
+import { type Accept, decode, parsePayload } from './payload.ts'
 
 export interface BodyOptions {
   /** Exactly so many bytes pass. */
@@ -12,7 +12,7 @@ export interface BodyOptions {
 }
 
 /**
- * Reads the body of a POST before its schema is checked: `request.rawBody` holds the bytes, `request.body` the value.
+ * Reads the body of a POST before its schema is checked: `request.rawBody` holds the bytes, `request.text` the text, `request.body` the value.
  * A client that goes away before the end leaves nothing behind: its request never reaches the handler.
  */
 export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHandler {
@@ -26,7 +26,9 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
   function keep(request: FastifyRequest, bytes: Buffer): Error | undefined {
     try {
       request.rawBody = bytes
-      if (accept) request.body = parsePayload(bytes, accept, request.raw.headers['content-type'])
+      if (!accept) return undefined
+      request.text = decode(bytes)
+      request.body = parsePayload(request.text, accept, request.raw.headers['content-type'])
       return undefined
     } catch (problem) {
       return problem as Error

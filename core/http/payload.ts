@@ -1,4 +1,4 @@
-// Bytes → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was given.
+// Bytes → text → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was given.
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../errors.ts'
 
@@ -7,8 +7,14 @@ export type Accept = 'object' | 'object-or-array-or-form'
 
 const maxDepth = 64
 
-export function parsePayload(bytes: Buffer, accept: Accept, contentType: string | undefined): object {
-  const text = decode(bytes)
+/** As it came: a byte order mark stays. */
+export function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_json')
+  return bytes.toString('utf8')
+}
+
+export function parsePayload(marked: string, accept: Accept, contentType: string | undefined): object {
+  const text = marked.startsWith(byteOrderMark) ? marked.slice(1) : marked
   if (text === '') return {}
   if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text)
   const value = parseJson(text)
@@ -19,12 +25,7 @@ export function parsePayload(bytes: Buffer, accept: Accept, contentType: string 
   return value
 }
 
-/** Without a byte order mark. */
-function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new GatewayError('invalid_json')
-  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  return bytes.toString('utf8', marked ? 3 : 0)
-}
+const byteOrderMark = '\ufeff'
 
 function parseJson(text: string): unknown {
   try {

@@ -18,6 +18,8 @@ declare module 'fastify' {
     readonly client: Client
     /** The body as it came, where the door reads one. */
     rawBody: Buffer
+    /** The same as text, once it is known to be one. */
+    text: string
     /** The connection, where the request may make a WebSocket of it. */
     readonly upgrade: Upgrade | undefined
   }
@@ -55,6 +57,7 @@ export function createServer({ log, trustedProxies, isReady, listener = createHt
   const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
   app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
+  app.decorateRequest('text', '')
   app.decorateRequest('door', 'none')
   app.decorateRequest('upgrade', { getter: upgradeOfRequest })
   app.addHook('onRequest', (request, reply, done) => {

@@ -14,9 +14,9 @@ export type PackedAccept = readonly [
   others: Omit<AcceptCommand, 'at' | 'delivery' | 'events' | 'runs'> | undefined,
 ]
 
-export function packAccept({ at, delivery, events, runs, ...others }: AcceptCommand): PackedAccept {
-  const more = Object.keys(others).length > 0 ? others : undefined
-  return [at, delivery && packDelivery(delivery), events?.map(packEvent), runs?.map(packRunFields), more]
+export function packAccept({ at, delivery, events, runs, idempotency, route, messages, firing }: AcceptCommand): PackedAccept {
+  const others = idempotency || route || messages || firing ? { idempotency, route, messages, firing } : undefined
+  return [at, delivery && packDelivery(delivery), events?.map(packEvent), runs?.map(packRunFields), others]
 }
 
 /** The command that `accept` takes; its runs are packed still, as they are stored. */

@@ -45,17 +45,17 @@ export interface NewRun {
 
 export interface AcceptCommand {
   at: Timestamp
-  delivery?: NewDelivery
+  delivery?: NewDelivery | undefined
   /** Present: a second accept with the same scope and key changes nothing. */
-  idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string }
-  events?: readonly NewEvent[]
-  runs?: readonly NewRun[]
+  idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string } | undefined
+  events?: readonly NewEvent[] | undefined
+  runs?: readonly NewRun[] | undefined
   /** Where messages of this session last came from. */
-  route?: { sessionKey: string; agentId: string } & NewRoute
+  route?: ({ sessionKey: string; agentId: string } & NewRoute) | undefined
   /** What is to be said, whoever asked for it. */
-  messages?: readonly NewMessage[]
+  messages?: readonly NewMessage[] | undefined
   /** Present: all of this is a firing of a schedule, and happens only if nobody else has fired it. */
-  firing?: Firing
+  firing?: Firing | undefined
 }
 
 export type AcceptResult =

@@ -5,25 +5,18 @@ import { GatewayError } from '../../errors.ts'
 import { type HookGuard, headerReader, refuseTokenInQuery } from '../../http/auth.ts'
 import { readBody } from '../../http/body.ts'
 import { failures } from '../../http/failure.ts'
-import { parsePayload } from '../../http/payload.ts'
+import { decode, parsePayload } from '../../http/payload.ts'
 import type { Log } from '../../plugin.ts'
 import type { Proof } from '../../store/store.ts'
 import { AgentHeaders, MappedReply } from '../action.ts'
-import { type Admitted, arrivalOf, handshakeOf } from '../arrival.ts'
+import { type Admitted, arrivalOf, handshakeOf, skippedOf } from '../arrival.ts'
 import { type Dispatch, sourceOf } from '../dispatch.ts'
 import type { Journal } from '../journal.ts'
 import { planActions } from '../mapped-action.ts'
-import type { Mappings } from '../mappings.ts'
+import type { Mappings, Place } from '../mappings.ts'
 import { stateAfter, waitSeconds } from '../prefer.ts'
 import { visibleHeaders } from '../secret-headers.ts'
 import type { HandshakeReply, SignedRequest, Verifier } from '../signature.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Where senders sign: what this one has proven. */
-    proven: readonly Passed[] | undefined
-  }
-}
 
 export interface MappedDoor {
   mappings: Mappings
@@ -40,43 +33,82 @@ export interface MappedDoor {
 
 export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   const { mappings, maxBytes } = door
-  app.decorateRequest('proven')
   const keepBytes = readBody({ maxBytes })
-  app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf((request) => (request.params as { '*': string })['*']) })
+  const now = createClock()
+  app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf(asCalled) })
   for (const name of mappings.names.filter(isPlain)) {
-    app.post(`/${name}`, { schema: schemaOf(name, mappings), ...stagesOf(() => name) })
-    const asked = mappings.proofs(name).verifiers.find(({ verifier }) => verifier.challenge !== undefined)?.verifier
+    const hook: Hook = { name, place: mappings.at(name) }
+    app.post(`/${name}`, { schema: schemaOf(hook), ...stagesOf(() => hook) })
+    const asked = hook.place.verifiers.find(({ verifier }) => verifier.challenge !== undefined)?.verifier
     if (asked) registerChallenge(app, { name, verifier: asked, guard: door.guard, note: noteHandshake })
   }
 
   /** First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say. */
-  function stagesOf(nameOf: (request: FastifyRequest) => string) {
+  function stagesOf(hookOf: (request: FastifyRequest) => Hook) {
     return {
       onRequest: (request, reply, done) => {
-        reply.raw.once('close', mappings.enter())
+        const { place } = hookOf(request)
+        if (place.transforms) reply.raw.once('close', mappings.enter())
         refuseTokenInQuery(request)
-        if (!isSigned(nameOf(request))) {
+        if (!isSigned(place)) {
           door.guard.judge(request, door.guard.hasToken(request))
           door.admit(request)
-          if (mappings.of(nameOf(request)).length === 0) throw noHook()
+          if (place.mappings.length === 0) throw noHook()
         }
         done()
       },
-      preValidation: [keepBytes, (request, reply, done) => (isSigned(nameOf(request)) ? prove(nameOf(request), request, reply) : done())],
-      handler: (request: FastifyRequest, reply: FastifyReply) => take(nameOf(request), request, reply),
+      preValidation: keepBytes,
+      handler: (request: FastifyRequest, reply: FastifyReply) => take(hookOf(request), request, reply),
     } satisfies RouteShorthandOptionsWithHandler
   }
 
-  const isSigned = (name: string): boolean => mappings.proofs(name).verifiers.length > 0
+  function asCalled({ params }: FastifyRequest): Hook {
+    const { '*': name } = params as { '*': string }
+    return { name, place: mappings.at(name) }
+  }
 
-  /** Where senders sign, whoever proves nothing at all is refused before anything is made of the body. */
-  async function prove(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-    const { verifiers, hidden, token } = mappings.proofs(name)
+  async function take({ name, place }: Hook, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+    const proven = isSigned(place) ? await prove({ name, place }, request) : undefined
+    if (proven?.handshake) {
+      noteHandshake(name, request, request.admitted as Admitted)
+      return answerQuestion(reply, proven.handshake)
+    }
+    request.text = decode(request.rawBody)
+    const payload = parsePayload(request.text, 'object-or-array-or-form', request.headers['content-type'])
+    const mapping = place.find(payload)
+    if (!mapping) throw noHook()
+    // A name may have several mappings: what was proven must be what this one asks for.
+    const passed = proven?.passed.find(({ verifier }) => verifier === mapping.verifier)
+    if (proven && !passed) door.guard.judge(request, false)
+    mapping.rate?.()
+    const hidden = mapping.verifier?.hiddenHeaders ?? []
+    const drawn = await mapping.draw({
+      payload,
+      headers: visibleHeaders(request.headers, hidden),
+      query: request.query as Record<string, unknown>,
+      path: name,
+      now: now(),
+    })
+    const sender = { hidden, proof: passed?.proof }
+    if (drawn.actions.length === 0) {
+      door.journal.note({ id: door.createId(), hook: name, ...skippedOf(request, sender) })
+      return { ok: true, skipped: true }
+    }
+    const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
+    const arrival = arrivalOf(request, { hook: name, ...sender, signedId: passed?.id, idempotencyKey: drawn.idempotencyKey })
+    const { reply: accepted, replayed } = await door.dispatch.accept(arrival, plan)
+    if (replayed) void reply.header('idempotent-replayed', 'true')
+    return request.headers.prefer === undefined ? accepted : await outcomeOf(door.runs, accepted, { request, reply })
+  }
+
+  /** Whoever proves nothing at all is refused before anything is made of the body. */
+  async function prove({ name, place }: Hook, request: FastifyRequest): Promise<Proven> {
     const signed = signedPart(request)
     const passed: Passed[] = []
     let handshake: HandshakeReply | undefined
-    for (const { verifier, secrets } of verifiers) {
-      const verdict = await verifier.verify(signed)
+    for (const { verifier, secrets } of place.verifiers) {
+      const judged = verifier.verify(signed)
+      const verdict = judged instanceof Promise ? await judged : judged
       if (!verdict.ok) {
         door.log.info({ hook: name, requestId: request.id }, `not verified: ${verdict.reason}`)
         continue
@@ -85,49 +117,25 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
       passed.push({ verifier, proof: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
       handshake ??= verdict.handshake
     }
-    if (token && door.guard.hasToken(request)) passed.push({ verifier: undefined })
+    if (place.token && door.guard.hasToken(request)) passed.push({ verifier: undefined })
     door.guard.judge(request, passed.length > 0)
-    const known = { hidden, proof: passed[0]?.proof }
-    door.admit(request, known)
-    request.proven = passed
-    if (!handshake) return undefined
-    noteHandshake(name, request, known)
-    return answerQuestion(reply, handshake)
+    door.admit(request, { hidden: place.hidden, proof: passed[0]?.proof })
+    return { passed, handshake }
   }
 
   function noteHandshake(name: string, request: FastifyRequest, known: Admitted): void {
     door.journal.note({ id: door.createId(), hook: name, ...handshakeOf(request, known) })
   }
-
-  async function take(name: string, request: FastifyRequest, reply: FastifyReply): Promise<object> {
-    const payload = parsePayload(request.rawBody, 'object-or-array-or-form', request.headers['content-type'])
-    const mapping = mappings.find(name, payload)
-    if (!mapping) throw noHook()
-    // A name may have several mappings: what was proven must be what this one asks for.
-    const passed = request.proven?.find(({ verifier }) => verifier === mapping.verifier)
-    if (request.proven && !passed) door.guard.judge(request, false)
-    mapping.rate?.()
-    const hidden = mapping.verifier?.hiddenHeaders ?? []
-    const { proof, id: signedId } = passed ?? {}
-    const drawn = await mapping.draw({
-      payload,
-      headers: visibleHeaders(request.headers, hidden),
-      query: request.query as Record<string, unknown>,
-      path: name,
-      now: new Date().toISOString(),
-    })
-    const kept = { hook: name, hidden, proof, signedId, idempotencyKey: drawn.idempotencyKey }
-    if (drawn.actions.length === 0) {
-      const { idempotency: _none, rawBody, ...arrival } = arrivalOf(request, { hook: name, hidden, proof })
-      door.journal.note({ id: door.createId(), ...arrival, body: rawBody, status: 'skipped' })
-      return { ok: true, skipped: true }
-    }
-    const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
-    const { reply: accepted, replayed } = await door.dispatch.accept(arrivalOf(request, kept), plan)
-    if (replayed) void reply.header('idempotent-replayed', 'true')
-    return request.headers.prefer === undefined ? accepted : await outcomeOf(door.runs, accepted, { request, reply })
-  }
 }
+
+/** What a request is for. */
+interface Hook {
+  /** As it stands in the address. */
+  name: string
+  place: Place
+}
+
+const isSigned = ({ verifiers }: Place): boolean => verifiers.length > 0
 
 const noHook = () => new GatewayError('not_found', 'There is no hook of this name.')
 
@@ -141,6 +149,23 @@ interface Passed {
   proof?: Proof
   /** The id that was signed with it. */
   id?: string | undefined
+}
+
+/** What a sender has proven where senders sign. */
+interface Proven {
+  passed: readonly Passed[]
+  /** It only asks whether somebody is there. */
+  handshake: HandshakeReply | undefined
+}
+
+/** Now, as ISO 8601; what a millisecond is called is worked out once. */
+function createClock(): () => string {
+  let [at, text] = [0, '']
+  return () => {
+    const now = Date.now()
+    if (now !== at) [at, text] = [now, new Date(now).toISOString()]
+    return text
+  }
 }
 
 const signedPart = (request: FastifyRequest): SignedRequest => ({
@@ -175,15 +200,14 @@ function registerChallenge(app: FastifyInstance, { name, verifier, guard, note }
   })
 }
 
-function schemaOf(name: string, mappings: Mappings) {
-  const { verifiers, token } = mappings.proofs(name)
-  const reachable = mappings.of(name)
+function schemaOf({ name, place }: Hook) {
+  const { mappings, token } = place
   return {
     summary: `The hook "${name}", as its mapping makes it.`,
     readsHeaders: AgentHeaders,
-    readsBody: () => (reachable.length === 1 ? reachable[0]?.payloadSchema() : undefined),
-    signed: verifiers.length > 0 && !token,
-    response: { 200: verifiers.length > 0 ? withQuestions : MappedReply, ...failures(404, 422, 500) },
+    readsBody: () => (mappings.length === 1 ? mappings[0]?.payloadSchema() : undefined),
+    signed: isSigned(place) && !token,
+    response: { 200: isSigned(place) ? withQuestions : MappedReply, ...failures(404, 422, 500) },
   }
 }
 
