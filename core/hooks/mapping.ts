@@ -158,6 +158,7 @@ function compileFields(config: MappingConfig): ((scope: TemplateScope) => Fields
 
 /** The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset. */
 function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields | undefined): Fields[] {
+  if (!said) return [merge(fields, settings)]
   return [said].flat().map((overrides) => merge(merge(fields, overrides), settings))
 }
 

@@ -1,7 +1,7 @@
 // Tells what has been stored: a store around a store, so that whatever changes a run, a message, an event or the log of deliveries is heard of.
 import { acceptedResult, refusedResult } from './deliveries.ts'
 import { createFeed, type Feed } from './feed.ts'
-import type { AcceptCommand, DeliveryLine, NewMessage, NewRun, Store, StoredEvent, StoredMessage, StoredRun, Timestamp } from './store.ts'
+import type { AcceptCommand, AcceptResult, DeliveryLine, NewMessage, NewRun, Store, StoredEvent, StoredMessage, StoredRun, Timestamp } from './store.ts'
 
 export type DeliveryNews = Omit<DeliveryLine, 'seq'>
 export type MessageNews = Omit<StoredMessage, 'seq'>
@@ -27,10 +27,10 @@ export function withNews(store: Store): { store: Store; news: News } {
 function arrivals(store: Store, news: News): Pick<Store, 'accept' | 'recordRefusal'> {
   const feeds = Object.values(news) as readonly Pick<Feed<unknown>, 'isHeard'>[]
   return {
-    accept: async (command) => {
-      const result = await store.accept(command)
-      if (result.outcome === 'accepted' && feeds.some((feed) => feed.isHeard())) tellAccepted(news, command)
-      return result
+    // Where nobody listens, nobody waits for the telling either.
+    accept: (command) => {
+      const stored = store.accept(command)
+      return feeds.some((feed) => feed.isHeard()) ? stored.then((result) => tellOutcome(news, command, result)) : stored
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
@@ -38,6 +38,11 @@ function arrivals(store: Store, news: News): Pick<Store, 'accept' | 'recordRefus
       news.deliveries.tell({ id, at, hook, client, status, result: refusedResult(refusal) })
     },
   }
+}
+
+function tellOutcome(news: News, command: AcceptCommand, result: AcceptResult): AcceptResult {
+  if (result.outcome === 'accepted') tellAccepted(news, command)
+  return result
 }
 
 function tellAccepted(news: News, command: AcceptCommand): void {

@@ -1,6 +1,6 @@
 // An accept on its way to the store's thread: lists in place of objects, since the names of fields cost twice what their values do.
-import { type PackedRun, packRun } from './runs.ts'
-import type { AcceptCommand, NewDelivery, NewEvent } from './store.ts'
+import { type PackedRun, textOf } from './runs.ts'
+import type { AcceptCommand, NewDelivery, NewEvent, NewRun } from './store.ts'
 
 type Delivery = ReturnType<typeof packDelivery>
 type Event = ReturnType<typeof packEvent>
@@ -48,9 +48,8 @@ const unpackEvent = ([id, sessionKey, text, mode, source, trusted, inBody]: Even
   return { id, sessionKey, text, mode, source, trusted, inBody }
 }
 
-function packRunFields(run: Parameters<typeof packRun>[0]) {
-  const { id, kind, agentId, sessionKey, spec, message, maxAttempts, gate, unnamedSession } = packRun(run)
-  return [id, kind, agentId, sessionKey, spec, message, maxAttempts, gate, unnamedSession] as const
+function packRunFields({ id, kind, agentId, sessionKey, spec, maxAttempts, gate, unnamedSession }: NewRun) {
+  return [id, kind, agentId, sessionKey, textOf(spec), spec.message, maxAttempts, gate, unnamedSession] as const
 }
 
 const unpackRun = ([id, kind, agentId, sessionKey, spec, message, maxAttempts, gate, unnamedSession]: Run): Whole<PackedRun> => {

@@ -15,10 +15,12 @@ export interface PackedRun extends Omit<NewRun, 'spec'> {
   message: string
 }
 
-export const packRun = (run: NewRun): PackedRun => ({ ...run, spec: JSON.stringify({ ...run.spec, message: undefined }), message: run.spec.message })
+/** All of a spec but its message. */
+export const textOf = (spec: RunSpec): string => JSON.stringify({ ...spec, message: undefined })
 
 export async function insertRun(tx: Transaction, run: NewRun | PackedRun, at: Timestamp): Promise<void> {
-  const { id, kind, agentId, sessionKey, spec, message, maxAttempts, gate } = 'message' in run ? run : packRun(run)
+  const { id, kind, agentId, sessionKey, maxAttempts, gate } = run
+  const [spec, message] = 'message' in run ? [run.spec, run.message] : [textOf(run.spec), run.spec.message]
   await tx.run(insertSql, id, kind, agentId, sessionKey, spec, maxAttempts, at, gate?.name ?? null, gate?.limit ?? null, message)
 }
 
