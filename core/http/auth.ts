@@ -28,14 +28,13 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
       const given = hookToken(headerReader(request))
       return given !== undefined && matches(given)
     },
-    judge({ client }, passes) {
-      if (passes) {
-        if (!throttle.isEmpty()) throttle.clear(client.key)
-        return
-      }
-      const seconds = throttle.lockedFor(client.key)
+    judge(request, passes) {
+      if (passes && throttle.isEmpty()) return
+      const { key } = request.client
+      if (passes) return throttle.clear(key)
+      const seconds = throttle.lockedFor(key)
       if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-      throttle.fail(client.key)
+      throttle.fail(key)
       throw new GatewayError('unauthorized')
     },
   }

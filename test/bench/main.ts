@@ -10,7 +10,7 @@ import { type Measured, median, type Report, report } from './report.ts'
 import { gatewayToken, layeredSession, type Server, signatureHeader, startBare, startGateway, startLoaded, token } from './servers.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
-const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 5, seconds: 1, warmUp: 2, starts: 5 }
+const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 9, seconds: 0.6, warmUp: 2, starts: 5 }
 const connections = [1, 16, 64]
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
