@@ -10,7 +10,7 @@ import { type Measured, median, type Report, report } from './report.ts'
 import { gatewayToken, layeredSession, type Server, signatureHeader, startBare, startGateway, startLoaded, token } from './servers.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
-const plan = options.quick ? { rounds: 3, seconds: 0.7, warmUp: 1, starts: 3 } : { rounds: 9, seconds: 0.6, warmUp: 2, starts: 5 }
+const plan = options.quick ? { rounds: 3, seconds: 0.7, runUp: 0.2, warmUp: 1, starts: 3 } : { rounds: 9, seconds: 0.6, runUp: 0.2, warmUp: 2, starts: 5 }
 const connections = [1, 16, 64]
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
@@ -80,11 +80,12 @@ async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
 
 type Shape = Pick<Order, 'connections' | 'seconds' | 'rate'>
 
-/** Every target once in each round, so that a slow minute of the machine is everybody's. */
+/** Every target once in each round, so that a slow minute of the machine is everybody's; with a run-up, since one that has rested longer starts colder. */
 async function interleaved(targets: readonly Target[], shape: () => Shape): Promise<Measured[]> {
   const rounds: { target: Target; result: Result; cpuSeconds: number }[] = []
   for (let round = 0; round < plan.rounds; round++) {
     for (const target of targets) {
+      await ask(target, { ...shape(), seconds: plan.runUp })
       const before = target.server.cpuSeconds()
       const result = await ask(target, shape())
       rounds.push({ target, result, cpuSeconds: target.server.cpuSeconds() - before })
