@@ -17,7 +17,7 @@ export interface Limits {
   deadlineMs: number
 }
 
-export const limits: Limits = { group: 16, hasty: 2000, calls: 4000, characters: 64 * 1024 * 1024, deadlineMs: 5000 }
+export const limits: Limits = { group: 32, hasty: 2000, calls: 4000, characters: 64 * 1024 * 1024, deadlineMs: 5000 }
 
 /** Groups under way that keep the store's thread busy: beyond them only full ones are sent. */
 const busy = 2
