@@ -21,7 +21,8 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
   if (events) await insertEvents(tx, events, { at, deliveryId: delivery?.id })
   for (const run of runs ?? []) {
     await insertRun(tx, run, at)
-    await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, run.unnamedSession)
+    // One that was made for this run alone begins with it: while it waits, nobody else can mean that session.
+    if (!run.unnamedSession) await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
   }
   if (route) {
     await keepRoute(tx, route, at)

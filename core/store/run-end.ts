@@ -18,7 +18,6 @@ export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd
   await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)
-  // Whoever accepted it has said whether the session is named; its end changes nothing about that.
   await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, true)
   return true
 }

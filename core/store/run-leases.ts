@@ -1,5 +1,6 @@
 // Who works on a run: handed out in order, held by a lease, taken back when the lease runs out.
 import { type RunRow, runColumns, toRun } from './runs.ts'
+import { touchSession } from './sessions.ts'
 import type { RunRef, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -31,7 +32,9 @@ export interface ClaimOptions {
 }
 
 export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
-  return inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+  const claimed = inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+  for (const { sessionKey, agentId } of claimed) await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
+  return claimed
 }
 
 /** RETURNING promises no order. */

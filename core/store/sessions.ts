@@ -10,18 +10,23 @@ const touchSql = `
     unnamed = session.unnamed * excluded.unnamed
   WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`
 
-/** A session stays `unnamed` until somebody names it. */
+/** A session stays `unnamed` until somebody names it; whoever does not know whether somebody has says so too. */
 export async function touchSession(tx: Transaction, { key, agentId, updatedAt }: StoredSession, unnamed = false): Promise<void> {
   await tx.run(touchSql, key, agentId, updatedAt, Number(unnamed))
 }
 
 const columns = 'key, agent_id AS "agentId", updated_at AS "updatedAt"'
-const getSql = `SELECT ${columns} FROM session WHERE key = ?`
+/** Of a session that has not begun the run is known that waits in it. */
+const getSql = `
+  SELECT ${columns} FROM session WHERE key = ?
+  UNION ALL
+  SELECT session_key, agent_id, created_at FROM run WHERE session_key = ? AND status IN ('queued', 'running')
+  LIMIT 1`
 const newestSql = `SELECT ${columns} FROM session WHERE (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
 const newestOfAgentSql = `SELECT ${columns} FROM session WHERE agent_id = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
 
 export async function getSession(tx: Transaction, key: string): Promise<StoredSession | undefined> {
-  const [session] = await tx.all<StoredSession>(getSql, key)
+  const [session] = await tx.all<StoredSession>(getSql, key, key)
   return session
 }
 

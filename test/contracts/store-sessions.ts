@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { newEvent, newRun, runEnd, start, startRun, startRuns, newDelivery } from './store-samples.ts'
+import { claim, newDelivery, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
@@ -103,6 +103,17 @@ export function sessionsContract(opened: OpenStore): void {
       expect(keys(await store.listSessions({ agentId: 'ops', limit: 10 }))).toEqual(['agent:ops:1'])
       expect(await store.getSession('agent:ops:1')).toEqual({ key: 'agent:ops:1', agentId: 'ops', updatedAt: start + 1 })
       expect(await store.getSession('nothing')).toBeUndefined()
+    })
+
+    it('that were made up for one run begin with it; until then they are known by the run', async () => {
+      const { store } = opened
+      const known = async (key: string) => [(await store.getSession(key))?.updatedAt, (await store.listSessions({ limit: 10 })).some((one) => one.key === key)]
+      await store.accept({ at: start, runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })) })
+      expect(await known('begun')).toEqual([start, false])
+      await store.cancelQueuedRun('cancelled', start)
+      expect(await known('cancelled')).toEqual([undefined, false])
+      await claim(store, { at: start + 7 })
+      expect(await known('begun')).toEqual([start + 7, true])
     })
 
     it('count what waits, runs and was said', async () => {
