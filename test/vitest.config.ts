@@ -13,6 +13,8 @@ export default defineConfig({
     // Most tests wait for something, so there are more at once than a small machine has cores.
     maxWorkers: 4,
     execArgv: ['--conditions=svc-gateway-source'],
+    // Of the processes that tests start only the first compiles.
+    env: { XDG_CACHE_HOME: join(import.meta.dirname, '..', 'node_modules', '.cache') },
     // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
     server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(join(import.meta.dirname, '..'))}/)`)] } },
     deps: { interopDefault: false },

@@ -9,15 +9,7 @@ import { CommandError } from './command-error.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
-  const commands = await Promise.all([
-    import('./start.ts'),
-    import('./check.ts'),
-    import('./setup.ts'),
-    import('./transform.ts'),
-    import('./deliveries.ts'),
-    import('./replay.ts'),
-  ])
-  for (const { register } of commands) register(program)
+  for (const { register } of await Promise.all(commandsFor(argv[2]).map((load) => load()))) register(program)
   refuseUnknownCommand(program, argv[2])
   try {
     await program.parseAsync(argv)
@@ -27,9 +19,29 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   }
 }
 
+interface CommandModule {
+  register(program: Command): void
+}
+
+const commands: Record<string, () => Promise<CommandModule>> = {
+  start: () => import('./start.ts'),
+  check: () => import('./check.ts'),
+  setup: () => import('./setup.ts'),
+  transform: () => import('./transform.ts'),
+  deliveries: () => import('./deliveries.ts'),
+  replay: () => import('./replay.ts'),
+}
+
+/** Only the one that is asked for, since loading all would take longer than what most of them do; all for a page of help. */
+function commandsFor(first = 'start'): (() => Promise<CommandModule>)[] {
+  const asked = first.startsWith('-') && !['-h', '--help'].includes(first) ? 'start' : first
+  const command = Object.hasOwn(commands, asked) ? commands[asked] : undefined
+  return command ? [command] : Object.values(commands)
+}
+
 /** `start` need not be named, so a mistyped command would be taken for an argument of it. */
 function refuseUnknownCommand(program: Command, first: string | undefined): void {
-  const names = ['help', ...program.commands.map((command) => command.name())]
+  const names = ['help', ...Object.keys(commands)]
   if (first === undefined || first.startsWith('-') || names.includes(first)) return
   const meant = nearest(first, names)
   program.error(`There is no command "${first}"${meant ? `; did you mean "${meant}"?` : '.'}`)

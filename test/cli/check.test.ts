@@ -16,7 +16,7 @@ function temporaryFolder(): string {
 /** Runs `svc-gateway <args>` in a folder that is its home, too. */
 async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, ...env } }
+  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env } }
   execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )

@@ -21,7 +21,7 @@ interface Done {
 /** Runs `svc-gateway <args>` in a folder that is its home, too. */
 async function run(folder: string, args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Done> {
   const done = Promise.withResolvers<Done>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, ...env } }
+  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env } }
   const child = execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
@@ -191,7 +191,10 @@ describe('svc-gateway replay with a filter', () => {
   it('keeps its pace, and ends at Ctrl-C between two', async () => {
     const { dir, deliveries } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
     const args = ['replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '2']
-    const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], { cwd: dir, env: { PATH: process.env['PATH'], HOME: dir } })
+    const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], {
+      cwd: dir,
+      env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: dir },
+    })
     const [printed, said]: [string[], string[]] = [[], []]
     const begun = Promise.withResolvers<void>()
     createInterface({ input: child.stdout }).on('line', (line) => {

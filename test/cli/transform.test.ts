@@ -16,7 +16,7 @@ async function test(files: Record<string, string>, args: string[], input = '') {
     writeFileSync(join(folder, path), text)
   }
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder } }
+  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder } }
   const child = execFile(process.execPath, ['--conditions=svc-gateway-source', main, 'transform', 'test', ...args], options, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
