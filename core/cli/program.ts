@@ -9,7 +9,7 @@ import { CommandError } from './command-error.ts'
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
-  for (const { register } of await Promise.all(commandsFor(argv[2]).map((load) => load()))) register(program)
+  for (const { register } of await Promise.all(commandsFor(argv.slice(2)).map((load) => load()))) register(program)
   refuseUnknownCommand(program, argv[2])
   try {
     await program.parseAsync(argv)
@@ -33,8 +33,9 @@ const commands: Record<string, () => Promise<CommandModule>> = {
 }
 
 /** Only the one that is asked for, since loading all would take longer than what most of them do; all for a page of help. */
-function commandsFor(first = 'start'): (() => Promise<CommandModule>)[] {
-  const asked = first.startsWith('-') && !['-h', '--help'].includes(first) ? 'start' : first
+function commandsFor([first = 'start', ...others]: readonly string[]): (() => Promise<CommandModule>)[] {
+  const helps = [first, ...others].some((word) => word === '-h' || word === '--help')
+  const asked = first.startsWith('-') && !helps ? 'start' : first
   const command = Object.hasOwn(commands, asked) ? commands[asked] : undefined
   return command ? [command] : Object.values(commands)
 }

@@ -1,23 +1,10 @@
 // What is never kept or shown: headers, parameters and fields that hold a credential or a signature.
+import { remembered } from '../http/remembered.ts'
 
-const keptNames = 1000
 const secretName = /authori[sz]ation|authentication|cookie|token|secret|signature|hmac|passw(?:or)?d|credential|jwt|assertion|api-?key/
 
 /** Whether the header of this name, in lower case, may hold a credential or a signature. */
 export const isSecretHeader = remembered((name) => secretName.test(name))
-
-/** Most requests bring the same few headers, so what a name comes to is kept. */
-function remembered(judge: (name: string) => boolean): (name: string) => boolean {
-  let known = new Map<string, boolean>()
-  return (name) => {
-    const before = known.get(name)
-    if (before !== undefined) return before
-    if (known.size >= keptNames) known = new Map()
-    const verdict = judge(name)
-    known.set(name, verdict)
-    return verdict
-  }
-}
 
 /** The same for a parameter of an address, and a field of a body: those have short names, too. */
 export const isSecretParameter = (name: string): boolean =>

@@ -1,6 +1,7 @@
 // Who is calling: the client's address behind trusted proxies, and the key under which its failures are counted.
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
+import { remembered } from './remembered.ts'
 
 export interface Client {
   /** The address, for the log. */
@@ -16,7 +17,7 @@ export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 /** @param trustedProxies addresses or CIDRs; throws on anything else. */
 export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
-  const peerOf = createPeers()
+  const peerOf = remembered((remote) => client(normalAddress(remote) ?? 'unknown', false))
   return ({ headers, socket }) => {
     const peer = peerOf(socket.remoteAddress ?? '')
     if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return peer
@@ -38,21 +39,6 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
     return client(address, false)
   }
 }
-
-/** Most requests come from few peers, a proxy above all, so what an address comes to is kept. */
-function createPeers(): (remote: string) => Client {
-  let known = new Map<string, Client>()
-  return (remote) => {
-    const before = known.get(remote)
-    if (before) return before
-    if (known.size >= keptPeers) known = new Map()
-    const peer = client(normalAddress(remote) ?? 'unknown', false)
-    known.set(remote, peer)
-    return peer
-  }
-}
-
-const keptPeers = 1000
 
 /** Longer chains are not followed: the header is the client's to fill. */
 const maxHops = 20

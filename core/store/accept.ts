@@ -21,7 +21,7 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
   if (events) await insertEvents(tx, events, { at, deliveryId: delivery?.id })
   for (const run of runs ?? []) {
     await insertRun(tx, run, at)
-    // One that was made for this run alone begins with it: while it waits, nobody else can mean that session.
+    // A session that was made for this run alone begins when the run does.
     if (!run.unnamedSession) await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
   }
   if (route) {
