@@ -5,11 +5,10 @@ import type { FastifyInstance } from 'fastify'
 import { createDeltas } from './agents/deltas.ts'
 import type { ReloadResult } from './agents/gateway-verbs.ts'
 import { createRuns } from './agents/runs.ts'
-import { resolveCredential } from './config/credentials.ts'
 import { readConfigFile } from './config/file.ts'
-import { secretValues } from './config/redaction.ts'
+import { logSecrets, type Redactor } from './config/redaction.ts'
 import { resolveConfig } from './config/resolve.ts'
-import { type Config, createConfigSchema } from './config/schema.ts'
+import type { Config, LogConfig } from './config/schema.ts'
 import { createLogNews } from './control/log-news.ts'
 import { createMeters } from './control/meters.ts'
 import { socketPath } from './control/socket.ts'
@@ -38,6 +37,10 @@ export interface GatewayOptions {
   env: NodeJS.ProcessEnv
   /** A logger for one folder of the core. */
   logFor(room: string): Log
+  /** Takes secrets out of the log; each new configuration adds its own. */
+  redactor: Redactor
+  /** Called when a new configuration changes `log.level`. */
+  setLogLevel?(level: LogConfig['level']): void
 }
 
 export interface Gateway {
@@ -58,7 +61,7 @@ export interface Gateway {
 const graceMs = 5_000
 
 /** What a running gateway cannot change: it keeps the old value until the next start. */
-const fixed = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log'] as const
+const fixed = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 
 export async function createGateway({ config, dir, file, parts, env, ...options }: GatewayOptions): Promise<Gateway> {
   const owner = randomUUID()
@@ -66,8 +69,9 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
   let ready = false
   let current: Generation
 
-  const secrets = (): string[] => secretsOf({ config: current?.config ?? config, parts, env })
-  const { logFor, feed: logNews } = createLogNews({ logFor: options.logFor, level: config.log.level, secrets })
+  const { redactor, setLogLevel } = options
+  const log = createLogNews({ logFor: options.logFor, level: config.log.level, redact: redactor.text })
+  const { logFor } = log
   const meters = createMeters()
   const { store, news } = withNews(meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })))
   const state = (part: string): PartState => createPartState(store, part)
@@ -98,7 +102,26 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
   const retention = createRetention({ store, limits: () => current.config.storage.retention, log: logFor('store') })
   const listener = createHttpListener({ log: logFor('http'), socketPath })
   const reloads = inTurn(reload)
-  const lasting = { dir, file, parts, env, logFor, logNews, store, news, meters, state, createId, events, deltas, runs, connections, outbox, journal, listener }
+  const lasting = {
+    dir,
+    file,
+    parts,
+    env,
+    logFor,
+    logNews: log.feed,
+    store,
+    news,
+    meters,
+    state,
+    createId,
+    events,
+    deltas,
+    runs,
+    connections,
+    outbox,
+    journal,
+    listener,
+  }
   const base = { ...lasting, secretUse, isReady: () => ready, reload: reloads }
 
   const first = await createGeneration(base, config)
@@ -106,12 +129,15 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
 
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !ready) return { restartFor: [] }
-    const wanted = resolveConfig(readConfigFile(file, env), parts).config
-    const { config: next, kept } = keepFixed(wanted, current.config)
+    const resolved = resolveConfig(readConfigFile(file, env), parts)
+    redactor.hide(logSecrets(resolved, env))
+    const { config: next, kept } = keepFixed(resolved.config, current.config)
     const previous = current
     const generation = await createGeneration(base, next, previous)
     await generation.app.ready()
     current = generation
+    log.setLevel(next.log.level)
+    setLogLevel?.(next.log.level)
     listener.switchTo((request, response) => generation.app.routing(request, response))
     await connections.update(next.channels)
     generation.start()
@@ -186,18 +212,12 @@ function keepFixed(wanted: Config, running: Config): { config: Config; kept: str
     gateway: { ...wanted.gateway, port: running.gateway.port, bind: running.gateway.bind },
     storage: { ...wanted.storage, url: running.storage.url },
     plugins: running.plugins,
-    log: running.log,
+    log: { ...running.log, level: wanted.log.level },
   }
   return { config, kept: fixed.filter((key) => !isDeepStrictEqual(valueAt(wanted, key), valueAt(running, key))) }
 }
 
 const valueAt = (config: Config, path: string): unknown => path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], config)
-
-/** What no line of the log may show to a client. */
-function secretsOf({ config, parts, env }: Pick<GatewayOptions, 'config' | 'parts' | 'env'>): string[] {
-  const credential = resolveCredential(config.gateway.auth, env).value
-  return [...secretValues(config, createConfigSchema(parts, config)), ...(credential === undefined ? [] : [credential])]
-}
 
 function createPartState(store: Store, part: string): PartState {
   return {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { readConfigFile } from '../core/config/file.ts'
+import { createRedactor, logSecrets } from '../core/config/redaction.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import { loadParts } from '../core/loader/registry.ts'
@@ -90,8 +91,10 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
   const logged: string[] = []
   const document = readConfigFile(writeConfig(dir, changes))
   const parts = await loadParts({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
-  const { config } = resolveConfig(document, parts)
-  const gateway = await createGateway({ config, dir, file: document.file, parts, env: {}, logFor: (room) => collectingLog(logged, room) })
+  const resolved = resolveConfig(document, parts)
+  const { config } = resolved
+  const redactor = createRedactor(logSecrets(resolved, {}))
+  const gateway = await createGateway({ config, dir, file: document.file, parts, env: {}, redactor, logFor: (room) => collectingLog(logged, room) })
   const { answers, surprises } = recordAnswers(gateway.app)
   const url = await gateway.listen()
   let closed: Promise<void> | undefined

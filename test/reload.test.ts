@@ -35,8 +35,8 @@ describe('a reload', () => {
 
   it('names what needs a restart and takes over the rest', async () => {
     const running = await startGateway()
-    const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error' } }
-    expect(await change(running, changes)).toEqual({ restartFor: ['gateway.port', 'log'] })
+    const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error', pretty: true } }
+    expect(await change(running, changes)).toEqual({ restartFor: ['gateway.port', 'log.pretty'] })
     expect(await running.get('/api/runs')).toMatchObject({ status: 401 })
     expect(await running.get('/api/runs', { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
   })

@@ -1,22 +1,41 @@
 // The log: one JSON line an event on standard error (readable in a terminal), one child a room, no secret in any line.
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { withoutSecrets } from '../config/redaction.ts'
+import type { Redactor } from '../config/redaction.ts'
 import type { LogConfig } from '../config/schema.ts'
 
-interface LogOptions {
-  config: LogConfig
-  /** Values that must not appear, whatever field or text they end up in. */
-  secrets: readonly string[]
+export interface ProcessLog {
+  logFor(room: string): Logger
+  setLevel(level: LogConfig['level']): void
 }
 
-export async function createLog({ config, secrets }: LogOptions): Promise<Logger> {
+/** @param redactor takes secrets out of every line, whatever field or text they end up in. */
+export async function createLog(config: LogConfig, redactor: Redactor): Promise<ProcessLog> {
   const pretty = config.pretty ?? process.stderr.isTTY
-  const scrub = (line: string): string => withoutSecrets(line, secrets)
-  return pino({ level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: scrub } }, await openStream(pretty))
+  const hooks = { streamWrite: (line: string) => redactor.json(line.trimEnd()) + '\n' }
+  const root = pino({ level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks }, await openStream(pretty))
+  // One for each room, since a child keeps a level of its own.
+  const children = new Map<string, Logger>()
+
+  function logFor(room: string): Logger {
+    const child = children.get(room) ?? root.child({ room })
+    children.set(room, child)
+    return child
+  }
+
+  function setLevel(level: LogConfig['level']): void {
+    for (const logger of [root, ...children.values()]) logger.level = level
+  }
+
+  return { logFor, setLevel }
 }
 
 async function openStream(pretty: boolean): Promise<DestinationStream> {
-  if (!pretty) return pino.destination({ dest: 2, sync: true })
+  if (!pretty) {
+    const stream = pino.destination({ dest: 2, sync: true })
+    // A log that cannot be written (a full disk, a reader that has gone) must not end the gateway.
+    stream.on('error', () => undefined)
+    return stream
+  }
   const { default: prettyStream } = await import('pino-pretty')
   return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{room}] {msg}', ignore: 'room' })
 }

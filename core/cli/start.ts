@@ -2,19 +2,19 @@
 import { homedir } from 'node:os'
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Logger } from 'pino'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
+import { allCredentials } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file.ts'
 import { type FirstConfig, writeFirstConfig } from '../config/first-run.ts'
 import { findLocalServers } from '../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
-import { secretValues } from '../config/redaction.ts'
+import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
 import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
 import { watchConfig } from '../config/watch.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadParts, type Parts } from '../loader/registry.ts'
-import { createLog } from './log.ts'
+import { createLog, type ProcessLog } from './log.ts'
 
 export function register(program: Command): void {
   program
@@ -35,10 +35,10 @@ async function start(options: StartOptions): Promise<void> {
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { resolved, parts, log } = await prepare(file)
+  const { resolved, parts, log, redactor } = await prepare(file)
   const { config, dir } = resolved
   if (options.port !== undefined) config.gateway.port = options.port
-  const gateway = await createGateway({ config, dir, file, parts, env: process.env, logFor: (room) => log.child({ room }) })
+  const gateway = await createGateway({ config, dir, file, parts, env: process.env, redactor, logFor: log.logFor, setLogLevel: log.setLevel })
   const ending = endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
   const address = await gateway.listen().catch(async (error: unknown) => {
     // What could not start must not stay half alive.
@@ -54,13 +54,13 @@ async function start(options: StartOptions): Promise<void> {
 }
 
 /** What does not fit is told, and everything stays as it is. */
-async function reload(gateway: Gateway, log: Logger): Promise<void> {
+async function reload(gateway: Gateway, { logFor }: ProcessLog): Promise<void> {
   try {
     const { restartFor } = await gateway.reload()
-    for (const key of restartFor) log.warn({ room: 'config' }, `${key} has changed, which takes effect at the next start`)
+    for (const key of restartFor) logFor('config').warn(`${key} has changed, which takes effect at the next start`)
   } catch (error) {
     const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [error instanceof Error ? error.name : typeof error]
-    for (const problem of problems) log.error({ room: 'config' }, `the configuration was not taken over: ${problem}`)
+    for (const problem of problems) logFor('config').error(`the configuration was not taken over: ${problem}`)
   }
 }
 
@@ -94,41 +94,45 @@ function firstSteps({ file, address, hooksPath, hookToken, gatewayToken }: First
 interface Prepared {
   resolved: ResolvedConfig
   parts: Parts
-  log: Logger
+  log: ProcessLog
+  redactor: Redactor
 }
 
 async function prepare(file: string): Promise<Prepared> {
   const document = readConfigFile(file)
   // The parts complete the schema, so they are loaded before it can be checked; until then there is no configured log.
-  const early = await createLog({ config: { level: 'warn' }, secrets: [] })
+  const redactor = createRedactor(allCredentials({}, process.env))
+  const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
   const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: early })
   // Before the check: without a part that was refused, its section is an unknown key.
-  for (const problem of parts.problems) early.warn({ room: 'loader' }, problem)
+  for (const problem of parts.problems) early.warn(problem)
   const resolved = resolveConfig(document, parts)
-  const { config, schema, warnings } = resolved
+  const { config, warnings } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)
   if (generated) {
     config.gateway.auth[generated.mode] = generated.value
     process.stdout.write(`The gateway had no credential; a new ${generated.mode} was written into ${file}: ${generated.value}\n`)
   }
-  const log = await createLog({ config: config.log, secrets: secretValues(config, schema) })
-  for (const warning of warnings) log.warn({ room: 'config' }, describeProblem(warning))
-  return { resolved, parts, log }
+  redactor.hide(logSecrets(resolved, process.env))
+  const log = await createLog(config.log, redactor)
+  for (const warning of warnings) log.logFor('config').warn(describeProblem(warning))
+  return { resolved, parts, log, redactor }
 }
 
 interface Ending {
-  log: Logger
+  log: ProcessLog
   parts: Parts
   drainSeconds: number
 }
 
 /** SIGTERM and SIGINT let running work finish; a second one ends at once. */
-function endInGoodOrder(gateway: Gateway, { log, parts, drainSeconds }: Ending): { uninstall(): void } {
+function endInGoodOrder(gateway: Gateway, { log: { logFor }, parts, drainSeconds }: Ending): { uninstall(): void } {
+  const log = logFor('cli')
   // What a plugin left unhandled must not end everybody else's work.
-  process.on('unhandledRejection', (error) => log.error({ room: 'cli', error: error instanceof Error ? error.name : typeof error }, 'unhandled rejection'))
+  process.on('unhandledRejection', (error) => log.error({ error: error instanceof Error ? error.name : typeof error }, 'unhandled rejection'))
   return closeWithGrace({ delay: (drainSeconds + 5) * 1000, logger: false, skip: ['unhandledRejection', 'SIGHUP'] }, async ({ signal, err }) => {
-    if (err) log.fatal({ room: 'cli', error: err.name, stack: err.stack }, 'ending after an error')
-    else log.info({ room: 'cli', signal }, 'stopping')
+    if (err) log.fatal({ error: err.name, stack: err.stack }, 'ending after an error')
+    else log.info({ signal }, 'stopping')
     await gateway.close()
     parts.close()
   })

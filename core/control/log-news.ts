@@ -1,5 +1,4 @@
 // The log as news: what is written into it can be listened to, without any secret.
-import { withoutSecrets } from '../config/redaction.ts'
 import type { Log } from '../plugin.ts'
 import { createFeed, type Feed } from '../store/feed.ts'
 
@@ -17,37 +16,45 @@ interface LogNewsDeps {
   logFor(room: string): Log
   /** The least level that is heard. */
   level: string
-  /** Values that must not appear, whatever field or text they end up in. Asked for when somebody first listens. */
-  secrets(): readonly string[]
+  /** Takes secrets out of a text. */
+  redact(text: string): string
+}
+
+export interface TappedLog {
+  logFor(room: string): Log
+  feed: Feed<LogNews>
+  setLevel(level: string): void
 }
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
-/** The same logs, and the feed that hears them. */
-export function createLogNews({ logFor, level, secrets }: LogNewsDeps): { logFor(room: string): Log; feed: Feed<LogNews> } {
+/** The same logs, and the feed that hears them. None of their calls throws, whatever is logged and whoever listens. */
+export function createLogNews({ logFor, level, redact }: LogNewsDeps): TappedLog {
   const feed = createFeed<LogNews>()
-  const heard = levelsFrom(level)
-  let hidden: readonly string[] | undefined
+  let heard = levelsFrom(level)
 
-  const tell = (line: Omit<LogNews, 'at'>): void => {
-    hidden ??= secrets()
-    const text = stringify({ at: new Date().toISOString(), ...line })
-    feed.tell(JSON.parse(withoutSecrets(text, hidden)) as LogNews)
-  }
+  const tell = (line: Omit<LogNews, 'at'>): void => feed.tell(plainCopy({ at: new Date().toISOString(), ...line }, redact))
 
   const tapped = (room: string): Log => {
     const log = logFor(room)
-    const at = (level: keyof Log): Log[typeof level] => {
-      if (!heard.has(level)) return (fields, message) => log[level](fields, message)
-      return (fields, message) => {
-        log[level](fields, message)
-        if (feed.isHeard()) tell({ level, room, message, fields })
+    const at =
+      (level: keyof Log): Log[typeof level] =>
+      (fields, message) => {
+        quietly(() => log[level](fields, message))
+        if (heard.has(level) && feed.isHeard()) quietly(() => tell({ level, room, message, fields }))
       }
-    }
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
 
-  return { logFor: tapped, feed }
+  return { logFor: tapped, feed, setLevel: (level) => void (heard = levelsFrom(level)) }
+}
+
+function quietly(write: () => void): void {
+  try {
+    write()
+  } catch {
+    // The line is lost; the work that it tells of goes on.
+  }
 }
 
 /** `trace` lets through what `debug` does; above `error` nothing of ours is left. */
@@ -57,11 +64,13 @@ function levelsFrom(level: string): ReadonlySet<string> {
   return new Set(from === -1 ? [] : levels.slice(from))
 }
 
-/** Fields that do not fit into JSON are left out: a log must never throw. */
-function stringify(line: LogNews): string {
+/** What JSON makes of a line, every string in it redacted. Fields that do not fit into JSON are left out. */
+function plainCopy(line: LogNews, redact: (text: string) => string): LogNews {
+  const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? redact(value) : value)
+  const copy = (given: LogNews): LogNews => JSON.parse(JSON.stringify(given, redactLeaf)) as LogNews
   try {
-    return JSON.stringify(line)
+    return copy(line)
   } catch {
-    return JSON.stringify({ ...line, fields: {} })
+    return copy({ ...line, fields: {} })
   }
 }

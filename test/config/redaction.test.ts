@@ -1,7 +1,7 @@
 // Secrets are found by the marks in the schema.
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { redactConfig, secretPaths, secretValues } from '../../core/config/redaction.ts'
+import { createRedactor, logSecrets, redactConfig, secretPaths, secretValues } from '../../core/config/redaction.ts'
 import { resolveText } from './document.ts'
 
 const setting = () =>
@@ -41,5 +41,41 @@ describe('redaction', () => {
     const values = secretValues(config, schema)
     expect(values).toHaveLength(7)
     expect(values.indexOf('pager-secret-of-ops')).toBeLessThan(values.indexOf('pager-secret'))
+  })
+
+  it('leaves out values that are too short to be secrets', () => {
+    const { config, schema } = resolveText(
+      `{ providers: { p: { kind: 'hosted', apiKey: 'sixsix', headers: { debug: '1', verbose: 'true', level: ' debug ' } } } }`,
+    )
+    expect(secretValues(config, schema)).toEqual(['sixsix'])
+  })
+
+  it('names the credentials of the environment, whatever the mode, and those of the configuration without white space around them', () => {
+    const env = { SVC_GATEWAY_TOKEN: ' token-of-env ', SVC_GATEWAY_PASSWORD: 'password-of-env' }
+    expect(logSecrets(resolveText(`{ gateway: { auth: { token: '  token-of-file  ' } } }`), env).toSorted()).toEqual([
+      'password-of-env',
+      'token-of-env',
+      'token-of-file',
+    ])
+  })
+})
+
+describe('a redactor', () => {
+  it('replaces values in the strings of JSON, and leaves fields, numbers and the syntax alone', () => {
+    const { json } = createRedactor(['quote"\nquote', '1234567', '":{"deep"'])
+    const line = { 1234567: 1234567, text: 'a quote"\nquote b 1234567', object: { deep: null } }
+    expect(JSON.parse(json(JSON.stringify(line)))).toEqual({ 1234567: 1234567, text: 'a [redacted] b [redacted]', object: { deep: null } })
+  })
+
+  it('goes on hiding what earlier configurations held', () => {
+    const { hide, text } = createRedactor(['first-secret'])
+    hide(['second-secret', 'first-secret-is-longer'])
+    expect(text('first-secret second-secret first-secret-is-longer')).toBe('[redacted] [redacted] [redacted]')
+  })
+
+  it('forgets the oldest values of very many', () => {
+    const { hide, text } = createRedactor(['secret-number-one'])
+    for (let number = 0; number < 1_000; number++) hide([`secret-${number}-more`])
+    expect(text('secret-number-one secret-0-more')).toBe('secret-number-one [redacted]')
   })
 })
