@@ -1,6 +1,6 @@
 // Writes a file that holds secrets: whole or not at all, readable by its owner alone.
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -16,6 +16,7 @@ export function writePrivateFile(file: string, text: string, { overwrite = false
     // A link refuses to replace, a rename replaces at once: neither leaves half a file.
     if (overwrite) renameSync(draft, target)
     else linkSync(draft, target)
+    syncFolder(dirname(target))
   } finally {
     rmSync(draft, { force: true })
   }
@@ -24,10 +25,25 @@ export function writePrivateFile(file: string, text: string, { overwrite = false
 function writeDurably(file: string, text: string): void {
   const handle = openSync(file, 'wx', 0o600)
   try {
-    writeSync(handle, text)
+    // All of it: one call of `writeSync` may write less than it was given, and says so only in what it returns.
+    writeFileSync(handle, text)
     fsyncSync(handle)
   } finally {
     closeSync(handle)
+  }
+}
+
+/** Makes the new name last through a power cut. Where a folder can't be synced, a cut may bring the old file back, whole. */
+function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, 'r')
+    try {
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  } catch {
+    // The file is in its place; not every file system syncs folders.
   }
 }
 
