@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type Client, isLoopback } from './client.ts'
+import type { Client } from './client.ts'
 import type { Throttle } from './throttle.ts'
 
 interface HookGuardOptions {
@@ -54,7 +54,7 @@ interface GatewayAuthOptions {
   credential: string
   /** Absent: failures are not limited. */
   throttle?: Throttle
-  /** Whether failures from this machine itself are not counted. */
+  /** Whether failures of programs on this machine are not counted. */
   exemptLoopback: boolean
 }
 
@@ -68,7 +68,7 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
     const passes = given !== undefined && matches(given)
     if (passes && (!throttle || throttle.isEmpty())) return
     const { client } = caller
-    const counted = throttle && !(exemptLoopback && isLocal(client)) ? throttle : undefined
+    const counted = throttle && !(exemptLoopback && client.local) ? throttle : undefined
     const seconds = counted?.lockedFor(client.key) ?? 0
     if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
     if (passes) return
@@ -85,9 +85,6 @@ export function createGatewayAuth(check: CheckCredential): onRequestHookHandler 
     done()
   }
 }
-
-/** Loopback, and nobody else behind it: a proxy on this machine that is not trusted brings in the whole world. */
-const isLocal = ({ address, forwarded }: Client): boolean => isLoopback(address) && !forwarded
 
 /** Compares in the same time whatever the given value is and however long: equal-sized digests, never the texts. */
 export function createMatcher(expected: string): (given: string) => boolean {

@@ -8,8 +8,8 @@ export interface Client {
   address: string
   /** IPv4 whole, IPv6 by /64: the smallest block that one party holds. */
   key: string
-  /** True when a header says that someone else is behind this address, and no trusted proxy vouches for it. */
-  forwarded: boolean
+  /** True for a program on this machine that speaks for itself: no header says that somebody else is behind it. */
+  local: boolean
 }
 
 export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Client
@@ -17,11 +17,17 @@ export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 /** @param trustedProxies addresses or CIDRs; throws on anything else. */
 export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
-  const peerOf = remembered((remote) => client(normalAddress(remote) ?? 'unknown', false))
-  return ({ headers, socket }) => {
+  const peerOf = remembered((remote) => client(normalAddress(remote) ?? 'unknown'))
+  const ownHost = remembered(isOwnHost)
+  return (request) => {
+    const found = findClient(request)
+    return found.local && !ownHost(request.headers.host ?? '') ? { ...found, local: false } : found
+  }
+
+  function findClient({ headers, socket }: Parameters<ClientOf>[0]): Client {
     const peer = peerOf(socket.remoteAddress ?? '')
     if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return peer
-    if (!trusted(peer.address)) return { ...peer, forwarded: true }
+    if (!trusted(peer.address)) return { ...peer, local: false }
     const hops = [headers['x-forwarded-for'] ?? []]
       .flat()
       .join()
@@ -32,22 +38,31 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
     // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last one known.
     for (const hop of hops.toReversed()) {
       const next = normalAddress(hop)
-      if (next === undefined) return client(address, true)
+      if (next === undefined) return { ...client(address), local: false }
       address = next
       if (!trusted(address)) break
     }
-    return client(address, false)
+    return client(address)
   }
 }
 
 /** Longer chains are not followed: the header is the client's to fill. */
 const maxHops = 20
 
-const client = (address: string, forwarded: boolean): Client => ({ address, key: keyOf(address), forwarded })
+const client = (address: string): Client => ({ address, key: keyOf(address), local: isLoopback(address) })
+
+/**
+ * Whether a Host header is empty, a loopback name, or an IP address. Any other name leads here only through DNS, and its owner
+ * can let the browser of this machine's user call the gateway for a page of his (DNS rebinding).
+ */
+function isOwnHost(host: string): boolean {
+  const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
+  return name === '' || isIP(name) !== 0 || /^(?:.+\.)?localhost\.?$/i.test(name)
+}
 
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
 
 function trustedList(entries: readonly string[]): (address: string) => boolean {
   if (entries.length === 0) return () => false

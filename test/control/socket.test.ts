@@ -94,6 +94,15 @@ describe('auth', () => {
     expect((await get('/runs/x')).status).toBe(429)
   })
 
+  it('counts failures from this machine under a name that only DNS can have led here', async () => {
+    const { url } = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
+    const guess = async (host: string, token: string) => (await (await connectRpc(url, { headers: { host } })).exchange(auth(token))).error?.data.type
+    for (let failure = 0; failure < 3; failure++) expect(await guess('localhost', 'wrong')).toBe('unauthorized')
+    for (let failure = 0; failure < 2; failure++) expect(await guess('rebound.example', 'wrong')).toBe('unauthorized')
+    expect(await guess('rebound.example', gatewayToken)).toBe('rate_limited')
+    expect(await guess('localhost', gatewayToken)).toBeUndefined()
+  })
+
   it('may be followed by more at once, in one batch too', async () => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)

@@ -141,6 +141,19 @@ describe('a gateway door', () => {
     expect((await tool(app, bearerOf(encoded))).status).toBe(200)
   })
 
+  it('counts failures from this machine under a name that only DNS can have led here', async () => {
+    const app = await startApp({ attempts })
+    const guess = async (host: string) => {
+      const headers = ['Authorization: Bearer guess', 'Content-Length: 0', 'Connection: close']
+      const bytes = rawRequest('', { path: '/tools/invoke', headers }).replace(`Authorization: Bearer ${token}\r\n`, '')
+      return statusLines(await exchange(app.port, bytes.replace('Host: localhost', `Host: ${host}`)))[0]
+    }
+    for (let failure = 0; failure < 5; failure++) expect(await guess('localhost:18789')).toBe('401')
+    for (let failure = 0; failure < 3; failure++) expect(await guess('rebound.example:18789')).toBe('401')
+    expect(await guess('rebound.example:18789')).toBe('429')
+    expect(await guess('127.0.0.1')).toBe('401')
+  })
+
   it('counts a missing credential, and refuses even the right one while locked out', async () => {
     const app = await startApp({ attempts, exemptLoopback: false })
     for (let failure = 0; failure < 3; failure++) expect((await tool(app, {})).status).toBe(401)

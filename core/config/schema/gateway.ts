@@ -7,7 +7,7 @@ const AuthRateLimit = Type.Object(
     maxAttempts: Type.Integer({ minimum: 1, maximum: 10_000, default: 10, description: 'Failed attempts that one address may make within the window.' }),
     windowMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 60_000, description: 'Length of the window, in milliseconds.' }),
     lockoutMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 300_000, description: 'How long an address stays locked out, in milliseconds.' }),
-    exemptLoopback: Type.Boolean({ default: true, description: 'Whether callers on the same machine are never locked out.' }),
+    exemptLoopback: Type.Boolean({ default: true, description: 'Whether programs on the same machine are never locked out.' }),
   },
   { additionalProperties: false, description: 'Locks out addresses that keep failing to authenticate. An empty object turns it on with its defaults.' },
 )
