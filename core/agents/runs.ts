@@ -56,15 +56,29 @@ export function createRuns(deps: RunsDeps): Runs {
   let queued = 0
   let arriving = 0
   let closing = false
+  /** The last claim was not answered: runs may be marked as ours that nobody here has begun. */
+  let claimIsUncertain = false
 
   const claim = async (): Promise<void> => {
     const free = limits().maxConcurrent - active.size
     if (closing || free <= 0) return
+    if (claimIsUncertain) queued += await store.releaseUnheldRuns(deps.owner, [...active.keys()])
+    claimIsUncertain = true
     const claimed = await store.claimRuns({ owner: deps.owner, max: free, at: Date.now(), leaseMs })
+    claimIsUncertain = false
     queued = Math.max(0, queued - claimed.length)
     for (const run of claimed) begin(run)
   }
   const claims = createClaims({ claim, retryMs, log })
+
+  /** Starts what is on disk although nobody was told so: its commit came late, or its answer was lost. */
+  const catchUp = async (): Promise<void> => {
+    queued = await store.countQueuedRuns()
+    await events.ringWaiting()
+    claims.ring()
+    deps.onMessages()
+  }
+  const recovery = createClaims({ claim: catchUp, retryMs, log })
 
   const begin = (run: StoredRun): void => {
     const stop = new AbortController()
@@ -125,11 +139,17 @@ export function createRuns(deps: RunsDeps): Runs {
       arriving += count
       try {
         const result = await store.accept(command)
+        // Whoever repeats a request may have been answered an error the first time.
+        if (result.outcome === 'replayed') recovery.ring()
         if (result.outcome !== 'accepted') return result
         queued += count
         if (count > 0 && active.size < limits().maxConcurrent) claims.ring()
         if (command.events) events.announce(command.events)
         return result
+      } catch (error) {
+        // It may be stored all the same. The store answers in order, so what is asked now sees what became of it.
+        recovery.ring()
+        throw error
       } finally {
         arriving -= count
       }
@@ -159,7 +179,7 @@ export function createRuns(deps: RunsDeps): Runs {
     close: async (ms) => {
       closing = true
       clearInterval(timer)
-      await claims.close()
+      await Promise.all([claims.close(), recovery.close()])
       const all = Promise.all([...active.values()].map(({ done }) => done))
       await Promise.race([all, delay(ms, undefined, { ref: false })])
       for (const { stop } of active.values()) stop.abort(new Stopped('stopping'))

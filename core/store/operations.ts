@@ -7,7 +7,7 @@ import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
 import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, messagesOfRun, nextMessageAt, reapMessages, retryMessage } from './outbox.ts'
 import { endRun } from './run-end.ts'
-import { claimRuns, reapRuns, releaseRun, renewRun } from './run-leases.ts'
+import { claimRuns, reapRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { cancelQueuedRun, countQueuedRuns, getRun, listRuns } from './runs.ts'
 import { addSchedule, dueSchedules, listSchedules, nextScheduleAt, removeSchedule } from './schedules.ts'
 import { getSession, lastRoute, listSessions, sessionCounts, transcript } from './sessions.ts'
@@ -27,6 +27,7 @@ export const writes = {
   renewRun,
   endRun,
   releaseRun,
+  releaseUnheldRuns,
   reapRuns,
   cancelQueuedRun,
   takeEvents,

@@ -54,6 +54,14 @@ export async function releaseRun(tx: Transaction, { id, fence }: RunRef): Promis
   return (await tx.run(releaseSql, id, fence)) === 1
 }
 
+const releaseUnheldSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND owner = ?`
+
+export async function releaseUnheldRuns(tx: Transaction, owner: string, held: readonly string[]): Promise<number> {
+  return tx.run(`${releaseUnheldSql}${held.map(() => ' AND id <> ?').join('')}`, owner, ...held)
+}
+
 /** How long whoever reaps has to end what it was handed; then it is reaped again. */
 export const reaperLeaseMs = 30_000
 

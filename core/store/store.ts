@@ -54,6 +54,8 @@ export interface Store {
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
   /** Puts a running run back into its place in the queue without counting the attempt (a clean stop). */
   releaseRun(run: RunRef): Promise<boolean>
+  /** The same for all runs of an owner but those that it knows of: a claim was committed, but its answer was lost. Returns how many. */
+  releaseUnheldRuns(owner: string, held: readonly string[]): Promise<number>
   /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller has 30 seconds to end those. */
   reapRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** Cancels a run that has not started; false when it has, or is unknown. */

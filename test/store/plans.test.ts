@@ -36,6 +36,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     [held, runEnd({ eventsRendered: false })],
   ],
   releaseRun: [[held]],
+  releaseUnheldRuns: [['me', ['held']]],
   reapRuns: [[start]],
   cancelQueuedRun: [['waiting', start]],
   getRun: [['held']],
