@@ -100,8 +100,9 @@ export function createRuns(deps: RunsDeps): Runs {
 
   /** The work is done, so its end is stored however long the store is away; only a stop or a lost lease gives up. */
   const end = async (run: StoredRun, ended: Ended): Promise<void> => {
-    const stored = await deps.outcome.resolve(run, ended)
-    if (await insist(() => store.endRun(run, stored), { everyMs: retryMs, givenUp: () => closing })) announce(run, stored)
+    const patience = { everyMs: retryMs, givenUp: () => closing }
+    const stored = await insist(() => deps.outcome.resolve(run, ended), patience)
+    if (await insist(() => store.endRun(run, stored), patience)) announce(run, stored)
   }
 
   const announce = (run: StoredRun, end: RunEnd): void => {

@@ -9,11 +9,13 @@ const endSql = `
   UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fence = ? AND status = 'running'
   RETURNING session_key AS "sessionKey", agent_id AS "agentId"`
+/** The same end once more: it was stored, but whoever stored it had no answer. */
+const endedSql = `SELECT 1 FROM run WHERE id = ? AND fence = ? AND ended_at = ?`
 
 export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd): Promise<boolean> {
   const { at, status, result, transcript, events, messages, eventsRendered } = end
   const [run] = await tx.all<{ sessionKey: string; agentId: string }>(endSql, status, JSON.stringify(result), at, id, fence)
-  if (!run) return false
+  if (!run) return (await tx.all(endedSql, id, fence, at)).length > 0
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
   await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })

@@ -50,7 +50,7 @@ export interface Store {
   claimRuns(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredRun[]>
   /** False: the run is no longer ours and must stop. */
   renewRun(run: RunRef, until: Timestamp): Promise<boolean>
-  /** False: the fence is stale and nothing was changed. */
+  /** True as well when this very end is stored already. False: the fence is stale and nothing was changed. */
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
   /** Puts a running run back into its place in the queue without counting the attempt (a clean stop). */
   releaseRun(run: RunRef): Promise<boolean>

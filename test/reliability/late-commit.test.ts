@@ -32,13 +32,22 @@ function dieBehindCommit(worker: Worker, operation: string): void {
   const emit = worker.emit.bind(worker) as (name: string | symbol, ...rest: unknown[]) => boolean
   let armed = false
   worker.postMessage = (calls: unknown) => {
-    armed ||= (calls as readonly [name: string][]).some(([name]) => name === operation)
+    armed ||= (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
     send(calls)
   }
   worker.emit = (name: string | symbol, ...rest: unknown[]) => {
     if (!armed || name !== 'message') return emit(name, ...rest)
     void worker.terminate()
     return true
+  }
+}
+
+/** The thread ends in place of the next call of this operation. */
+function dieBefore(worker: Worker, operation: string): void {
+  const send = worker.postMessage.bind(worker)
+  worker.postMessage = (calls: unknown) => {
+    if ((calls as readonly [name: string][] | null)?.some(([name]) => name === operation)) void worker.terminate()
+    else send(calls)
   }
 }
 
@@ -85,5 +94,29 @@ describe('a run that was handed out', () => {
     expect(status).toBe(200)
     expect(await model.prompt(0)).toContain('the disk is full')
     await expect.poll(async () => (await get(`/runs/${body.runId}`)).body.status).toBe('succeeded')
+  })
+})
+
+describe('a run that has ended', () => {
+  it("tells whoever waits, and wakes the agent, though the store's thread died behind the commit", async () => {
+    const { post, model } = await start()
+    dieBehindCommit(thread(), 'endRun')
+    const { body } = await post('/hooks/agent', { message: 'the disk is full', deliver: false }, { prefer: 'wait=10' })
+    expect(body).toMatchObject({ status: 'succeeded', reply: 'HEARTBEAT_OK' })
+    expect(await model.prompt(1)).toContain('Hook: HEARTBEAT_OK')
+    expect(model.requests).toHaveLength(2)
+  })
+
+  it('is not run again though the store is away when its outcome is resolved', async () => {
+    const { post, model } = await start()
+    model.script({ text: 'All is well again.' })
+    dieBefore(thread(), 'lastRoute')
+    const { body } = await post(
+      '/hooks/agent',
+      { message: 'the disk is full', channel: 'console', to: 'ops', wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=10' },
+    )
+    expect(body).toMatchObject({ status: 'succeeded', reply: 'All is well again.' })
+    expect(model.requests).toHaveLength(1)
   })
 })
