@@ -36,6 +36,7 @@ export const errorTable = {
     503,
     'The gateway cannot store anything at the moment; try again as Retry-After says, under an Idempotency-Key where it must not count twice.',
   ],
+  store_damaged: [503, "The gateway's store is damaged, so this cannot be read or stored; the gateway's log names the file and says what to do."],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
   keys_unavailable: [503, 'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.'],
   tool_timeout: [504, 'The tool did not answer within its time limit.'],

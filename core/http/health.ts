@@ -42,7 +42,7 @@ async function bounded(probe: Promise<void>): Promise<void> {
   try {
     await Promise.race([probe, late])
   } catch (cause) {
-    throw new GatewayError('store_unavailable', undefined, { cause })
+    throw cause instanceof GatewayError ? cause : new GatewayError('store_unavailable', undefined, { cause })
   } finally {
     clearTimeout(timer)
   }

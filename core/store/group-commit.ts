@@ -1,9 +1,10 @@
 // Group commit, the callers' side: calls leave in small groups while others are being written, and the store's thread puts all that has come into one commit.
 import { GatewayError } from '../errors.ts'
 import type { Call } from './operations.ts'
+import type { Failure } from './sqlite-failure.ts'
 
-/** What became of some calls. `failures`: those that failed alone, with the reason. `unavailable`: nothing was promised to be kept, and why. */
-export type Outcome = { results: readonly unknown[]; failures: readonly (readonly [index: number, reason: string])[] } | { unavailable: string }
+/** What became of some calls. `failures`: those that failed, and why. `unavailable`: nothing was promised to be kept, and why. */
+export type Outcome = { results: unknown[]; failures: (readonly [index: number, failure: Failure])[] } | { unavailable: string }
 
 export interface Limits {
   /** Calls that are sent without waiting for the end of the loop's turn. */
@@ -116,8 +117,13 @@ function settle(group: readonly Waiting[], outcome: Outcome): void {
     for (const { reject } of group) reject(error)
     return
   }
-  for (const [index, reason] of outcome.failures) group[index]?.reject(new GatewayError('internal_error', `The store refused an operation: ${reason}`))
+  for (const [index, failure] of outcome.failures) group[index]?.reject(errorOf(failure))
   for (const [index, { resolve }] of group.entries()) resolve(outcome.results[index])
+}
+
+function errorOf({ code, reason }: Failure): GatewayError {
+  if (code === 'store_unavailable') return unavailable(reason)
+  return code === 'store_damaged' ? new GatewayError(code, reason, { retryAfter: 60 }) : new GatewayError(code, `The store refused an operation: ${reason}`)
 }
 
 const asOutcome = (error: Error): Outcome => ({ unavailable: error.message })

@@ -49,12 +49,32 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
   }
 }
 
+export interface ReadConnection {
+  tx: Transaction
+  close(): void
+}
+
+/** Reads the file as it is, without writing anything. */
+export function connectReadOnly(path: string): ReadConnection {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    // The first read opens the log and its index, and keeps them open.
+    db.exec('PRAGMA schema_version')
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return { tx: createTransaction(db, noCheckpoints), close: () => db.close() }
+}
+
+const noCheckpoints: Pick<Checkpoints, 'ask'> = { ask() {} }
+
 /** The file, and with it its log, is nobody else's to read. */
 function createPrivately(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-function createTransaction(db: DatabaseSync, checkpoints: Checkpoints): Transaction {
+function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'ask'>): Transaction {
   const prepared = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = prepared.get(sql)

@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads'
 import type { Log } from '../plugin.ts'
 import { endThread } from './end-thread.ts'
 import type { Outcome } from './group-commit.ts'
-import type { Call } from './operations.ts'
+import { type Call, isWrite } from './operations.ts'
+import type { FailureCode } from './sqlite-failure.ts'
 
 export interface StoreThread {
   /** Answered in the order of the calls. A worker that dies leaves what it was given `unavailable`. */
@@ -20,14 +21,14 @@ interface StoreThreadOptions {
 }
 
 interface Group {
-  size: number
+  calls: readonly Call[]
   resolve: (outcome: Outcome) => void
 }
 
 export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreThread {
   let worker: Worker | undefined
   const sent: Group[] = []
-  let broken = false
+  const report = createReport(log)
 
   function start(): Worker {
     const started = new Worker(new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url), { workerData: { path }, name: 'store' })
@@ -45,27 +46,21 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
   /** The outcomes of one commit, one for each of the groups that have waited longest. */
   function settle(outcomes: readonly Outcome[]): void {
     const groups = sent.splice(0, outcomes.length)
-    const operations = groups.reduce((total, { size }) => total + size, 0)
+    const operations = groups.reduce((total, { calls }) => total + calls.length, 0)
     if (operations > 0) onCommit?.(operations)
     for (const [index, outcome] of outcomes.entries()) {
-      report(outcome)
-      groups[index]?.resolve(outcome)
+      const group = groups[index]
+      if (!group) continue
+      report(group.calls, outcome)
+      group.resolve(outcome)
     }
-  }
-
-  /** One line when it breaks and one when it is whole again, not one per batch. */
-  function report(outcome: Outcome): void {
-    const breaks = 'unavailable' in outcome
-    if (breaks && !broken) log.error({ reason: outcome.unavailable }, 'the store cannot be written')
-    if (!breaks && broken) log.info({}, 'the store can be written again')
-    broken = breaks
   }
 
   return {
     async commit(calls) {
       worker ??= start()
       worker.postMessage(calls)
-      return new Promise((resolve) => sent.push({ size: calls.length, resolve }))
+      return new Promise((resolve) => sent.push({ calls, resolve }))
     },
     async close() {
       const closing = worker
@@ -74,3 +69,32 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
     },
   }
 }
+
+/** One line when writing or reading breaks and one when it works again, not one per batch; damage does not heal, so it is reported once. */
+function createReport(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
+  const broken = { written: false, read: false }
+  let damaged = false
+
+  function note(verb: 'written' | 'read', reason: string | undefined): void {
+    if (reason !== undefined && !broken[verb]) log.error({ reason }, `the store cannot be ${verb}`)
+    if (reason === undefined && broken[verb]) log.info({}, `the store can be ${verb} again`)
+    broken[verb] = reason !== undefined
+  }
+
+  return (calls, outcome) => {
+    if ('unavailable' in outcome) return note('written', outcome.unavailable)
+    const reasonOf = (wanted: FailureCode, isConcerned: (call: Call) => boolean): string | undefined =>
+      outcome.failures.find(([index, { code }]) => code === wanted && isConcerned(calls[index] as Call))?.[1].reason
+    const damage = reasonOf('store_damaged', () => true)
+    if (damage !== undefined && !damaged) log.error({ reason: damage }, 'the store is damaged')
+    damaged ||= damage !== undefined
+    if (calls.some(writes)) note('written', reasonOf('store_unavailable', writes))
+    if (!calls.every(writes))
+      note(
+        'read',
+        reasonOf('store_unavailable', (call) => !writes(call)),
+      )
+  }
+}
+
+const writes = ([name]: Call): boolean => isWrite(name)

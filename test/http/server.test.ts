@@ -1,6 +1,6 @@
 // What every request and response has in common: the envelope, the headers, the log line, the order of the checks.
 import { describe, expect, it } from 'vitest'
-import { errorTable } from '../../core/errors.ts'
+import { errorTable, GatewayError } from '../../core/errors.ts'
 import { toGatewayError } from '../../core/http/replies.ts'
 import { bearer, password, startApp, token } from './app.ts'
 
@@ -178,6 +178,14 @@ describe('GET /readyz', () => {
     await expectFailure(await fetch(`${url}/readyz`), 503, 'store_unavailable')
     broken = false
     expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ ok: true })
+  })
+
+  it('says so where the store is damaged', async () => {
+    const { url } = await startApp({ probe: () => Promise.reject(new GatewayError('store_damaged', '/state/gateway.db is damaged')) })
+    const response = await fetch(`${url}/readyz`)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await response.clone().text()).not.toContain('/state')
+    await expectFailure(response, 503, 'store_damaged')
   })
 
   it('asks the store once for many that ask at the same time, and waits for it only so long', async () => {

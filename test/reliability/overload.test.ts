@@ -34,7 +34,7 @@ describe('a queue at hooks.maxQueuedRuns', () => {
 })
 
 describe('a full disk', () => {
-  it('accepts nothing, says that it is not ready, and resumes when there is room', async () => {
+  it('accepts nothing, says that it is not ready, still reads, and resumes when there is room', async () => {
     const dir = temporaryFolder()
     const gateway = await start(dir)
     const accepted: string[] = []
@@ -49,6 +49,9 @@ describe('a full disk', () => {
     expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'store_unavailable', true])
     expect((await get(gateway.url, '/readyz')).status).toBe(503)
     expect((await get(gateway.url, '/healthz')).status).toBe(200)
+    const lists = await Promise.all(['deliveries', 'runs', 'outbox', 'sessions', 'sessions/main'].map((list) => get(gateway.url, `/api/${list}`)))
+    expect(lists.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect(lists[0]?.body.items).toHaveLength(1)
     limitFiles(gateway.process.pid!, 'unlimited')
     expect((await get(gateway.url, '/readyz')).status).toBe(200)
     expect((await wake('after')).status).toBe(200)

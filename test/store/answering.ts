@@ -4,15 +4,19 @@ import { openStore } from '../../core/store/open.ts'
 import { newDelivery, newRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
-export type Request = 'probe' | { accept: string }
-/** `accepted`, or the code of the error. */
+export type Request = 'probe' | { accept: string } | { read: string } | 'logged'
+/** `accepted`, `found`, the code of the error, or what was logged. */
 export type Answer = string
 
-const store = await openStore({ url, dir: process.argv[2]!, log: silent })
+const logged: string[] = []
+const note = (_: object, message: string) => void logged.push(message)
+const store = await openStore({ url, dir: process.argv[2]!, log: { ...silent, error: note, info: note } })
 
 async function answer(request: Request): Promise<Answer> {
   try {
+    if (request === 'logged') return logged.join()
     if (request === 'probe') await store.probe()
+    else if ('read' in request) return (await store.getRun(request.read)) && (await store.listRuns({}, { limit: 9 })) ? 'found' : 'missing'
     else await store.accept({ at: Date.now(), delivery: newDelivery({ id: request.accept, body: 'x'.repeat(5000) }), runs: [newRun({ id: request.accept })] })
     return 'accepted'
   } catch (error) {
@@ -20,7 +24,7 @@ async function answer(request: Request): Promise<Answer> {
   }
 }
 
-process.on('message', (request: Request) => {
-  void answer(request).then((text) => process.send?.(text))
+process.on('message', (requests: Request[]) => {
+  void Promise.all(requests.map(answer)).then((answers) => process.send?.(answers))
 })
 process.send?.('ready')

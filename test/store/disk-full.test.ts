@@ -22,17 +22,19 @@ afterEach(async () => {
   await rm(dir, { recursive: true })
 })
 
-async function ask(request: Request): Promise<Answer> {
+async function askAtOnce(...requests: Request[]): Promise<Answer[]> {
   const answered = once(child, 'message')
-  child.send(request)
-  return ((await answered) as [Answer])[0]
+  child.send(requests)
+  return ((await answered) as [Answer[]])[0]
 }
+
+const ask = async (request: Request): Promise<Answer> => (await askAtOnce(request))[0]!
 
 /** The kernel refuses to let any file of that process grow beyond so many bytes. */
 const limitFiles = (bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`])
 
 describe('a full disk', () => {
-  it('refuses with store_unavailable, keeps what was acknowledged, and takes again when there is room', async () => {
+  it('refuses with store_unavailable, keeps and reads what was acknowledged, and accepts again when there is room', async () => {
     const acknowledged: string[] = []
     const acceptUntilRefused = async (most: number) => {
       for (let n = 0; n < most; n += 1) {
@@ -48,9 +50,12 @@ describe('a full disk', () => {
     expect(await acceptUntilRefused(500)).toBe('store_unavailable')
     expect(await ask({ accept: 'refused' })).toBe('store_unavailable')
     expect(await ask('probe')).toBe('store_unavailable')
+    expect(await ask({ read: acknowledged.at(-1)! })).toBe('found')
+    expect(await askAtOnce({ accept: 'refused too' }, { read: acknowledged[0]! })).toEqual(['store_unavailable', 'found'])
     limitFiles('unlimited')
     expect(await ask('probe')).toBe('accepted')
     expect(await acceptUntilRefused(20)).toBe('never refused')
+    expect(await ask('logged')).toBe('the store cannot be written,the store can be written again')
 
     child.kill('SIGKILL')
     await once(child, 'exit')

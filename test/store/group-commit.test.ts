@@ -44,7 +44,7 @@ describe('group commit', () => {
     const { commits, settle } = setUp()
     const outcomes = Promise.allSettled([1, 2, 3].map((n) => commits.call(call(n))))
     await soon()
-    await settle({ results: ['1', undefined, '3'], failures: [[1, 'no']] })
+    await settle({ results: ['1', undefined, '3'], failures: [[1, { code: 'internal_error', reason: 'no' }]] })
     expect(await outcomes).toMatchObject([
       { value: '1' },
       { reason: { code: 'internal_error', message: 'The store refused an operation: no' } },

@@ -53,6 +53,6 @@ describe('storage.url', () => {
     await mkdir(join(dir, 'folder.db'))
     await expect(open('sqlite:folder.db')).rejects.toThrow(`The store ${join(dir, 'folder.db')} cannot be opened: `)
     await writeFile(join(dir, 'text.db'), 'not a database at all, but some text that is long enough to look at')
-    await expect(open('sqlite:text.db')).rejects.toThrow('cannot be opened: file is not a database.')
+    await expect(open('sqlite:text.db')).rejects.toThrow('text.db is damaged or is not an SQLite file (file is not a database); stop the gateway')
   })
 })
