@@ -67,13 +67,16 @@ export const sourceOf = (hook: string, { trusted, verifier, gate }: { trusted: b
   gate,
 })
 
-/** The agent payload, and what a mapping may say beside it. */
+/** The agent payload, and what only a mapping may set. */
 export interface AgentWork extends AgentBody {
   accountId?: string | undefined
   threadId?: string | undefined
   /** The session that the operator has chosen. */
   fixedKey?: string | undefined
 }
+
+/** A body that a sender wrote may hold any field; those that only a mapping may set are ignored. */
+const withoutMappingFields = ({ accountId: _account, threadId: _thread, fixedKey: _key, ...body }: AgentWork): AgentBody => body
 
 export interface Dispatch {
   /** What the action would start; nothing is kept. */
@@ -105,7 +108,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
   }
 
-  const planAgent: Dispatch['planAgent'] = (body, source) => {
+  const planAgent: Dispatch['planAgent'] = (given, source) => {
+    const body = source.direct ? withoutMappingFields(given) : given
     const run = createRun(deps, body, source)
     const warning = body.deliver === false || !body.channel || body.channel === 'last' ? undefined : deps.recipients.unusable(body.channel)
     return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warning && { warnings: [warning] }) } }

@@ -1,6 +1,6 @@
 // POST /hooks/agent: what it takes and what it refuses, before anything runs.
 import { describe, expect, it } from 'vitest'
-import { shareGateway, startGateway } from '../helpers.ts'
+import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
 
 /** Runs end with the built-in model, and nothing rings afterwards. */
 const still = { wakeMode: 'next-heartbeat', deliver: false }
@@ -73,6 +73,16 @@ describe('POST /hooks/agent', () => {
     for (const thinking of ['off', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
       expect((await post('/hooks/agent', { message: 'hi', ...still, thinking })).status).toBe(200)
     }
+  })
+
+  it('ignores fields that only a mapping may set', async () => {
+    const { body } = await post('/hooks/agent', { message: 'hi', ...still, deliver: true, fixedKey: 'main', accountId: 'other', threadId: { x: 1 } })
+    expect(body.sessionKey).toMatch(/^agent:main:hook:/)
+    const { id } = (await get('/api/deliveries?limit=1&hook=agent')).body.items[0]
+    const { actions } = (await post(`/api/deliveries/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+    expect(actions[0]).not.toMatchObject({ accountId: expect.anything() })
+    expect(actions[0]).not.toMatchObject({ threadId: expect.anything() })
+    expect(actions[0].sessionKey).toMatch(/^agent:main:hook:/)
   })
 
   it('ignores fields that it does not know', async () => {
