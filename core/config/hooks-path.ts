@@ -6,5 +6,11 @@ export const reservedPaths = ['/tools', '/mcp', '/api', '/ws', '/runs', '/health
 /** One slash in front, none behind: `hooks/` → `/hooks`. A path of nothing but slashes is `/`. */
 export const normalizeHooksPath = (path: string): string => `/${path.trim().replace(/^\/+|\/+$/g, '')}`
 
-/** `/github/push/` and `github/push` are one name. */
+/** The name that a configured path means: `/github/push/` and `github/push` are one name. */
 export const normalizeHookName = (name: string): string => (/^[\s/]|[\s/]$/.test(name) ? name.trim().replace(/^\/+|\/+$/g, '') : name)
+
+/**
+ * Whether a text can be the name of a hook. A request must spell the name exactly: were empty segments, dot segments or white space accepted,
+ * one request would have several names, and its idempotency key would count once for each of them.
+ */
+export const isHookName = (name: string): boolean => /^[^\s/]+(?:\/[^\s/]+)*$/.test(name) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(name)

@@ -11,6 +11,8 @@ const longestKey = 256
 
 /** What is known of a request once it has proven that it may ask. */
 export interface Admitted {
+  /** `wake`, `agent`, or the name of a mapped hook. */
+  hook: string
   /** Further headers, in lower case, that hold a secret or a signature. */
   hidden?: readonly string[] | undefined
   /** Absent: the hook token. */
@@ -18,7 +20,6 @@ export interface Admitted {
 }
 
 export interface Kept extends Admitted {
-  hook: string
   /** The id of the delivery where that was signed: a header that anybody could change does not go before it. */
   signedId?: string | undefined
   /** The key where the request brings none of its own. */
@@ -61,7 +62,7 @@ export function handshakeOf(request: FastifyRequest, admitted: Admitted): Omit<N
   return { ...senderOf(request, admitted), body: bytes && withoutSecrets(bytes.toString('utf8')), status: 'skipped', reason: 'handshake' }
 }
 
-const senderOf = (request: FastifyRequest, { hidden = [], proof }: Admitted) => ({
+const senderOf = (request: FastifyRequest, { hidden = [], proof }: Omit<Admitted, 'hook'>) => ({
   client: request.client.address,
   headers: harmless(request.headers, hidden),
   query: queryOf(request),

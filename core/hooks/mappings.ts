@@ -1,5 +1,5 @@
 // Which mapping has a request: the user's in their order, then the presets; found in the same time however many there are.
-import { normalizeHookName } from '../config/hooks-path.ts'
+import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import type { Config, MappingConfig } from '../config/schema.ts'
 import { presetSection } from '../config/schema/hooks.ts'
@@ -71,10 +71,7 @@ export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, 
   return {
     names,
     elsewhere,
-    at(name) {
-      const path = normalizeHookName(name)
-      return isHook(path) ? (places.get(path) ?? elsewhere) : nowhere
-    },
+    at: (name) => (isHook(name) ? (places.get(name) ?? elsewhere) : nowhere),
     byId: (id) => byId.get(id),
     enter: gate.enter,
     close: async () => {
@@ -104,8 +101,8 @@ function createGate() {
   }
 }
 
-/** These two are the gateway's own, however many slashes there are. */
-const isHook = (path: string): boolean => path !== '' && path !== 'wake' && path !== 'agent'
+/** `wake` and `agent` are the gateway's own. */
+const isHook = (path: string): boolean => isHookName(path) && path !== 'wake' && path !== 'agent'
 
 function createPlace(mappings: readonly Mapping[]): Place {
   const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))

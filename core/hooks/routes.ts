@@ -55,7 +55,7 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
       scope.register(async (strict) => {
         strict.addHook('onRequest', createHookAuth(guard))
         strict.addHook('onRequest', (request, _reply, done) => {
-          admit(request)
+          admit(request, { hook: nameOf(request) })
           done()
         })
         strict.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
@@ -77,17 +77,14 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
     scope.decorateRequest('admitted')
     scope.addHook('onError', async (request, _reply, error) => {
       const { admitted } = request
-      if (admitted) journal.note({ id: createId(), hook: nameOf(request), ...refusalOf(request, toGatewayError(error), admitted) })
+      if (admitted) journal.note({ id: createId(), hook: admitted.hook.slice(0, longestName), ...refusalOf(request, toGatewayError(error), admitted) })
     })
-    return (request, known = nothingMore) => void (request.admitted = known)
-  }
-
-  function nameOf({ url }: FastifyRequest): string {
-    return (url.split('?', 1)[0] as string).slice(hooks.path.length + 1, longestName)
+    return (request, known) => void (request.admitted = known)
   }
 }
 
-const nothingMore: Admitted = Object.freeze({})
+/** The last segment of the route, whatever the spelling of the address was. */
+const nameOf = ({ routeOptions: { url = '' } }: FastifyRequest): string => url.slice(url.lastIndexOf('/') + 1)
 
 /** Characters that are kept of the name of a hook that there is not. */
 const longestName = 256

@@ -60,6 +60,8 @@ describe('hooks.mappings', () => {
 
   it.each([
     ['a name that is served otherwise', { match: { path: '/wake' } }, 'hooks.mappings[0].match.path is "wake"'],
+    ['a name with white space', { match: { path: 'my hook' } }, 'hooks.mappings[0].match.path holds white space'],
+    ['a name with an empty segment', { match: { path: 'ci//nightly' } }, 'hooks.mappings[0].match.path holds white space, or a segment that is empty'],
     ['no match', { messageTemplate: 'x' }, 'hooks.mappings[0].match holds neither path nor source'],
     [
       'outside text without the fence',

@@ -39,7 +39,7 @@ describe('which mapping has a request', () => {
 
   it.each([
     ['ci', {}, 'by path'],
-    ['ci/', {}, 'by path'],
+    ['ci/', {}, 'not_found'],
     ['ci', { source: 'drone' }, 'by both'],
     ['ci', { source: 'forge' }, 'by path'],
     ['ci', { source: ['drone'] }, 'by path'],

@@ -1,6 +1,6 @@
 // The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies where it must.
 import { join, relative, resolve } from 'node:path'
-import { normalizeHookName } from '../hooks-path.ts'
+import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../paths.ts'
 import type { MappingConfig } from '../schema.ts'
@@ -45,6 +45,10 @@ export function* actionRules(mapping: MappingConfig, context: RuleContext): Iter
 function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding> {
   const name = match.path === undefined ? undefined : normalizeHookName(match.path)
   if (name === '') yield { keys: ['match', 'path'], problem: 'must be the name of a hook, such as "github"' }
+  if (name && !isHookName(name)) {
+    const problem = 'holds white space, or a segment that is empty, "." or "..", so that no request reaches the mapping; take a name such as "ci/nightly"'
+    yield { keys: ['match', 'path'], problem, warning: true }
+  }
   if (name === 'wake' || name === 'agent') {
     yield {
       keys: ['match', 'path'],

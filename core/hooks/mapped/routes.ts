@@ -22,7 +22,7 @@ export interface MappedDoor {
   mappings: Mappings
   guard: HookGuard
   /** From now on its refusals are noted. */
-  admit(request: FastifyRequest, known?: Admitted): void
+  admit(request: FastifyRequest, known: Admitted): void
   dispatch: Dispatch
   journal: Journal
   runs: Runs
@@ -47,12 +47,12 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
   function stagesOf(hookOf: (request: FastifyRequest) => Hook) {
     return {
       onRequest: (request, reply, done) => {
-        const { place } = hookOf(request)
+        const { name, place } = hookOf(request)
         if (place.transforms) reply.raw.once('close', mappings.enter())
         refuseTokenInQuery(request)
         if (!isSigned(place)) {
           door.guard.judge(request, door.guard.hasToken(request))
-          door.admit(request)
+          door.admit(request, { hook: name })
           if (place.mappings.length === 0) throw noHook()
         }
         done()
@@ -62,15 +62,17 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     } satisfies RouteShorthandOptionsWithHandler
   }
 
-  function asCalled({ params }: FastifyRequest): Hook {
-    const { '*': name } = params as { '*': string }
+  function asCalled({ params, url }: FastifyRequest): Hook {
+    const { '*': decoded } = params as { '*': string }
+    // The router decodes an encoded slash, too, but only a plain one separates segments.
+    const name = /^[^?#]*%2f/i.test(url) ? '' : decoded
     return { name, place: mappings.at(name) }
   }
 
   async function take({ name, place }: Hook, request: FastifyRequest, reply: FastifyReply): Promise<object> {
     const proven = isSigned(place) ? await prove({ name, place }, request) : undefined
     if (proven?.handshake) {
-      noteHandshake(name, request, request.admitted as Admitted)
+      noteHandshake(request, request.admitted as Admitted)
       return answerQuestion(reply, proven.handshake)
     }
     request.text = decode(request.rawBody)
@@ -89,13 +91,13 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
       path: name,
       now: now(),
     })
-    const sender = { hidden, proof: passed?.proof }
+    const sender = { hook: name, hidden, proof: passed?.proof }
     if (drawn.actions.length === 0) {
       door.journal.note({ id: door.createId(), hook: name, ...skippedOf(request, sender) })
       return { ok: true, skipped: true }
     }
     const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
-    const arrival = arrivalOf(request, { hook: name, ...sender, signedId: passed?.id, idempotencyKey: drawn.idempotencyKey })
+    const arrival = arrivalOf(request, { ...sender, signedId: passed?.id, idempotencyKey: drawn.idempotencyKey })
     const { reply: accepted, replayed } = await door.dispatch.accept(arrival, plan)
     if (replayed) void reply.header('idempotent-replayed', 'true')
     return request.headers.prefer === undefined ? accepted : await outcomeOf(door.runs, accepted, { request, reply })
@@ -119,18 +121,18 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     }
     if (place.token && door.guard.hasToken(request)) passed.push({ verifier: undefined })
     door.guard.judge(request, passed.length > 0)
-    door.admit(request, { hidden: place.hidden, proof: passed[0]?.proof })
+    door.admit(request, { hook: name, hidden: place.hidden, proof: passed[0]?.proof })
     return { passed, handshake }
   }
 
-  function noteHandshake(name: string, request: FastifyRequest, known: Admitted): void {
-    door.journal.note({ id: door.createId(), hook: name, ...handshakeOf(request, known) })
+  function noteHandshake(request: FastifyRequest, known: Admitted): void {
+    door.journal.note({ id: door.createId(), hook: known.hook, ...handshakeOf(request, known) })
   }
 }
 
 /** What a request is for. */
 interface Hook {
-  /** As it stands in the address. */
+  /** The one name under which it is found, limited, logged and remembered. */
   name: string
   place: Place
 }
@@ -184,7 +186,7 @@ interface Challenge {
   name: string
   verifier: Verifier
   guard: HookGuard
-  note(name: string, request: FastifyRequest, known: Admitted): void
+  note(request: FastifyRequest, known: Admitted): void
 }
 
 /** Some services ask with a GET, once, whether the address is ours. */
@@ -195,7 +197,7 @@ function registerChallenge(app: FastifyInstance, { name, verifier, guard, note }
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const found = verifier.challenge?.(new URLSearchParams(query))
     guard.judge(request, found !== undefined)
-    note(name, request, { hidden: verifier.hiddenHeaders, proof: { scheme: verifier.scheme } })
+    note(request, { hook: name, hidden: verifier.hiddenHeaders, proof: { scheme: verifier.scheme } })
     return answerQuestion(reply, found as HandshakeReply)
   })
 }

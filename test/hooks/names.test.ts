@@ -1,0 +1,112 @@
+// The name of a hook has one spelling: every other one is nothing, and what is kept of a request bears the one name.
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { connect } from 'node:net'
+import { hookToken, startGateway } from '../helpers.ts'
+
+const agents = { defaults: { heartbeat: { every: 0 } } }
+const quiet = { deliver: false, wakeMode: 'next-heartbeat', messageTemplate: 'x' }
+const secret = 'a secret of the sender'
+const body = '{"id":7}'
+const signature = createHmac('sha256', secret).update(body).digest('hex')
+const auth = { scheme: 'hmac', header: 'X-Sign', secret }
+
+/** Sends a request whose target is exactly this text, which `fetch` would tidy up, and returns its status. */
+async function post(url: string, target: string, headers: Record<string, string>): Promise<number> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const lines = Object.entries({ host: hostname, 'content-length': String(body.length), connection: 'close', ...headers })
+  socket.write(`POST ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
+}
+
+/** Spellings of `ci/nightly` that a tolerant router could take for it. */
+const otherSpellings = [
+  'ci/nightly/',
+  'ci/nightly//',
+  '/ci/nightly',
+  'ci//nightly',
+  'ci%2Fnightly',
+  'ci%2fnightly',
+  'ci/nightly%2F',
+  '%2Fci/nightly',
+  'ci/nightly%20',
+  '%20ci/nightly',
+  'ci/%09nightly',
+  'ci/nightly%C2%A0',
+  'ci/nightly%E2%80%A8',
+  'ci/nightly%EF%BB%BF',
+  './ci/nightly',
+  'ci/./nightly',
+  'ci/x/../nightly',
+  'ci/%2e/nightly',
+  'ci/nightly/%2E%2E/nightly',
+  '',
+  '/',
+  '%20',
+  'wake/',
+  '/wake',
+  'agent/',
+  'agent%20',
+]
+
+describe('the name of a hook', () => {
+  it('is not accepted in another spelling, be it with a signature or with the token, even where a mapping takes any name', async () => {
+    const { url, get } = await startGateway({
+      agents,
+      hooks: {
+        mappings: [
+          { match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' },
+          { id: 'any', ...quiet },
+        ],
+      },
+    })
+    const token = { authorization: `Bearer ${hookToken}` }
+    const statuses: Record<string, number[]> = {}
+    for (const spelling of otherSpellings) {
+      statuses[spelling] = [await post(url, `/hooks/${spelling}`, { 'x-sign': signature }), await post(url, `/hooks/${spelling}`, token)]
+    }
+    expect(statuses).toEqual(Object.fromEntries(otherSpellings.map((spelling) => [spelling, [401, 404]])))
+    expect(await post(url, '/hooks/CI/nightly', { 'x-sign': signature })).toBe(401)
+    expect((await get('/api/runs')).body.items).toEqual([])
+  })
+
+  it('is one for idempotency keys, the log and the run, however its letters are encoded', async () => {
+    const { url, get } = await startGateway({ agents, hooks: { mappings: [{ match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] } })
+    for (const target of ['/hooks/ci/nightly', '/hooks/c%69/nightly', '/%68ooks/ci/nightl%79', '/hooks/ci/nightly?again=1', '/hooks/ci/nightly#again']) {
+      expect(`${target}: ${await post(url, target, { 'x-sign': signature })}`).toMatch(/: 200$/)
+    }
+    const runs = (await get('/api/runs')).body.items
+    expect(runs.map(({ origin }: { origin: { name: string } }) => origin.name)).toEqual(['ci/nightly'])
+    await expect.poll(async () => (await get('/api/deliveries?hook=ci%2Fnightly&status=duplicate')).body.items.length).toBe(4)
+  })
+
+  it('is the same in the log of refused requests', async () => {
+    const { url, get } = await startGateway({ agents, hooks: { mappings: [{ match: { path: 'ci/nightly' }, ...quiet, messageTemplate: '{{ nothing }}' }] } })
+    const token = { authorization: `Bearer ${hookToken}` }
+    for (const target of ['/hooks/c%69/nightly', '/%68ooks/ci/nightly', '/hooks/%77ake', '/hooks/nothing%41#x']) {
+      expect([400, 404]).toContain(await post(url, target, token))
+    }
+    const names = async () => (await get('/api/deliveries?status=rejected')).body.items.map(({ hook }: { hook: string }) => hook)
+    await expect.poll(names).toHaveLength(4)
+    expect((await names()).toSorted()).toEqual(['ci/nightly', 'ci/nightly', 'nothingA', 'wake'])
+  })
+
+  it.each(['/hooks/in', 'hooks/in/', '//hooks/in//'])('lies below hooks.path in its one spelling: %s', async (path) => {
+    const { url } = await startGateway({ agents, hooks: { path, mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet }] } })
+    const send = (target: string) => post(url, target, { 'x-sign': signature })
+    expect(await send('/hooks/in/ci/nightly')).toBe(200)
+    for (const target of [
+      '/hooks//in/ci/nightly',
+      '//hooks/in/ci/nightly',
+      '/hooks/in//ci/nightly',
+      '/Hooks/in/ci/nightly',
+      '/hooks%2Fin/ci/nightly',
+      '/hooks/in%20/ci/nightly',
+    ]) {
+      expect(`${target}: ${await send(target)}`).toMatch(/: 40[14]$/)
+    }
+  })
+})
