@@ -3,6 +3,8 @@
 export interface ConfigProblem {
   /** Dotted path of the key; empty for the file as a whole. */
   path: string
+  /** The id of the mapping that the key belongs to, where it has one: the index alone is hard to find in a long list. */
+  id?: string
   /** Line of the file, from 1; absent when there is no file yet. */
   line?: number
   /** What is wrong and how to mend it; never a value that may be a secret. */
@@ -25,7 +27,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** `line 4: hooks.token is required` */
-export function describeProblem({ path, line, problem }: ConfigProblem): string {
-  return [line === undefined ? '' : `line ${line}: `, path ? `${path} ` : '', problem].join('')
+/** `line 4: hooks.mappings[2].channel ("orders") is no channel` */
+export function describeProblem({ path, id, line, problem }: ConfigProblem): string {
+  return [line === undefined ? '' : `line ${line}: `, path ? `${path} ` : '', id === undefined ? '' : `(${JSON.stringify(id)}) `, problem].join('')
 }

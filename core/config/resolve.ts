@@ -10,7 +10,7 @@ import { resolvePaths } from './relative-paths.ts'
 import { checkRules, type RuleFinding } from './rules.ts'
 import { type Config, type ConfigurableParts, createConfigSchema } from './schema.ts'
 import { type Finding, resolveSecretFiles } from './secrets.ts'
-import { knownKeys } from './walk.ts'
+import { isRecord, knownKeys } from './walk.ts'
 
 export interface ResolvedConfig {
   config: Config
@@ -31,7 +31,8 @@ export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts
   const misfits = listProblems(schema, filled).map((misfit) => withSuggestion(misfit, schema))
   const config = fillDefaults(schema, without(filled, misfits)) as Config
   const findings = checkRules({ config, parts, env, dir })
-  const problems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits, ...findings.filter(({ warning }) => !warning)]
+  const unfit = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits]
+  const problems = [...firstOfEachKey(unfit), ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding)))]
   if (problems.length > 0) throw new ConfigError(file, inFile(problems, document))
   const warnings = inFile([...findings, ...openSecrets(document, config, schema)], document)
   return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
@@ -63,10 +64,24 @@ function remove(root: unknown, keys: readonly string[]): void {
 const repeatedKeys = ({ layout }: ConfigDocument): (Finding & { line: number })[] =>
   layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'is given twice; keep one of them' }))
 
-/** Where each finding is in the file. Of several about one key the first is kept: the others follow from it. */
-function inFile(findings: readonly (Finding & { line?: number })[], { layout }: ConfigDocument): ConfigProblem[] {
-  const problems = findings.map(({ keys, line, problem }) => ({ path: dotted(keys), line: line ?? layout.lineOf(keys), problem }))
-  return problems.filter((one, index) => problems.findIndex(({ path }) => path === one.path) === index)
+/** Of several ways in which one value does not fit, the others follow from the first; so does what a rule says of such a value. */
+const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
+  findings.filter((one, index) => findings.findIndex((other) => isSameKey(one, other)) === index)
+
+const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
+
+/** Where each finding is in the file. */
+function inFile(findings: readonly (Finding & { line?: number })[], { layout, value }: ConfigDocument): ConfigProblem[] {
+  return findings.map(({ keys, line, problem }) => {
+    const id = mappingIdOf(keys, value)
+    return { path: dotted(keys), ...(id !== undefined && { id }), line: line ?? layout.lineOf(keys), problem }
+  })
+}
+
+function mappingIdOf([section, list, index = '']: readonly string[], { hooks }: Record<string, unknown>): string | undefined {
+  if (section !== 'hooks' || list !== 'mappings' || !isRecord(hooks) || !Array.isArray(hooks['mappings'])) return undefined
+  const mapping = hooks['mappings'][Number(index)] as unknown
+  return isRecord(mapping) && typeof mapping['id'] === 'string' ? mapping['id'] : undefined
 }
 
 /** A secret that stands in a file which every user of the machine can read. */

@@ -79,7 +79,7 @@ describe('hooks.mappings', () => {
     const document = hooks({ mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }] })
     expect(problemsOf(document)).toEqual([
       expect.stringContaining('hooks.mappings[1] must be an object'),
-      expect.stringContaining('hooks.mappings[2].id is the id of a mapping before it'),
+      expect.stringContaining('hooks.mappings[2].id ("a") is the id of a mapping before it'),
       expect.stringContaining('hooks.mappings[3].channel is no channel'),
     ])
   })

@@ -123,6 +123,15 @@ describe('a document with mistakes', () => {
     ])
   })
 
+  it('tells two mistakes of one value, but not what only follows from a value of the wrong type', () => {
+    const auth = "auth: { scheme: 'hmac', header: 'x', secret: 's', signed: '{timestamp}' }"
+    expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual([
+      'line 1: hooks.token must be a string',
+      'line 1: hooks.mappings[0].auth.signed must hold {body}, or anybody could change it',
+      'line 1: hooks.mappings[0].auth.signed holds {timestamp}; say in timestampHeader or timestampPrefix where that is',
+    ])
+  })
+
   it('lists more than a handful', () => {
     const keys = Array.from({ length: 100 }, (_, index) => `unheard${index}: 1,`)
     expect(problemsOf(`{ log: { ${keys.join('\n')} } }`)).toHaveLength(100)
