@@ -1,5 +1,6 @@
 // The configured agents: which one an id means, and what it runs with.
 import { join, resolve } from 'node:path'
+import { agentIdsOf, defaultAgentId } from '../config/agent-ids.ts'
 import type { Config } from '../config/schema.ts'
 import { mainSessionKey } from '../sessions/keys.ts'
 
@@ -32,11 +33,9 @@ export interface Agents {
   get(id: string | undefined): Agent
 }
 
-/** The default agent is the one that says so, else the first, else one called `main`. */
 export function createAgents(config: Config, dir: string): Agents {
-  const ids = Object.keys(config.agents).filter((id) => id !== 'defaults')
-  const defaultId = ids.find((id) => config.agents[id]?.default) ?? ids[0] ?? 'main'
-  const all = (ids.length ? ids : ['main']).map((id) => createAgent({ config, dir, id, isDefault: id === defaultId }))
+  const defaultId = defaultAgentId(config.agents)
+  const all = agentIdsOf(config.agents).map((id) => createAgent({ config, dir, id, isDefault: id === defaultId }))
   const byId = new Map(all.map((agent) => [agent.id, agent]))
   const fallback = byId.get(defaultId) as Agent
   return { default: fallback, all, get: (id) => (id === undefined ? fallback : (byId.get(id.trim().toLowerCase()) ?? fallback)) }

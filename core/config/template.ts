@@ -50,10 +50,12 @@ export function compileExpression(text: string): Expression | undefined {
   return (scope) => (isRoot(first, scope) ? reach(scope[first], rest) : reach(scope.payload, keys))
 }
 
-/** The first thing between braces that is not a path, as the end of a sentence about the template. */
+/** The first thing between braces that is not a path, or braces that are never closed, as the end of a sentence about the template. */
 export function findTemplateProblem(text: string): string | undefined {
-  const odd = piecesOf(text).find(({ literal, inner }) => literal === undefined && !compileExpression(inner))
-  return odd && `holds {{${odd.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
+  const pieces = piecesOf(text)
+  const odd = pieces.find(({ literal, inner }) => literal === undefined && !compileExpression(inner))
+  if (odd) return `holds {{${odd.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
+  return pieces.at(-1)?.literal?.includes('{{') ? 'holds "{{" without a closing "}}", so that part is sent as plain text; close it' : undefined
 }
 
 /** Whether anything in it is looked up. */

@@ -1,5 +1,6 @@
 // Decides where a reply goes: the channel, the account and the recipient; or why it can go nowhere.
 import type { Config } from '../config/schema.ts'
+import { fallbackChannel } from '../config/schema/mappings.ts'
 import type { Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { Store, StoredRoute } from '../store/store.ts'
@@ -27,9 +28,6 @@ interface RecipientDeps {
   loaded: ReadonlySet<string>
   mainSession: string
 }
-
-/** `last` with no route yet means this channel. */
-const fallbackChannel = 'whatsapp'
 
 export function createRecipients({ store, channels, loaded, mainSession }: RecipientDeps): Recipients {
   const unusable = (channel: string): string | undefined => {

@@ -2,6 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { describeProblem } from '../../core/config/config-error.ts'
 import { readConfigFile } from '../../core/config/file.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import { definePreset, Type } from '../../core/plugin.ts'
@@ -9,7 +10,7 @@ import { parts, problemsOf, resolveText, warningsOf, write } from './document.ts
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })
-const path = { match: { path: 'x' } }
+const path = { match: { path: 'x' }, messageTemplate: 'm', deliver: false }
 
 describe('hooks.mappings', () => {
   it('may have every key that there is', () => {
@@ -24,7 +25,7 @@ describe('hooks.mappings', () => {
       messageTemplate: '{{ a.b[0] }}',
       textTemplate: 't',
       deliver: true,
-      channel: 'slack',
+      channel: 'pager',
       to: '{{ to }}',
       model: 'builtin/rules',
       thinking: 'low',
@@ -38,7 +39,7 @@ describe('hooks.mappings', () => {
       concurrency: 2,
       rateLimit: { maxPerMinute: 5 },
     }
-    expect(warningsOf(mapping(every))).toEqual([])
+    expect(warningsOf(JSON.stringify({ channels: { pager: { key: 'a-key' } }, hooks: { mappings: [every] } }))).toEqual([])
     expect(warningsOf(mapping({ ...path, forEach: 'payload.items' }))).toEqual([])
   })
 
@@ -59,10 +60,10 @@ describe('hooks.mappings', () => {
   })
 
   it.each([
-    ['a name that is served otherwise', { match: { path: '/wake' } }, 'hooks.mappings[0].match.path is "wake"'],
-    ['a name with white space', { match: { path: 'my hook' } }, 'hooks.mappings[0].match.path holds white space'],
-    ['a name with an empty segment', { match: { path: 'ci//nightly' } }, 'hooks.mappings[0].match.path holds white space, or a segment that is empty'],
-    ['no match', { messageTemplate: 'x' }, 'hooks.mappings[0].match holds neither path nor source'],
+    ['a name that is served otherwise', { ...path, match: { path: '/wake' } }, 'hooks.mappings[0].match.path is "wake"'],
+    ['a name with white space', { ...path, match: { path: 'my hook' } }, 'hooks.mappings[0].match.path holds white space'],
+    ['a name with an empty segment', { ...path, match: { path: 'ci//nightly' } }, 'hooks.mappings[0].match.path holds white space, or a segment that is empty'],
+    ['no match', { ...path, match: {} }, 'hooks.mappings[0].match holds neither path nor source'],
     [
       'outside text without the fence',
       { ...path, allowUnsafeExternalContent: true },
@@ -88,8 +89,110 @@ describe('hooks.mappings', () => {
     const document = { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:team:'] }
     const warnings = (keys: object) => warningsOf(hooks({ ...document, mappings: [{ ...path, ...keys }] }))
     expect(warnings({ agentId: 'ops' })).toEqual([expect.stringContaining('agentId is not one of hooks.allowedAgentIds')])
+    expect(warnings({ sessionKey: 'agent:ops:hook:team:a' })).toContainEqual(expect.stringContaining('sessionKey is a session of another agent than "main"'))
     expect(warnings({ sessionKey: 'hook:other' })).toEqual([expect.stringContaining('sessionKey begins with none of')])
     for (const sessionKey of ['hook:team:a', 'hook:{{ id }}']) expect(warnings({ sessionKey })).toEqual([])
+  })
+})
+
+describe('hooks.mappings that cannot work', () => {
+  const agent = { match: { path: 'x' }, deliver: false }
+
+  it.each([
+    ['without a text', agent, '[0] has neither messageTemplate nor transform, so its requests are answered 400'],
+    ['a wake without a text', { ...agent, action: 'wake' }, '[0] has neither textTemplate nor transform'],
+    ['a wake with the text of an agent', { ...agent, action: 'wake', messageTemplate: 'm' }, '[0].messageTemplate is not used by the action "wake"'],
+    ['an agent with the text of a wake', { ...agent, textTemplate: 't' }, '[0].textTemplate is not used by the action "agent"'],
+    ['braces that are never closed', { ...agent, messageTemplate: '{{ a }} and {{ b' }, '[0].messageTemplate holds "{{" without a closing "}}"'],
+  ])('are warned of: %s', (_case, keys, warning) => {
+    expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(`hooks.mappings${warning}`)])
+  })
+
+  it('may leave the text to a transform', () => {
+    expect(warningsOf(mapping({ ...agent, transform: { module: 'a.ts' } }))).toEqual([])
+    expect(warningsOf(mapping({ ...agent, action: 'wake', transform: { module: 'a.ts' } }))).toEqual([])
+  })
+
+  it.each([
+    ['the same path', { path: 'x' }, { path: '/x/' }, true],
+    ['the same path and any source before one', { path: 'x' }, { path: 'x', source: 's' }, true],
+    ['any path before one', { source: 's' }, { path: 'x', source: 's' }, true],
+    ['one source before any', { path: 'x', source: 's' }, { path: 'x' }, false],
+    ['another source', { path: 'x', source: 's' }, { path: 'x', source: 't' }, false],
+    ['another path', { path: 'x' }, { path: 'y' }, false],
+  ])('are warned of when no request reaches them: %s', (...[, first, second, unreached]) => {
+    const [one, other] = [
+      { ...path, match: first },
+      { ...path, match: second },
+    ]
+    const warning = 'hooks.mappings[1] is never reached, since hooks.mappings[0] ("first") takes every request'
+    expect(warningsOf(hooks({ mappings: [{ ...one, id: 'first' }, other] }))).toEqual(unreached ? [expect.stringContaining(warning)] : [])
+  })
+
+  it('name the mapping by its id as well as by its place', () => {
+    const { warnings } = resolveText(hooks({ mappings: [{ ...path, id: 'orders', messageTemplate: '{{ a' }] }))
+    expect(warnings.map(describeProblem)).toEqual([expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") holds')])
+    expect(problemsOf(mapping({ id: 'orders', match: { paht: 'x' } }))).toEqual([
+      'line 1: hooks.mappings[0].match.paht ("orders") is not a known key; did you mean "path"?',
+    ])
+  })
+})
+
+describe('agentId of a mapping or preset', () => {
+  const warnings = (agentId: string, agents: object) => warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, agentId }] } }))
+
+  it('is warned of where no agent has it', () => {
+    expect(warnings('suport', { main: {}, support: {} })).toEqual([
+      'hooks.mappings[0].agentId names no configured agent, so the default agent "main" runs it; did you mean "support"?',
+    ])
+    expect(warnings('defaults', {})).toEqual([expect.stringContaining('add agents.defaults, or leave it out')])
+    expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" runs it')])
+  })
+
+  it('is an agent in any case, with spaces around it', () => {
+    expect(warnings(' Support ', { main: {}, support: {} })).toEqual([])
+    expect(warnings('MAIN', {})).toEqual([])
+  })
+})
+
+describe('where replies go', () => {
+  const silent = { channels: { pager: { key: 'a-key' } } }
+  const heard = { channels: { pager: { key: 'a-key', allowFrom: ['ada'] } } }
+  const preset = { channels: { pager: { key: 'a-key', defaultTo: '1', accounts: { eu: {} } } } }
+  const warnings = (keys: object, rest: object) => warningsOf(JSON.stringify({ ...rest, hooks: { mappings: [{ ...path, deliver: true, ...keys }] } }))
+  const nobody = 'hooks.mappings[0] sends replies to "last", but no channel lets anybody write to the agent (allowFrom)'
+
+  it.each([
+    ['a channel that no plugin brings', { channel: 'slack', to: '#x' }, heard, 'hooks.mappings[0].channel is "slack", which no plugin brings'],
+    ['a channel that is not configured', { channel: 'pager', to: '1' }, {}, 'hooks.mappings[0].channel is "pager", which is not configured'],
+    ['a channel that is off', { channel: 'pager', to: '1' }, { channels: { pager: { enabled: false } } }, '.channel is "pager", which is not configured'],
+    ['nobody on the channel', { channel: 'pager' }, silent, 'hooks.mappings[0].channel is "pager", where replies have no recipient'],
+    ['an account that is not there', { channel: 'pager', accountId: 'us' }, preset, 'hooks.mappings[0].accountId is no account of channels.pager'],
+    ['no channel, where nobody can write', {}, silent, nobody],
+    ['last, where nobody can write', { channel: 'last' }, silent, nobody],
+  ])('is warned of: %s', (...[, keys, rest, warning]) => {
+    expect(warnings(keys, rest)).toEqual([expect.stringContaining(warning)])
+  })
+
+  it.each([
+    ['there is a recipient', { channel: 'pager', to: '{{ to }}' }, silent],
+    ['the channel has one', { channel: 'pager' }, preset],
+    ['somebody may write', { channel: 'pager' }, heard],
+    ['last may lead there', {}, heard],
+    ['nothing is delivered', { channel: 'slack', deliver: false }, silent],
+    ['it is a wake', { action: 'wake', textTemplate: 't' }, silent],
+    ['a transform may name the channel', { transform: { module: 'a.ts' } }, silent],
+  ])('is fine where %s', (_case, keys, rest) => {
+    expect(warnings(keys, rest)).toEqual([])
+  })
+
+  it.each([
+    ['the defaults', { defaults: { heartbeat: { target: 'last' } } }, silent, 'agents.defaults.heartbeat.target sends replies to "last"'],
+    ['one agent', { a: {}, b: { heartbeat: { target: 'pager' } } }, silent, 'agents.b.heartbeat.target is "pager", where replies have no recipient'],
+    ['an agent without a heartbeat', { a: { heartbeat: { target: 'none' } }, b: {}, defaults: { heartbeat: { target: 'last' } } }, silent, undefined],
+    ['a recipient', { defaults: { heartbeat: { target: 'pager', to: '1' } } }, silent, undefined],
+  ])('is warned of for heartbeats: %s', (...[, agents, rest, warning]) => {
+    expect(warningsOf(JSON.stringify({ ...rest, agents }))).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)])
   })
 })
 
@@ -120,10 +223,11 @@ describe('where transforms lie', () => {
 })
 
 describe('hooks.presets', () => {
-  const forge = definePreset({ name: 'forge', description: 'A forge.', payload: Type.Object({}), mapping: {}, auth: { scheme: 'hmac', header: 'x-forge' } })
+  const quiet = { messageTemplate: 'm', deliver: false }
+  const forge = definePreset({ name: 'forge', description: 'A forge.', payload: Type.Object({}), mapping: quiet, auth: { scheme: 'hmac', header: 'x-forge' } })
   const crooked = definePreset({ name: 'crooked', description: 'Crooked.', payload: Type.Object({}), mapping: { colour: 'red' } })
   const Settings = Type.Object({ team: Type.String(), noisy: Type.Boolean({ default: false }) })
-  const choosy = definePreset({ name: 'choosy', description: 'Choosy.', payload: Type.Object({}), mapping: {}, config: Settings })
+  const choosy = definePreset({ name: 'choosy', description: 'Choosy.', payload: Type.Object({}), mapping: quiet, config: Settings })
   const presets = new Map([forge, crooked, choosy].map((preset) => [preset.name, preset]))
   const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...parts, presets })
   const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
@@ -144,6 +248,16 @@ describe('hooks.presets', () => {
     expect(() => resolved({ presets: ['choosy'] })).toThrow('hooks.choosy.team is required')
     expect(() => resolved({ presets: ['choosy'], choosy: { team: 'blue', nosy: true } })).toThrow('did you mean "noisy"?')
     expect(warnings({})).toEqual([])
+  })
+
+  it('are warned of when their replies go nowhere, and when a mapping has all their requests', () => {
+    const signed = { presets: ['forge'], forge: { auth: { secret: 's' }, deliver: true } }
+    expect(warnings(signed)).toEqual([expect.stringContaining('hooks.presets[0] sends replies to "last"')])
+    expect(warnings({ ...signed, forge: { ...signed.forge, channel: 'slack' } })).toEqual([expect.stringContaining('hooks.forge.channel is "slack"')])
+    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'ops' } })).toEqual([expect.stringContaining('hooks.choosy.agentId names no')])
+    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue' }, mappings: [{ ...path, match: { path: 'choosy' } }] })).toEqual([
+      expect.stringContaining('hooks.presets[0] is never reached, since hooks.mappings[0] takes'),
+    ])
   })
 
   it('are warned of without auth, and sections without them', () => {

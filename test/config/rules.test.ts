@@ -69,9 +69,11 @@ describe('webhooks that may reach far', () => {
   })
 
   it('are warned about when they may ask for an agent that is not there', () => {
-    expect(warningsOf("{ agents: { a: {} }, hooks: { allowedAgentIds: ['A', 'main', '*', 'b'] } }")).toEqual([
+    expect(warningsOf("{ agents: { a: {} }, hooks: { allowedAgentIds: ['A', 'main', '*', 'defaults'] } }")).toEqual([
+      expect.stringContaining('hooks.allowedAgentIds[1] names no configured agent'),
       expect.stringContaining('hooks.allowedAgentIds[3] names no configured agent'),
     ])
+    expect(warningsOf("{ hooks: { allowedAgentIds: ['main'] } }")).toEqual([])
   })
 })
 
@@ -128,7 +130,8 @@ describe('agents.<id>.heartbeat', () => {
   })
 
   it.each(['none', 'last', 'pager'])('takes the target %s', (target) => {
-    expect(warningsOf(`{ agents: { a: { heartbeat: { target: '${target}' } } } }`)).toEqual([])
+    const channels = "channels: { pager: { key: 'a-key', allowFrom: ['*'] } }"
+    expect(warningsOf(`{ ${channels}, agents: { a: { heartbeat: { target: '${target}' } } } }`)).toEqual([])
   })
 })
 

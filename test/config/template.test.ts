@@ -59,11 +59,15 @@ describe('a template', () => {
     ['item outside of forEach', '{{ item }}', 'of the payload'],
     ['several', '{{text}}{{text}}, {{ zero }}!', 'hellohello, 0!'],
     ['single braces', '{ text } {text}', '{ text } {text}'],
-    ['braces that are never closed', 'a {{ text', 'a {{ text'],
     ['braces that were never opened', 'a }} b', 'a }} b'],
   ])('renders %s', (_case, text, rendered) => {
     expect(render(text)).toBe(rendered)
     expect(findTemplateProblem(text)).toBeUndefined()
+  })
+
+  it('renders braces that are never closed as text, and names them as a problem', () => {
+    expect(render('{{ text }} {{ text')).toBe('hello {{ text')
+    expect(findTemplateProblem('{{ text }} {{ text')).toContain('without a closing "}}"')
   })
 
   it('sees the element and its place inside forEach', () => {

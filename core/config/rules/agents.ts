@@ -1,6 +1,6 @@
 // The rules of the agents: their ids, which is the default, their models, their heartbeats.
 import type { AgentConfig, AgentDefaultsConfig } from '../schema.ts'
-import { heartbeatRules } from './heartbeat.ts'
+import { heartbeatReplyWarnings, heartbeatRules } from './heartbeat.ts'
 import { modelListRules, modelRules } from './models.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -8,6 +8,7 @@ export function* agentRules(context: RuleContext): Iterable<RuleFinding> {
   const { defaults, ...agents } = context.config.agents
   yield* defaultsRules(defaults, context)
   for (const [id, agent] of Object.entries(agents)) yield* oneAgentRules({ id, agent, defaults }, context)
+  yield* heartbeatReplyWarnings(context)
   const [first, ...others] = Object.keys(agents).filter((id) => agents[id]?.default)
   yield* others.map((id) => ({ keys: ['agents', id, 'default'], problem: `must not be true, since agents.${first} is the default agent already` }))
 }

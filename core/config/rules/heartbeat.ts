@@ -1,8 +1,10 @@
 // The rules of a heartbeat: how often, in which hours, and where what it says goes.
+import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { parseDuration } from '../duration.ts'
 import { nearest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema.ts'
 import { type ModelPlace, modelRules } from './models.ts'
+import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* heartbeatRules(heartbeat: Partial<HeartbeatConfig>, { keys, allowed }: ModelPlace, context: RuleContext): Iterable<RuleFinding> {
@@ -39,5 +41,19 @@ function* targetRules(target: string, keys: readonly string[], { parts }: RuleCo
   yield {
     keys,
     problem: `must be "none", "last" or the name of a loaded channel${meant ? `; did you mean "${meant}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}`,
+  }
+}
+
+/** Of every agent that has a heartbeat, told where its target is said. */
+export function* heartbeatReplyWarnings(context: RuleContext): Iterable<RuleFinding> {
+  const { defaults, ...agents } = context.config.agents
+  const defaultId = defaultAgentId(context.config.agents)
+  for (const id of agentIdsOf(context.config.agents)) {
+    const own = agents[id]?.heartbeat
+    const { target, to } = { ...defaults.heartbeat, ...own }
+    if (target === 'none' || (own === undefined && id !== defaultId)) continue
+    const keys = ['agents', own?.target === undefined ? 'defaults' : id, 'heartbeat', 'target']
+    const findings = replyWarnings({ channel: target, to, silence: 'set target to "none"' }, context)
+    for (const { problem } of findings) yield { keys, problem, warning: true }
   }
 }

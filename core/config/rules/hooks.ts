@@ -1,4 +1,5 @@
 // The rules of the webhook endpoints: a token of their own, a path that hides nothing, session keys and agents that make sense.
+import { agentIdsOf } from '../agent-ids.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -38,7 +39,7 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
     const problem = 'lets a webhook continue any session; hooks.allowedSessionKeyPrefixes, such as ["hook:"], would bound that'
     yield { keys: ['hooks', 'allowRequestSessionKey'], problem, warning: true }
   }
-  const ids = new Set(['*', 'main', ...Object.keys(agents)])
+  const ids = new Set(['*', ...agentIdsOf(agents)])
   yield* (hooks.allowedAgentIds ?? []).flatMap((id, index) => {
     const problem = `names no configured agent; webhooks that ask for it reach the default agent`
     return ids.has(id.trim().toLowerCase()) ? [] : [{ keys: ['hooks', 'allowedAgentIds', String(index)], problem, warning: true }]

@@ -1,5 +1,6 @@
 // The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies where it must.
 import { join, relative, resolve } from 'node:path'
+import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../paths.ts'
@@ -9,12 +10,15 @@ import { promisedChannels } from '../schema/mappings.ts'
 import { compileExpression, findTemplateProblem, isTemplate } from '../template.ts'
 import { hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
+import { replyWarnings } from './replies.ts'
+import { unreachedWarnings } from './unreached.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   const { hooks } = context.config
   yield* transformsDirRules(context)
   yield* repeatedIds(hooks.mappings)
+  yield* unreachedWarnings(context)
   // Entries that do not fit the schema have left holes, which `flatMap` skips.
   yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
 }
@@ -25,9 +29,12 @@ const at = (place: readonly string[], findings: Iterable<RuleFinding>): RuleFind
 function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* matchRules(mapping)
   yield* forEachRules(mapping)
+  yield* textWarnings(mapping)
   if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth))
   if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
   yield* actionRules(mapping, context)
+  // A transform may name another channel than the mapping, so only the one that the mapping names is judged.
+  if (!mapping.transform || mapping.channel !== undefined) yield* replyWarnings(mapping, context)
 }
 
 /** The rules of the keys that an entry and the section of a preset share. */
@@ -68,6 +75,20 @@ function* forEachRules({ forEach, transform }: MappingConfig): Iterable<RuleFind
   if (transform) yield { keys: ['forEach'], problem: 'stands beside transform; have the transform return a list, or take one of the two out' }
 }
 
+/** Without a text every request is answered 400. A transform may bring one. */
+export function* textWarnings({ action = 'agent', messageTemplate, textTemplate, transform }: MappingConfig): Iterable<RuleFinding> {
+  const [own, other, otherAction] =
+    action === 'agent' ? (['messageTemplate', 'textTemplate', 'wake'] as const) : (['textTemplate', 'messageTemplate', 'agent'] as const)
+  const texts = { messageTemplate, textTemplate }
+  if (transform || texts[own] !== undefined) return
+  if (texts[other] === undefined) {
+    yield { keys: [], problem: `has neither ${own} nor transform, so its requests are answered 400; add a ${own}`, warning: true }
+    return
+  }
+  const problem = `is not used by the action "${action}", so its requests are answered 400; rename it to ${own}, or set action to "${otherAction}"`
+  yield { keys: [other], problem, warning: true }
+}
+
 const templated = ['name', 'sessionKey', 'messageTemplate', 'textTemplate', 'to', 'model', 'thinking', 'idempotencyKey'] as const
 const untemplated = ['agentId', 'channel', 'accountId', 'threadId'] as const
 
@@ -99,19 +120,34 @@ function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleC
   for (const finding of findings) yield { ...finding, warning: true }
 }
 
-function* routingWarnings({ agentId, sessionKey }: MappingConfig, { config: { hooks } }: RuleContext): Iterable<RuleFinding> {
-  const { allowedAgentIds: ids, allowedSessionKeyPrefixes: prefixes } = hooks
-  const same = (one: string) => one.trim().toLowerCase()
-  if (agentId !== undefined && ids && !ids.includes('*') && !ids.some((id) => same(id) === same(agentId))) {
-    yield { keys: ['agentId'], problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there', warning: true }
-  }
+function* routingWarnings({ agentId, sessionKey }: MappingConfig, { config: { hooks, agents } }: RuleContext): Iterable<RuleFinding> {
+  const prefixes = hooks.allowedSessionKeyPrefixes
+  if (agentId !== undefined) yield* agentWarnings(agentId, { hooks, agents })
   if (sessionKey === undefined) return
+  const known = agentIdsOf(agents).find((id) => agentId !== undefined && id === same(agentId)) ?? defaultAgentId(agents)
+  if (same(sessionKey).startsWith('agent:') && !same(sessionKey).startsWith(`agent:${known}:`)) {
+    const problem = `is a session of another agent than "${known}", so its requests are refused; name that agent in agentId`
+    yield { keys: ['sessionKey'], problem, warning: true }
+  }
   if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {
     yield { keys: ['sessionKey'], problem: 'lets the payload choose any session and is refused; let it begin with "hook:"', warning: true }
   }
   const beginning = same(sessionKey.split('{{', 1)[0] as string)
   if (prefixes && !prefixes.some((prefix) => beginning.startsWith(same(prefix)) || (isTemplate(sessionKey) && same(prefix).startsWith(beginning)))) {
     yield { keys: ['sessionKey'], problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are refused', warning: true }
+  }
+}
+
+const same = (text: string): string => text.trim().toLowerCase()
+
+function* agentWarnings(agentId: string, { hooks, agents }: Pick<RuleContext['config'], 'hooks' | 'agents'>): Iterable<RuleFinding> {
+  const [ids, allowed] = [agentIdsOf(agents), hooks.allowedAgentIds]
+  if (allowed && !allowed.includes('*') && !allowed.some((id) => same(id) === same(agentId))) {
+    yield { keys: ['agentId'], problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there', warning: true }
+  } else if (!isTemplate(agentId) && !ids.includes(same(agentId))) {
+    const meant = nearest(agentId, ids)
+    const fix = meant ? `did you mean "${meant}"?` : `add agents.${same(agentId)}, or leave it out`
+    yield { keys: ['agentId'], problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" runs it; ${fix}`, warning: true }
   }
 }
 

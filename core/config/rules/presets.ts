@@ -4,9 +4,10 @@ import { nearest } from '../nearest.ts'
 import { resolvePresetSettings } from '../preset-settings.ts'
 import { presetSection } from '../schema/hooks.ts'
 import { HookAuth } from '../schema/hook-auth.ts'
-import { Mapping } from '../schema/mappings.ts'
+import { Mapping, type MappingConfig } from '../schema/mappings.ts'
 import { hookAuthRules } from './hook-auth.ts'
-import { actionRules } from './mappings.ts'
+import { actionRules, textWarnings } from './mappings.ts'
+import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
@@ -16,7 +17,8 @@ export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
   for (const name of parts.presets.keys()) if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
 }
 
-function* nameRules(name: string, keys: readonly string[], { config, parts }: RuleContext): Iterable<RuleFinding> {
+function* nameRules(name: string, keys: readonly string[], context: RuleContext): Iterable<RuleFinding> {
+  const { config, parts } = context
   const preset = parts.presets.get(name)
   if (!preset) {
     const names = [...parts.presets.keys()]
@@ -34,6 +36,15 @@ function* nameRules(name: string, keys: readonly string[], { config, parts }: Ru
     const problem = `has no hooks.${name}.auth: it is reached with the hook token alone, and what the service signs is not looked at`
     yield { keys, problem, warning: true }
   }
+  const section = presetSection(config.hooks, name)
+  const mapping = { ...preset.mapping, ...section } as MappingConfig
+  const findings = [...(preset.toAction ? [] : textWarnings(mapping)), ...replyWarnings(mapping, context)]
+  // What the section says is told at its key, what the preset itself says at its name.
+  for (const {
+    keys: [key = ''],
+    ...rest
+  } of findings)
+    yield { keys: Object.hasOwn(section, key) ? ['hooks', name, key] : keys, ...rest }
 }
 
 function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding> {

@@ -6,6 +6,9 @@ import { overridesOf } from './overrides.ts'
 /** Channels that may be named wherever the gateway runs, whether or not a plugin for them is loaded. */
 export const promisedChannels = ['whatsapp', 'telegram', 'discord', 'slack', 'mattermost', 'signal', 'imessage', 'msteams'] as const
 
+/** What `last` means while the main session has no route. */
+export const fallbackChannel = 'whatsapp'
+
 const Text = (description: string) => Type.Optional(Type.String({ pattern: notBlank, description }))
 const Template = (description: string) => Text(`${description} A template.`)
 
