@@ -18,6 +18,7 @@ import { createGeneration, type Generation } from './generation.ts'
 import { createJournal } from './hooks/journal.ts'
 import { createSecretUse } from './hooks/secret-use.ts'
 import { createHttpListener } from './http/server.ts'
+import { createThrottle } from './http/throttle.ts'
 import type { Parts } from './loader/registry.ts'
 import type { Log, PartState } from './plugin.ts'
 import { createEvents } from './sessions/events.ts'
@@ -101,6 +102,10 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
   const secretUse = createSecretUse({ store, log: logFor('hooks') })
   const retention = createRetention({ store, limits: () => current.config.storage.retention, log: logFor('store') })
   const listener = createHttpListener({ log: logFor('http'), socketPath })
+  const throttles = {
+    hooks: createThrottle({ limits: () => current.config.hooks.rateLimit }),
+    gateway: createThrottle({ limits: () => current.config.gateway.auth.rateLimit }),
+  }
   const reloads = inTurn(reload)
   const lasting = {
     dir,
@@ -122,7 +127,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     journal,
     listener,
   }
-  const base = { ...lasting, secretUse, isReady: () => ready, reload: reloads }
+  const base = { ...lasting, secretUse, throttles, isReady: () => ready, reload: reloads }
 
   const first = await createGeneration(base, config)
   current = first

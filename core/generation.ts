@@ -44,7 +44,7 @@ import { registerHealth } from './http/health.ts'
 import type { Listener } from './http/listener.ts'
 import { listRoutes } from './http/route-list.ts'
 import { createServer } from './http/server.ts'
-import { createThrottle } from './http/throttle.ts'
+import type { Throttle } from './http/throttle.ts'
 import { isOwnToolset, type Parts } from './loader/registry.ts'
 import type { Log, PartState } from './plugin.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
@@ -80,6 +80,8 @@ export interface Base {
   journal: Journal
   secretUse: SecretUse
   listener: Listener
+  /** Failed attempts and lockouts, which a reload must not clear. */
+  throttles: { hooks: Throttle; gateway: Throttle }
   isReady(): boolean
   /** Has the file read again, and takes over what it says. */
   reload(): Promise<ReloadResult>
@@ -151,7 +153,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, listener })
   const routes = listRoutes(app)
   registerHealth(app, { isReady, probe: () => store.probe() })
-  const checkCredential = credentialCheck(config, env)
+  const checkCredential = credentialCheck(base, config)
   const auth = createGatewayAuth(checkCredential)
   registerTools(app, { auth, catalogue, policy, invoke, agents })
   const { allowedOrigins = [] } = config.gateway
@@ -165,7 +167,17 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   if (hooks.enabled && hooks.token !== undefined) {
     const { secretUse } = base
     mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
-    registerHooks(app, { hooks: { ...hooks, token: hooks.token }, agentBody, mappings, dispatch, journal, runs, createId, log: logFor('hooks') })
+    registerHooks(app, {
+      hooks: { ...hooks, token: hooks.token },
+      throttle: base.throttles.hooks,
+      agentBody,
+      mappings,
+      dispatch,
+      journal,
+      runs,
+      createId,
+      log: logFor('hooks'),
+    })
     const preview = createPreview({ store, agents, models, recipients, policy })
     replay = createReplay({ dispatch, agentBody, mappings, journal, createId, preview })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
@@ -246,13 +258,13 @@ function createWork() {
   }
 }
 
-function credentialCheck(config: Config, env: NodeJS.ProcessEnv): CheckCredential {
+function credentialCheck({ env, throttles }: Base, config: Config): CheckCredential {
   const { value } = resolveCredential(config.gateway.auth, env)
   if (value === undefined) throw new Error('The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
   const { rateLimit } = config.gateway.auth
   return createCredentialCheck({
     credential: value,
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
-    ...(rateLimit && { throttle: createThrottle(rateLimit) }),
+    ...(rateLimit && { throttle: throttles.gateway }),
   })
 }

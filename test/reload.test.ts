@@ -55,6 +55,24 @@ describe('a reload', () => {
     await abandoned
   })
 
+  it('keeps lockouts, of the hooks and of the gateway, and follows the new limits', async () => {
+    const limits = { maxAttempts: 2, windowMs: 60_000, lockoutMs: 60_000 }
+    const locking = { gateway: { auth: { token: gatewayToken, rateLimit: { ...limits, exemptLoopback: false } } }, hooks: { rateLimit: limits } }
+    const running = await startGateway(locking)
+    const guess = async () => [(await running.post('/hooks/wake', {}, wrong)).status, (await running.get('/api/runs', wrong)).status]
+    const wrong = { authorization: 'Bearer wrong' }
+    expect([await guess(), await guess(), await guess()]).toEqual([
+      [401, 401],
+      [401, 401],
+      [429, 429],
+    ])
+    await change(running, { ...locking, session: { historyTurns: 5 } })
+    expect(await guess()).toEqual([429, 429])
+    expect((await running.get('/api/runs')).status).toBe(429)
+    await change(running, { hooks: locking.hooks })
+    expect((await running.get('/api/runs')).status).toBe(200)
+  })
+
   it('keeps the tools open whose settings stay, and applies the policy at once', async () => {
     const running = await startGateway()
     const invoke = () =>

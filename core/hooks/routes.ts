@@ -7,7 +7,7 @@ import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { toGatewayError } from '../http/replies.ts'
 import { nameDoor } from '../http/route-list.ts'
-import { createThrottle } from '../http/throttle.ts'
+import type { Throttle } from '../http/throttle.ts'
 import type { Log } from '../plugin.ts'
 import { type AgentBody, AgentHeaders, AgentReply, type createAgentBody, IdempotencyHeader, trimNames, WakeBody, WakeReply } from './action.ts'
 import { type Admitted, arrivalOf, refusalOf } from './arrival.ts'
@@ -26,6 +26,8 @@ declare module 'fastify' {
 
 export interface HooksDoor {
   hooks: Config['hooks'] & { token: string }
+  /** Lockouts outlive a configuration. */
+  throttle: Throttle
   /** What the endpoint for agents takes; it depends on the loaded channels. */
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
@@ -36,7 +38,7 @@ export interface HooksDoor {
   log: Log
 }
 
-export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door }: HooksDoor): void {
+export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody, ...door }: HooksDoor): void {
   const { dispatch, journal, runs, createId } = door
   const wake = {
     summary: 'Tells the default agent a line of news.',
@@ -49,7 +51,7 @@ export function registerHooks(app: FastifyInstance, { hooks, agentBody, ...door 
   void app.register(
     async (scope) => {
       nameDoor(scope, 'hooks')
-      const guard = createHookGuard({ token: hooks.token, throttle: createThrottle(hooks.rateLimit) })
+      const guard = createHookGuard({ token: hooks.token, throttle })
       const admit = noteRefusals(scope)
       scope.register(async (mapped) => registerMapped(mapped, { ...door, guard, admit, maxBytes: hooks.maxBodyBytes }))
       scope.register(async (strict) => {

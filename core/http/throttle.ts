@@ -1,8 +1,13 @@
 // Counts failed attempts per client in a sliding window and locks a client out for a while; its memory is bounded.
-export interface ThrottleOptions {
+export interface ThrottleLimits {
   maxAttempts: number
   windowMs: number
   lockoutMs: number
+}
+
+export interface ThrottleOptions {
+  /** The limits in force, which a new configuration may change; undefined: failures are not counted. */
+  limits: () => ThrottleLimits | undefined
   /** Monotonic milliseconds. */
   now?: () => number
   /** How many clients are remembered for sure, failing and locked each; beyond that the oldest are forgotten. */
@@ -20,7 +25,7 @@ export interface Throttle {
   isEmpty(): boolean
 }
 
-export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => performance.now(), maxClients = 10_000 }: ThrottleOptions): Throttle {
+export function createThrottle({ limits, now = () => performance.now(), maxClients = 10_000 }: ThrottleOptions): Throttle {
   // Two tables: a flood of addresses that fail once each can push out other failures, never a lock.
   const failures = createTable<number[]>(maxClients)
   const lockedUntil = createTable<number>(maxClients)
@@ -34,7 +39,9 @@ export function createThrottle({ maxAttempts, windowMs, lockoutMs, now = () => p
   }
 
   function fail(key: string): void {
-    if (lockedFor(key) > 0) return
+    const current = limits()
+    if (!current || lockedFor(key) > 0) return
+    const { maxAttempts, windowMs, lockoutMs } = current
     const time = now()
     const recent = (failures.get(key) ?? []).filter((at) => at > time - windowMs)
     recent.push(time)
@@ -58,7 +65,6 @@ function createTable<Value>(size: number) {
   return {
     get: (key: string): Value | undefined => young.get(key) ?? old.get(key),
     set(key: string, value: Value): void {
-      old.delete(key)
       young.set(key, value)
       if (young.size < size) return
       old = young

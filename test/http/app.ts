@@ -50,7 +50,7 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
   registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
   await app.register(
     async (hooks) => {
-      hooks.addHook('onRequest', createHookAuth(createHookGuard({ token, throttle: createThrottle(attempts) })))
+      hooks.addHook('onRequest', createHookAuth(createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })))
       hooks.addHook('preValidation', readBody({ maxBytes, accept: options.accept ?? 'object' }))
       hooks.post('/echo', async ({ body, rawBody }) => {
         reached.push(body)
@@ -69,7 +69,11 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
     { prefix: '/hooks' },
   )
   await app.register(async (tools) => {
-    const check = createCredentialCheck({ credential: password, throttle: createThrottle(attempts), exemptLoopback: options.exemptLoopback ?? true })
+    const check = createCredentialCheck({
+      credential: password,
+      throttle: createThrottle({ ...attempts, limits: () => attempts }),
+      exemptLoopback: options.exemptLoopback ?? true,
+    })
     tools.addHook('onRequest', createGatewayAuth(check))
     tools.addHook('preValidation', readBody({ maxBytes: 2_097_152, accept: 'object' }))
     tools.get('/tools', () => ({ ok: true, items: [] }))

@@ -127,6 +127,7 @@ describe('a gateway door', () => {
   it('takes a bearer only', async () => {
     const app = await startApp()
     expect((await tool(app, bearerOf(encoded))).status).toBe(200)
+    expect((await tool(app, bearerOf(password))).status).toBe(200)
     expect((await tool(app, { 'x-svc-token': encoded })).status).toBe(401)
     expect((await tool(app, bearerOf(token))).status).toBe(401)
     expect((await post(app, '/tools/invoke?token=x', bearerOf(encoded))).type).toBe('token_in_query')
@@ -158,6 +159,10 @@ describe('a gateway door', () => {
     const app = await startApp({ attempts, exemptLoopback: false })
     for (let failure = 0; failure < 3; failure++) expect((await tool(app, {})).status).toBe(401)
     expect(await tool(app, bearerOf(encoded))).toMatchObject({ status: 429, type: 'rate_limited' })
+    const other = await startApp({ attempts, exemptLoopback: false })
+    for (const headers of [{}, {}, bearerOf(encoded), {}]) await tool(other, headers)
+    // Who shares an address with a guesser does not clear its count.
+    expect((await tool(other, bearerOf(encoded))).status).toBe(429)
     // The hook door has a count of its own.
     expect((await hook(app, bearerOf('x'))).status).toBe(401)
   })

@@ -2,13 +2,14 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { createThrottle } from '../../core/http/throttle.ts'
+import { createThrottle, type ThrottleLimits } from '../../core/http/throttle.ts'
 
 function start(options: { maxClients?: number } = {}) {
   let time = 1_000
-  const throttle = createThrottle({ maxAttempts: 3, windowMs: 60_000, lockoutMs: 30_000, now: () => time, ...options })
+  let limits: ThrottleLimits | undefined = { maxAttempts: 3, windowMs: 60_000, lockoutMs: 30_000 }
+  const throttle = createThrottle({ limits: () => limits, now: () => time, ...options })
   const fail = (key: string, times: number) => Array.from({ length: times }).forEach(() => throttle.fail(key))
-  return { throttle, fail, pass: (ms: number) => void (time += ms) }
+  return { throttle, fail, pass: (ms: number) => void (time += ms), limit: (changed?: ThrottleLimits) => void (limits = changed) }
 }
 
 function collectGarbage(): void {
@@ -54,6 +55,47 @@ describe('a throttle', () => {
     expect(throttle.lockedFor('a')).toBe(30)
   })
 
+  it('counts a failure until the window has passed, and no longer', () => {
+    const { throttle, fail, pass } = start()
+    fail('a', 2)
+    pass(59_999)
+    fail('a', 1)
+    expect(throttle.lockedFor('a')).toBe(30)
+    fail('b', 2)
+    pass(60_000)
+    fail('b', 2)
+    expect(throttle.lockedFor('b')).toBe(0)
+    fail('b', 1)
+    expect(throttle.lockedFor('b')).toBe(30)
+  })
+
+  it('keeps lockouts when the limits change, and follows the new limits from then on', () => {
+    const { throttle, fail, pass, limit } = start()
+    fail('a', 3)
+    fail('b', 1)
+    limit({ maxAttempts: 2, windowMs: 1_000, lockoutMs: 5_000 })
+    expect(throttle.lockedFor('a')).toBe(30)
+    fail('b', 1)
+    expect(throttle.lockedFor('b')).toBe(5)
+    limit(undefined)
+    fail('c', 100)
+    limit({ maxAttempts: 1, windowMs: 1_000, lockoutMs: 5_000 })
+    expect(throttle.lockedFor('c')).toBe(0)
+    pass(5_000)
+    expect([throttle.lockedFor('a'), throttle.lockedFor('b')]).toEqual([25, 0])
+  })
+
+  it('is empty until a client fails, and again when its failures and its lock are forgotten', () => {
+    const { throttle, fail } = start()
+    expect(throttle.isEmpty()).toBe(true)
+    for (const times of [1, 3]) {
+      fail('a', times)
+      expect(throttle.isEmpty()).toBe(false)
+      throttle.clear('a')
+      expect(throttle.isEmpty()).toBe(true)
+    }
+  })
+
   it('forgets on demand', () => {
     const { throttle, fail } = start()
     fail('a', 3)
@@ -61,6 +103,33 @@ describe('a throttle', () => {
     expect(throttle.lockedFor('a')).toBe(0)
     fail('a', 2)
     expect(throttle.lockedFor('a')).toBe(0)
+  })
+
+  it('remembers the newest clients up to its size, and forgets the oldest beyond twice that', () => {
+    const others = (fail: (key: string, times: number) => void, count: number) => {
+      for (let address = 0; address < count; address++) fail(`x${address}`, 1)
+    }
+    const one = start({ maxClients: 10 })
+    one.fail('a', 2)
+    others(one.fail, 10)
+    one.fail('a', 1)
+    expect(one.throttle.lockedFor('a')).toBe(30)
+    const two = start({ maxClients: 10 })
+    two.fail('a', 2)
+    others(two.fail, 20)
+    two.fail('a', 1)
+    expect(two.throttle.lockedFor('a')).toBe(0)
+  })
+
+  it('treats clients that failed a while ago as the newest ones', () => {
+    const { throttle, fail } = start({ maxClients: 1 })
+    fail('a', 1)
+    expect(throttle.isEmpty()).toBe(false)
+    fail('a', 2)
+    expect(throttle.lockedFor('a')).toBe(30)
+    throttle.clear('a')
+    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.isEmpty()).toBe(true)
   })
 
   it('remembers a lock through a flood of addresses that fail once', () => {

@@ -67,7 +67,7 @@ export async function openDoor(
   const check = createCredentialCheck({
     credential: resolveCredential(config.gateway.auth, env).value ?? '',
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
-    ...(rateLimit && { throttle: createThrottle(rateLimit) }),
+    ...(rateLimit && { throttle: createThrottle({ limits: () => rateLimit }) }),
   })
   const invoke = createInvoke({ catalogue, policy, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
   registerTools(app, { auth: createGatewayAuth(check), catalogue, policy, invoke, agents: createAgents(config, '.') })
