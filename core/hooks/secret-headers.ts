@@ -1,14 +1,24 @@
 // What is never kept or shown: headers, parameters and fields that hold a credential or a signature.
 import { remembered } from '../http/remembered.ts'
 
-const secretName = /authori[sz]ation|authentication|cookie|token|secret|signature|hmac|passw(?:or)?d|credential|jwt|assertion|api-?key/
+/** Words that speak of a credential or a signature wherever they are in a name. */
+const secretWord =
+  /authori[sz]ation|authentication|cookie|token|secret|signature|hmac|passw(?:or)?d|passphrase|passcode|credential|jwt|assertion|bearer|[cx]srf|session-?id|(?:api|auth|access|private|shared|signing|client|master|admin|license)-?key/
+/** Words that do so at the end: `x-functions-key`, `sig`. */
+const secretEnd = /(?:^|[.-])(?:sig|key|auth|pass|pwd|otp|pin)$/
+/** Keys that open nothing: they say what happened, where it belongs, or that it came before. */
+const harmlessKey = /(?:^|[.-])(?:event|idempotency|issue|message|object|partition|routing|cache|surrogate|dedup(?:e|lication)?)-key$/
 
-/** Whether the header of this name, in lower case, may hold a credential or a signature. */
-export const isSecretHeader = remembered((name) => secretName.test(name))
+function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll('_', '-')
+  return secretWord.test(plain) || (secretEnd.test(plain) && !harmlessKey.test(plain))
+}
 
-/** The same for a parameter of an address, and a field of a body: those have short names, too. */
-export const isSecretParameter = (name: string): boolean =>
-  isSecretHeader(name.toLowerCase().replaceAll('_', '-')) || /(?:^|[._-])(?:sig|key|auth|pass|pwd)$/i.test(name)
+/** Whether the header of this name may hold a credential or a signature. */
+export const isSecretHeader = remembered(isSecretName)
+
+/** The same for a parameter of an address, and a field of a body. */
+export const isSecretParameter = isSecretName
 
 /** The query of a request as it is kept, as JSON; undefined: there is none. */
 export function keptQuery(query: unknown): string | undefined {

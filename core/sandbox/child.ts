@@ -177,8 +177,11 @@ const bytesOf = (text: string | Uint8Array): Buffer =>
 /** Linux tells what a process really uses; elsewhere the limit of the heap stands alone. */
 function residentMb({ pid }: ChildProcess): number {
   try {
-    return (Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * 4096) / 1_048_576
+    return readResidentMb(readFileSync(`/proc/${pid}/status`, 'latin1'))
   } catch {
     return 0
   }
 }
+
+/** From `status`, which counts in KB: `statm` counts in pages, whose size differs from machine to machine. */
+export const readResidentMb = (status: string): number => Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024

@@ -227,9 +227,24 @@ describe('the headers that a template sees', () => {
     'x-auth-password',
     'x-amz-security-token',
     'my-sig',
+    'x-auth-key',
+    'x-access-key',
+    'x-accesskey',
+    'x-functions-key',
+    'ocp-apim-subscription-key',
+    'x_api_key',
+    'x-client-key-id',
+    'x-auth',
+    'x-webhook-sig',
+    'x-session-id',
+    'x-csrf',
   ])('do not include %s', (name) => {
     const headers = visibleHeaders({ [name]: 'canary', 'x-event': 'push', gone: undefined, many: ['a', 'b'] }, ['my-sig'])
     expect(headers).toEqual({ 'x-event': 'push', many: 'a,b' })
     expect(render(`[{{ headers.${name} }}{{ headers["${name}"] }}]`, { headers })).toBe('[]')
+  })
+
+  it.each(['x-event-key', 'idempotency-key', 'x-issue-key', 'x-keyboard', 'x-author', 'x-spin', 'x-github-event'])('include %s', (name) => {
+    expect(visibleHeaders({ [name]: 'repo:push' })).toEqual({ [name]: 'repo:push' })
   })
 })
