@@ -244,7 +244,7 @@ export interface Preset<Payload = unknown, Config = unknown> {
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
   /** Schema of the preset's own settings, which stand in the section `hooks.<name>`; absent: it has none. */
   config?: JsonSchema
-  /** The service's own id of this delivery: what comes twice with the same id is taken once. */
+  /** The service's own id of this delivery, the same in each of its retries. What comes twice with the same id is taken once, whatever else has changed. */
   deliveryId?(delivery: PresetDelivery<Payload, Config>): string | undefined
   /**
    * What becomes of one delivery, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what

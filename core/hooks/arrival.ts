@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { headerReader } from '../http/auth.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRefusal, Proof } from '../store/store.ts'
 import type { Arrival } from './dispatch.ts'
@@ -20,10 +21,12 @@ export interface Admitted {
 }
 
 export interface Kept extends Admitted {
-  /** The id of the delivery where that was signed: a header that anybody could change does not go before it. */
+  /** The id of the request where the signature covers it: a header that anybody could change does not take precedence over it. */
   signedId?: string | undefined
-  /** The key where the request brings none of its own. */
-  idempotencyKey?: string | undefined
+  /** The id that the mapping or preset found in the request. */
+  providerId?: string | undefined
+  /** The source that its mapping is for: two services that share a name may use the same ids. */
+  source?: string | undefined
 }
 
 export function arrivalOf(request: FastifyRequest, kept: Kept): Arrival {
@@ -35,7 +38,7 @@ export function arrivalOf(request: FastifyRequest, kept: Kept): Arrival {
     query,
     proof,
     rawBody: request.text,
-    idempotency: idempotencyOf(request, kept.signedId ?? request.headers['idempotency-key'] ?? kept.idempotencyKey),
+    idempotency: idempotencyOf(request, kept),
   }
 }
 
@@ -77,11 +80,26 @@ function recordedMessage(error: GatewayError): string {
 
 const withoutSecrets = (body: string): string => JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretParameter(name) ? redacted : value))
 
-function idempotencyOf({ rawBody }: FastifyRequest, key: string | string[] | undefined): Arrival['idempotency'] {
-  if (key === undefined) return undefined
-  if (typeof key !== 'string' || !key.trim()) throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
+/**
+ * An id that the provider assigned identifies the request by itself, since its retries carry fresh times and counters; a key that a caller
+ * chose is compared with the body. The two have scopes of their own, so that nobody can use up the id of a request that is still to come.
+ */
+function idempotencyOf(request: FastifyRequest, { hook, signedId, providerId, source }: Kept): Arrival['idempotency'] {
+  const key = signedId === undefined && request.headers['idempotency-key'] !== undefined ? readKey(request) : undefined
+  // Some providers send their id in this very header.
+  if (key !== undefined && key !== providerId) return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
+  const id = signedId ?? providerId
+  if (id === undefined) return undefined
+  if (id.length > longestKey)
+    throw new GatewayError('invalid_request', `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`)
+  return { scope: source === undefined ? `provider:${hook}` : `provider:${hook}?${source}`, key: id, bodyHash: '' }
+}
+
+function readKey(request: FastifyRequest): string {
+  const key = headerReader(request)('idempotency-key') ?? ''
+  if (!key.trim()) throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
   if (key.length > longestKey) throw new GatewayError('invalid_request', `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`)
-  return { key, bodyHash: hash('sha256', rawBody, 'base64') }
+  return key
 }
 
 /** Most requests have none, and pay for none. */

@@ -21,7 +21,8 @@ export interface Arrival {
   /** The same, where the address has one. */
   query?: string | undefined
   rawBody: string
-  idempotency?: { key: string; bodyHash: string } | undefined
+  /** `bodyHash` is empty where the key identifies the request by itself. */
+  idempotency?: { scope: string; key: string; bodyHash: string } | undefined
   /** The delivery that an operator has repeated with this one. */
   replayOf?: string | undefined
   /** Absent: the hook token, or an operator's word. */
@@ -119,7 +120,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     const at = Date.now()
     const { hook, client, headers, query, rawBody, replayOf, proof } = arrival
     const delivery = { id: createId(), hook, client, headers, query, body: rawBody, replayOf, proof }
-    const idempotency = arrival.idempotency && { ...arrival.idempotency, scope: `hook:${hook}`, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
+    const idempotency = arrival.idempotency && { ...arrival.idempotency, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
     const result = await runs.accept({ at, delivery, idempotency, events: work.events, runs: work.runs })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, deliveryId: delivery.id }

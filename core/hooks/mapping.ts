@@ -22,8 +22,8 @@ export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
 /** What became of a request; without any action it was skipped. */
 export interface Drawn {
   actions: readonly Action[]
-  /** Where the request brings no key of its own. */
-  idempotencyKey?: string | undefined
+  /** The id of the request, as a transform, the mapping's template or the preset finds it. */
+  providerId?: string | undefined
 }
 
 export interface Mapping {
@@ -45,6 +45,8 @@ export interface Mapping {
   /** Absent: it takes any number of requests. */
   rate: Rate | undefined
   draw(request: MappedRequest): Promise<Drawn>
+  /** The id of the request where its body alone says it. */
+  idInBody(request: MappedRequest): string | undefined
 }
 
 export interface MappingSeed {
@@ -76,10 +78,11 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
   const scopesOf = compileForEach(config.forEach)
   const fieldsOf = compileFields(config)
   const settingsOf = compileFields(settings)
-  const keyOf = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
+  const idTemplate = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
   const secrets = config.auth && secretUse.open(id, config.auth)
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
+  const idOf = (request: MappedRequest): string | undefined => notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
 
   return {
     id,
@@ -96,9 +99,10 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
       const said = preset ? preset.read(request) : transform ? await transform(request) : undefined
       if (said === null) return { actions: [] }
       const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
-      const ownKey = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
-      return { actions: drawn.map((fields) => readAction(fields)), idempotencyKey: ownKey ?? notBlankOf(keyOf?.(request)) ?? preset?.deliveryId(request) }
+      const ownId = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
+      return { actions: drawn.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
     },
+    idInBody: (request) => idOf({ ...request, headers: {}, query: {} }),
   }
 }
 

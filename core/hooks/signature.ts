@@ -21,6 +21,8 @@ export interface Verifier {
   readonly scheme: HookScheme
   /** Headers, in lower case, that hold a secret or a signature. */
   readonly hiddenHeaders: readonly string[]
+  /** Whether the signature covers the body. */
+  readonly signsBody: boolean
   /** Rejects when a signer's public keys can't be fetched (`keys_unavailable`), or as `request.header` throws. */
   verify(request: SignedRequest): Verdict | Promise<Verdict>
   /** The answer to a GET that only asks whether somebody is there; absent where the scheme knows none. */
@@ -30,7 +32,7 @@ export interface Verifier {
 /** Prepares the keys once. An `auth` that the rules of the configuration accept does not throw. */
 export function createVerifier(auth: HookAuth): Verifier {
   const { scheme, verifyToken } = auth
-  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], verify: createGoogleCheck(auth) }
+  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck(auth) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
   return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
@@ -38,7 +40,7 @@ export function createVerifier(auth: HookAuth): Verifier {
 
 function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
   const check = createTokenCheck(auth, header)
-  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], verify: check }
+  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], signsBody: false, verify: check }
 }
 
 function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verifier {
@@ -47,6 +49,7 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
   return {
     scheme: auth.scheme,
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
+    signsBody: true,
     verify(given) {
       const request = url === undefined ? given : { ...given, url: () => url }
       let first: Verdict | undefined
@@ -105,7 +108,7 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
     const found = ring.find(request.now, (key) => key.fits(text, signatures))
     if (!found) return refused('the signature is wrong')
     if (isStale(signing, timestamp, request.now)) return refused('the timestamp is too far from now')
-    const id = signing.id === undefined ? undefined : request.header(signing.id)
+    const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
     return { ok: true, secretIndex: found.index, id, handshake: signing.handshake?.(payloadOf(request), found.key.sign) }
   }
   return ring.size === 0 ? [] : [{ header: signing.header, judge }]

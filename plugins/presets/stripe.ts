@@ -44,7 +44,7 @@ export default definePreset<Payload>({
   payload: Payload,
   mapping: { name: 'Stripe' },
   auth: { scheme: 'stripe' },
-  deliveryId: ({ payload }) => payload.id,
+  deliveryId: ({ payload: { id, type } }) => `${id} ${type}`,
   toAction,
 })
 

@@ -1,6 +1,8 @@
 // Idempotency-Key: the same request again is the same work, also after a restart.
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { type Answer, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { type Answer, hookToken, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const run = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false }
@@ -65,6 +67,24 @@ describe('Idempotency-Key', () => {
     const second = await post('/hooks/agent', run, { ...key('f'), prefer: 'wait=20' })
     expect(second.body).toMatchObject({ runId: first.body.runId, status: 'succeeded', reply: expect.stringContaining('hi') })
     expect(isReplay(second)).toBe(true)
+  })
+})
+
+describe('two keys', () => {
+  it('are refused with 400, since one of them would be ignored', async () => {
+    const { url } = await startGateway({ agents })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const body = JSON.stringify(run)
+    const head = [
+      'Host: x',
+      `Authorization: Bearer ${hookToken}`,
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      'Idempotency-Key: a',
+      'Idempotency-Key: b',
+    ]
+    socket.write(`POST /hooks/agent HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"malformed_header"/)
   })
 })
 

@@ -50,7 +50,7 @@ const actionKeys = {
   model: Template('The model: `<provider>/<model>` or an alias.'),
   thinking: Template('The thinking level.'),
   timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of a run, in seconds.' })),
-  idempotencyKey: Template('What comes twice with the same key is taken once.'),
+  idempotencyKey: Template('The id that the sender assigned to the request; what comes twice with the same id is taken once.'),
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: 'True: the text is shown to the model without the fence around outside text.' })),
   concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many of its runs are under way at once; the others wait.' })),
   rateLimit: Type.Optional(MappingRateLimit),

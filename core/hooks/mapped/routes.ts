@@ -13,6 +13,7 @@ import { type Admitted, arrivalOf, handshakeOf, skippedOf } from '../arrival.ts'
 import { type Dispatch, sourceOf } from '../dispatch.ts'
 import type { Journal } from '../journal.ts'
 import { planActions } from '../mapped-action.ts'
+import type { MappedRequest } from '../mapping.ts'
 import type { Mappings, Place } from '../mappings.ts'
 import { stateAfter, waitSeconds } from '../prefer.ts'
 import { visibleHeaders } from '../secret-headers.ts'
@@ -84,20 +85,23 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     if (proven && !passed) door.guard.judge(request, false)
     mapping.rate?.()
     const hidden = mapping.verifier?.hiddenHeaders ?? []
-    const drawn = await mapping.draw({
+    const seen: MappedRequest = {
       payload,
       headers: visibleHeaders(request.headers, hidden),
       query: request.query as Record<string, unknown>,
       path: name,
       now: now(),
-    })
+    }
+    const drawn = await mapping.draw(seen)
     const sender = { hook: name, hidden, proof: passed?.proof }
     if (drawn.actions.length === 0) {
       door.journal.note({ id: door.createId(), hook: name, ...skippedOf(request, sender) })
       return { ok: true, skipped: true }
     }
     const plan = planActions(door.dispatch, drawn.actions, sourceOf(name, mapping))
-    const arrival = arrivalOf(request, { ...sender, signedId: passed?.id, idempotencyKey: drawn.idempotencyKey })
+    // Where no header competes with it, it makes no difference whether an id was signed.
+    const signedId = passed?.id ?? (passed?.verifier?.signsBody && request.headers['idempotency-key'] !== undefined ? mapping.idInBody(seen) : undefined)
+    const arrival = arrivalOf(request, { ...sender, signedId, providerId: drawn.providerId, source: mapping.source })
     const { reply: accepted, replayed } = await door.dispatch.accept(arrival, plan)
     if (replayed) void reply.header('idempotent-replayed', 'true')
     return request.headers.prefer === undefined ? accepted : await outcomeOf(door.runs, accepted, { request, reply })

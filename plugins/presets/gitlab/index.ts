@@ -1,4 +1,5 @@
 // The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge request.
+import { hash } from 'node:crypto'
 import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery } from 'svc-gateway/plugin'
 import { Payload } from './payload.ts'
 import { otherNews, tellers } from './tellers.ts'
@@ -9,9 +10,12 @@ export default definePreset<Payload>({
   payload: Payload,
   mapping: { name: 'GitLab' },
   auth: { scheme: 'gitlab' },
-  deliveryId: ({ headers }) => headers['idempotency-key'] ?? headers['x-gitlab-event-uuid'],
+  deliveryId: ({ headers, payload }) => headers['idempotency-key'] ?? eventId(headers['x-gitlab-event-uuid'], payload),
   toAction,
 })
+
+/** Before GitLab 17.4. Webhooks that another one has set off share its event id, so the payload tells them apart; retries repeat it. */
+const eventId = (event: string | undefined, payload: Payload) => event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
 
 function toAction({ payload }: PresetDelivery<Payload>): ActionOverrides | null {
   const { object_kind: kind = payload.event_name, project, project_name: name } = payload
