@@ -166,9 +166,11 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   let replay: Replay | undefined
   if (hooks.enabled && hooks.token !== undefined) {
     const { secretUse } = base
-    mappings = createMappings({ hooks, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
+    const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
+    mappings = createMappings({ hooks, publicUrl, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
     registerHooks(app, {
       hooks: { ...hooks, token: hooks.token },
+      publicUrl,
       throttle: base.throttles.hooks,
       agentBody,
       mappings,

@@ -64,6 +64,8 @@ export interface MappingSeed {
 interface MappingDeps {
   readAction: ReadAction
   secretUse: SecretUse
+  /** The public address below which the hooks lie, where the configuration says it. */
+  address?: string | undefined
   log: Log
 }
 
@@ -73,7 +75,7 @@ export interface Fields extends ActionOverrides {
   fixedKey?: string | undefined
 }
 
-export function createMapping(seed: MappingSeed, { readAction, secretUse, log }: MappingDeps): Mapping {
+export function createMapping(seed: MappingSeed, { readAction, secretUse, address, log }: MappingDeps): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
   const fieldsOf = compileFields(config)
@@ -89,7 +91,7 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, log }:
     path,
     source: config.match?.source,
     trusted: config.allowUnsafeExternalContent === true,
-    verifier: config.auth && createVerifier(config.auth),
+    verifier: config.auth && createVerifier(config.auth, address && `${address}/${path}`),
     secrets,
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,

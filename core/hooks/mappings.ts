@@ -48,6 +48,8 @@ export interface Mappings {
 
 interface MappingsDeps {
   hooks: Config['hooks']
+  /** The address at which senders reach the gateway, where the configuration says it. */
+  publicUrl?: string | undefined
   presets: ReadonlyMap<string, Preset>
   agentBody: ReturnType<typeof createAgentBody>
   sandbox: Sandbox
@@ -55,13 +57,14 @@ interface MappingsDeps {
   log: Log
 }
 
-export function createMappings({ hooks, presets, agentBody, sandbox, secretUse, log }: MappingsDeps): Mappings {
+export function createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log }: MappingsDeps): Mappings {
   const readAction = createActionReader(agentBody)
   const seeds = [
     ...hooks.mappings.map((config, index) => seedOf(config, { index, sandbox })),
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
-  const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, log }))
+  const address = publicUrl && publicUrl + hooks.path
+  const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, address, log }))
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
   const places = new Map(names.map((name) => [name, createPlace(all.filter(({ path }) => path === name || path === undefined))]))

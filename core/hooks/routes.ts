@@ -28,6 +28,7 @@ export interface HooksDoor {
   hooks: Config['hooks'] & { token: string }
   /** Lockouts outlive a configuration. */
   throttle: Throttle
+  publicUrl: string | undefined
   /** What the endpoint for agents takes; it depends on the loaded channels. */
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings

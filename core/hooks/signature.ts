@@ -29,10 +29,13 @@ export interface Verifier {
   challenge?(query: URLSearchParams): HandshakeReply | undefined
 }
 
-/** Prepares the keys once. An `auth` that the rules of the configuration accept does not throw. */
-export function createVerifier(auth: HookAuth): Verifier {
+/**
+ * Prepares the keys once. An `auth` that the rules of the configuration accept does not throw.
+ * `address`: the public address of the hook, where the configuration says it.
+ */
+export function createVerifier(auth: HookAuth, address?: string): Verifier {
   const { scheme, verifyToken } = auth
-  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck(auth) }
+  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
   return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
@@ -51,7 +54,7 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
     hiddenHeaders: [...new Set(described.map(({ header }) => header))],
     signsBody: true,
     verify(given) {
-      const request = url === undefined ? given : { ...given, url: () => url }
+      const request = url === undefined ? given : { ...given, url: () => withQueryOf(url, given.url()) }
       let first: Verdict | undefined
       for (const { header, judge } of checks) {
         const shown = request.header(header)
@@ -63,6 +66,9 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
     },
   }
 }
+
+/** A sender signs the query that it calls with, too: Twilio puts the hash of a JSON body there. */
+const withQueryOf = (url: string, called: string): string => (called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url)
 
 /** What the keys of the scheme `hmac` describe. */
 function configuredSigning({ header = '', algorithm, encoding, prefix, separator, signed, secretEncoding, ...rest }: HookAuth): Signing {

@@ -76,6 +76,38 @@ describe('hooks.mappings', () => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
   })
 
+  describe('whose signature covers the address', () => {
+    const warnings = (auth: object, gateway: object = {}) => warningsOf(JSON.stringify({ gateway, hooks: { mappings: [{ ...path, auth }] } }))
+    const twilio = { scheme: 'twilio', secret: 's' }
+    const hmac = { scheme: 'hmac', header: 'x', secret: 's', signed: '{url}{body}' }
+    const google = { scheme: 'google-oidc', email: 'e' }
+    const publicUrl = 'https://hooks.example.com'
+
+    it.each([
+      ['twilio', twilio],
+      ['hmac with {url}', hmac],
+    ])('are warned of without an address: %s', (_case, auth) => {
+      expect(warnings(auth)).toEqual([expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, nor is gateway\.publicUrl/)])
+      expect(warnings(auth, { publicUrl })).toEqual([])
+      expect(warnings({ ...auth, url: `${publicUrl}/hooks/x` })).toEqual([])
+    })
+
+    it('need an audience for Google, or the address that it is made of', () => {
+      const problems = problemsOf(mapping({ ...path, auth: google }))
+      expect(problems).toEqual([
+        expect.stringContaining('hooks.mappings[0].auth.audience is required; set the audience of the push subscription, or gateway.publicUrl'),
+      ])
+      expect(warnings(google, { publicUrl })).toEqual([])
+    })
+
+    it.each(['hooks.example.com', 'ftp://x', 'https://x.example/?a=1', 'https://x.example/#a', 'https://', 'https://x y', ''])(
+      'gateway.publicUrl may not be %j',
+      (address) => {
+        expect(problemsOf(JSON.stringify({ gateway: { publicUrl: address } }))).toEqual([expect.stringContaining('gateway.publicUrl')])
+      },
+    )
+  })
+
   it('have ids of their own, and are looked at beside entries that do not fit', () => {
     const document = hooks({ mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }] })
     expect(problemsOf(document)).toEqual([

@@ -38,7 +38,7 @@ describe.each(samples)('$what', (sample: Sample) => {
 
   it('accepts what is valid', async () => {
     expect(compileCheck(HookAuthSchema).problems(auth)).toEqual([])
-    expect([...hookAuthRules(auth)]).toEqual([])
+    expect([...hookAuthRules(auth, 'https://gateway.example.com')]).toEqual([])
     expect(await judge(auth, sent)).toMatchObject({ ok: true, secretIndex: 0 })
   })
 
@@ -442,6 +442,9 @@ describe('google-oidc', () => {
 describe('the rules of auth', () => {
   it.each<[string, HookAuth]>([
     ['secret is required', { scheme: 'github' }],
+    ['url must be the whole address', { scheme: 'twilio', secret: 'a', url: 'hooks.example.com/x' }],
+    ['url means nothing unless signed holds {url}', { scheme: 'hmac', header: 'x', secret: 'a', url: 'https://x.example/y' }],
+    ['url means nothing to the scheme "github"', { scheme: 'github', secret: 'a', url: 'https://x.example/y' }],
     ['secrets stands beside secret', { scheme: 'github', secret: 'a', secrets: ['b'] }],
     ['header is required for hmac', { scheme: 'hmac', secret: 'a' }],
     ['header means nothing to the scheme "github"', { scheme: 'github', secret: 'a', header: 'x' }],

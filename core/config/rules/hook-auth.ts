@@ -3,11 +3,12 @@ import type { HookAuth, HookScheme } from '../schema/hook-auth.ts'
 import type { RuleFinding } from './rule.ts'
 
 /** What is wrong with one `auth`; keys are relative to it. */
-export function* hookAuthRules(auth: HookAuth): Iterable<RuleFinding> {
+export function* hookAuthRules(auth: HookAuth, publicUrl?: string): Iterable<RuleFinding> {
   yield* foreignKeys(auth)
   yield* secretRules(auth)
+  yield* urlRules(auth, publicUrl)
   if (auth.scheme === 'hmac') yield* hmacRules(auth)
-  if (auth.scheme === 'google-oidc') yield* googleRules(auth)
+  if (auth.scheme === 'google-oidc') yield* googleRules(auth, publicUrl)
 }
 
 const ofHmac = ['algorithm', 'encoding', 'prefix', 'separator', 'signed', 'timestampHeader', 'timestampPrefix', 'timestampUnit', 'secretEncoding'] as const
@@ -20,7 +21,7 @@ const homes: Partial<Record<keyof HookAuth, readonly HookScheme[]>> = {
   ...Object.fromEntries(ofGoogle.map((key) => [key, ['google-oidc']])),
   header: ['token', 'hmac'],
   toleranceSeconds: timed,
-  url: ['twilio'],
+  url: ['twilio', 'hmac'],
   verifyToken: ['meta'],
 }
 
@@ -82,8 +83,22 @@ function* hmacRules({ header, signed = '{body}', timestampHeader, timestampPrefi
   if (source > 1) yield { keys: ['timestampPrefix'], problem: 'stands beside timestampHeader; keep one of the two' }
 }
 
-function* googleRules({ audience, email, keysUrl }: HookAuth): Iterable<RuleFinding> {
-  if (audience === undefined) yield { keys: ['audience'], problem: 'is required; set the audience of the push subscription' }
+function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
+  const keys = ['url']
+  const signsUrl = scheme === 'twilio' || (scheme === 'hmac' && signed.includes('{url}'))
+  if (url !== undefined && !/^https?:\/\/[^\s/]/.test(url)) yield { keys, problem: 'must be the whole address, beginning with https://' }
+  if (url !== undefined && scheme === 'hmac' && !signsUrl) yield { keys, problem: 'means nothing unless signed holds {url}; take it out' }
+  if (!signsUrl || url !== undefined || publicUrl !== undefined) return
+  const problem =
+    'is not set, nor is gateway.publicUrl; the signature covers the address that the sender calls, which the gateway cannot know behind TLS, so set one of them'
+  yield { keys, problem, warning: true }
+}
+
+function* googleRules({ audience, email, keysUrl }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
+  if (audience === undefined && publicUrl === undefined) {
+    const problem = 'is required; set the audience of the push subscription, or gateway.publicUrl where that is the address of the hook'
+    yield { keys: ['audience'], problem }
+  }
   // Anybody at Google can have a token made for this audience: the account alone tells ours from theirs.
   if (email === undefined) yield { keys: ['email'], problem: 'is required; set the service account of the push subscription' }
   if (keysUrl !== undefined && !/^https?:\/\//.test(keysUrl)) yield { keys: ['keysUrl'], problem: 'must be an address that begins with https://' }

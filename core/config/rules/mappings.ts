@@ -30,7 +30,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
   yield* matchRules(mapping)
   yield* forEachRules(mapping)
   yield* textWarnings(mapping)
-  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth))
+  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, context.config.gateway.publicUrl))
   if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
   yield* actionRules(mapping, context)
   // A transform may name another channel than the mapping, so only the one that the mapping names is judged.

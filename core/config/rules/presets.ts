@@ -53,12 +53,12 @@ function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding
   const { auth, ...section } = presetSection(config.hooks, name)
   if (!config.hooks.presets.includes(name)) yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
-  if (auth) findings.push(...authRules({ ...parts.presets.get(name)?.auth, ...auth }))
+  if (auth) findings.push(...authRules({ ...parts.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
   for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
 }
 
-function* authRules(auth: object): Iterable<RuleFinding> {
+function* authRules(auth: object, publicUrl: string | undefined): Iterable<RuleFinding> {
   const misfits = listProblems(HookAuth, auth)
-  const findings = misfits.length > 0 ? misfits : hookAuthRules(auth as HookAuth)
+  const findings = misfits.length > 0 ? misfits : hookAuthRules(auth as HookAuth, publicUrl)
   for (const { keys, ...rest } of findings) yield { keys: ['auth', ...keys], ...rest }
 }

@@ -30,6 +30,12 @@ export const GatewaySection = Type.Object(
   {
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 18_789, description: 'The TCP port; 0 takes a free one.' }),
     bind: Type.String({ pattern: notBlank, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
+    publicUrl: Type.Optional(
+      Type.String({
+        pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
+        description: 'The address at which senders reach the gateway, such as "https://hooks.example.com"; it may end in a path that a proxy takes off.',
+      }),
+    ),
     auth: GatewayAuth,
     tools: HttpTools,
     trustedProxies: Type.Array(Type.String(), {

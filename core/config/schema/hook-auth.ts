@@ -59,9 +59,9 @@ export const HookAuth = Type.Object(
     toleranceSeconds: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'How far a timestamp may be off, in seconds; 300 if left out, for linear 60.' }),
     ),
-    url: Text('For twilio: the address of the hook as Twilio knows it; that of the request if left out.'),
+    url: Text('For twilio, and hmac with `{url}`: the address of the hook as its sender calls it; the one below gateway.publicUrl if left out.'),
     verifyToken: Type.Optional(Secret('For meta: the token that the app asks with when the hook is set up.')),
-    audience: Text('For google-oidc: the audience that the token must be made for.'),
+    audience: Text('For google-oidc: the audience that the token must be made for; the address of the hook below gateway.publicUrl if left out.'),
     email: Text('For google-oidc: the service account that must have made it.'),
     keysUrl: Text("For google-oidc: where the signer's public keys are; Google's if left out."),
   },

@@ -28,6 +28,8 @@ export interface MappedDoor {
   journal: Journal
   runs: Runs
   maxBytes: number
+  /** The address at which senders reach the gateway; absent: that of the connection, which is right without a proxy. */
+  publicUrl: string | undefined
   createId: () => string
   log: Log
 }
@@ -109,7 +111,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
 
   /** Whoever proves nothing at all is refused before anything is made of the body. */
   async function prove({ name, place }: Hook, request: FastifyRequest): Promise<Proven> {
-    const signed = signedPart(request)
+    const signed = signedPart(request, door.publicUrl)
     const passed: Passed[] = []
     let handshake: HandshakeReply | undefined
     for (const { verifier, secrets } of place.verifiers) {
@@ -174,11 +176,11 @@ function createClock(): () => string {
   }
 }
 
-const signedPart = (request: FastifyRequest): SignedRequest => ({
+const signedPart = (request: FastifyRequest, publicUrl: string | undefined): SignedRequest => ({
   header: headerReader(request),
   rawBody: request.rawBody,
   method: request.method,
-  url: () => `${request.protocol}://${request.host}${request.raw.url}`,
+  url: () => `${publicUrl ?? `${request.protocol}://${request.host}`}${request.raw.url}`,
   now: Date.now(),
 })
 
