@@ -69,3 +69,24 @@ export class GatewayError extends Error {
     return this.status >= 500 ? errorTable[this.code][1] : this.message
   }
 }
+
+/** Class and first stack line of what was thrown, without its message, which may hold anything. */
+export function placeOf(cause: unknown): { cause?: string; at?: string } {
+  if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
+  const stack = cause.stack ?? ''
+  const message = stack.indexOf(cause.message)
+  const at = message === -1 ? null : /\n\s+at (.+)/.exec(stack.slice(message + cause.message.length))
+  return { cause: cause.constructor.name, ...(at?.[1] !== undefined && { at: at[1] }) }
+}
+
+/**
+ * Why something failed, for the log: the sentence of an error of ours, the code of the system's,
+ * and of every other one its class and place, since its text may hold anything.
+ */
+export function describeError(error: unknown): { reason: string; at?: string } {
+  if (error instanceof GatewayError) return { reason: error.message }
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  if (typeof code === 'string') return { reason: syscall === undefined ? code : `${syscall} failed: ${code}` }
+  const { cause = 'undefined', at } = placeOf(error)
+  return { reason: cause, ...(at !== undefined && { at }) }
+}

@@ -14,6 +14,7 @@ import { createMeters } from './control/meters.ts'
 import { socketPath } from './control/socket.ts'
 import { createConnections } from './delivery/connections.ts'
 import { createOutbox } from './delivery/outbox.ts'
+import { describeError, GatewayError } from './errors.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { createJournal } from './hooks/journal.ts'
 import { createSecretUse } from './hooks/secret-use.ts'
@@ -23,6 +24,7 @@ import type { Parts } from './loader/registry.ts'
 import type { Log, PartState } from './plugin.ts'
 import { createEvents } from './sessions/events.ts'
 import { createIds } from './store/ids.ts'
+import { insist } from './store/insist.ts'
 import { withNews } from './store/news.ts'
 import { openStore } from './store/open.ts'
 import { createRetention } from './store/retention.ts'
@@ -42,10 +44,12 @@ export interface GatewayOptions {
   redactor: Redactor
   /** Called when a new configuration changes `log.level`. */
   setLogLevel?(level: LogConfig['level']): void
+  /** Ends a start that is under way. */
+  signal?: AbortSignal
 }
 
 export interface Gateway {
-  /** The HTTP server of the first configuration: it owns the port. */
+  /** The routes of the first configuration. */
   app: FastifyInstance
   /** Opens the port and the channels, takes up what was left; resolves with the address. */
   listen(): Promise<string>
@@ -61,20 +65,47 @@ export interface Gateway {
 /** How long clients of the WebSocket may take to end their calls when the configuration changes; then they connect again. */
 const graceMs = 5_000
 
+/** A store that is away is asked again after this time. */
+const retryMs = 1_000
+
 /** What a running gateway cannot change: it keeps the old value until the next start. */
 const fixed = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 
-export async function createGateway({ config, dir, file, parts, env, ...options }: GatewayOptions): Promise<Gateway> {
+/** Opens the store and builds the first runtime; nothing begins by itself before `listen`. What fails, or is ended by the signal, leaves nothing open. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const opened = new AsyncDisposableStack()
+  try {
+    return await open(options, opened)
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+async function open({ config, dir, file, parts, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
   const owner = randomUUID()
   const createId = createIds()
+  const stop = new AbortController()
+  const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let ready = false
   let current: Generation
+  /** Those that a reload has replaced, with their end. */
+  const retired = new Map<Generation, Promise<void>>()
 
   const { redactor, setLogLevel } = options
-  const log = createLogNews({ logFor: options.logFor, level: config.log.level, redact: redactor.text })
-  const { logFor } = log
+  const {
+    logFor,
+    feed: logNews,
+    setLevel,
+  } = createLogNews({
+    logFor: options.logFor,
+    level: config.log.level,
+    redact: redactor.text,
+  })
+  const log = logFor('config')
   const meters = createMeters()
   const { store, news } = withNews(meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })))
+  opened.defer(store.close)
   const state = (part: string): PartState => createPartState(store, part)
   const events = createEvents({ store })
   const deltas = createDeltas()
@@ -107,13 +138,14 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     gateway: createThrottle({ limits: () => current.config.gateway.auth.rateLimit }),
   }
   const reloads = inTurn(reload)
+  const starting = inTurn(start)
   const lasting = {
     dir,
     file,
     parts,
     env,
     logFor,
-    logNews: log.feed,
+    logNews,
     store,
     news,
     meters,
@@ -127,7 +159,7 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     journal,
     listener,
   }
-  const base = { ...lasting, secretUse, throttles, isReady: () => ready, reload: reloads }
+  const base = { ...lasting, secretUse, throttles, isReady: () => ready, stopping, reload: reloads.call }
 
   const first = await createGeneration(base, config)
   current = first
@@ -138,75 +170,104 @@ export async function createGateway({ config, dir, file, parts, env, ...options 
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept } = keepFixed(resolved.config, current.config)
     const previous = current
-    const generation = await createGeneration(base, next, previous)
-    await generation.app.ready()
+    const generation = await createReady(next, previous)
     current = generation
-    log.setLevel(next.log.level)
+    setLevel(next.log.level)
     setLogLevel?.(next.log.level)
     listener.switchTo((request, response) => generation.app.routing(request, response))
-    await connections.update(next.channels)
+    retire(previous)
     generation.start()
+    await connections.update(next.channels)
     runs.ring()
     outbox.ring()
     retention.ring()
-    await events.ringWaiting()
-    void retire(previous)
-    logFor('config').info({ restartFor: kept }, 'the configuration was read again')
+    ringWaiting(generation)
+    log.info({ restartFor: kept }, 'the configuration was read again')
     return { restartFor: kept }
   }
 
-  /** Its tools and its sandbox stay open until nothing of it is under way; where the next one uses them too, they stay. */
-  async function retire(previous: Generation): Promise<void> {
-    await Promise.all([previous.stop(), previous.disconnect(graceMs), previous.idle()])
-    if (previous.tools !== current.tools) await previous.tools.close()
-    if (previous.transforms !== current.transforms) await previous.transforms.sandbox.close()
+  async function createReady(next: Config, previous: Generation): Promise<Generation> {
+    const generation = await createGeneration(base, next, previous)
+    try {
+      await generation.app.ready()
+      stopping.throwIfAborted()
+      return generation
+    } catch (error) {
+      await generation.close()
+      throw error
+    }
   }
 
-  return {
-    app: first.app,
-    listen: async () => {
-      // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are answered 503.
-      const address = await first.app.listen({ host: config.gateway.bind, port: config.gateway.port })
-      await store.expireLeases()
-      connections.open()
-      await outbox.resume()
-      await runs.resume()
-      ready = true
-      current.start()
-      retention.start()
-      await events.ringWaiting()
-      return address
-    },
-    reload: reloads,
-    close: async () => {
-      const deadline = performance.now() + current.config.gateway.drainSeconds * 1000
-      const left = (): number => Math.max(0, deadline - performance.now())
-      ready = false
-      const stopped = current.stop()
-      const closed = first.app.close()
-      // A connection that is kept alive after its last answer would hold the stop up.
-      const sweep = setInterval(() => first.app.server.closeIdleConnections(), 20)
-      await Promise.all([stopped, retention.close()])
-      await runs.close(left())
-      await outbox.close(left())
-      await Promise.all([connections.close(), current.tools.close(), current.disconnect(left())])
-      const cut = setTimeout(() => first.app.server.closeAllConnections(), left())
-      await closed
-      clearTimeout(cut)
-      clearInterval(sweep)
-      await current.transforms.sandbox.close()
-      await store.close()
-    },
+  /** It stays open until nothing of it is under way. */
+  function retire(previous: Generation): void {
+    const end = async (): Promise<void> => {
+      await Promise.all([previous.stop(), previous.disconnect(graceMs)])
+      await previous.close()
+    }
+    const ended = end()
+      .catch((error: unknown) => log.error(describeError(error), 'what the old configuration had opened could not be closed'))
+      .finally(() => retired.delete(previous))
+    retired.set(previous, ended)
   }
+
+  /** The bells of a runtime that has just begun. They are on disk, so they are rung however long the store is away. */
+  function ringWaiting(generation: Generation): void {
+    const patience = { everyMs: retryMs, givenUp: () => stopping.aborted || current !== generation }
+    insist(events.ringWaiting, patience).catch((error: unknown) => {
+      if (!patience.givenUp()) log.error(describeError(error), 'waiting events could not be looked at')
+    })
+  }
+
+  async function start(): Promise<string> {
+    await first.app.ready()
+    stopping.throwIfAborted()
+    // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are answered 503.
+    const address = await listener.listen({ host: config.gateway.bind, port: config.gateway.port })
+    await store.expireLeases()
+    stopping.throwIfAborted()
+    connections.open()
+    await outbox.resume()
+    await runs.resume()
+    stopping.throwIfAborted()
+    ready = true
+    current.start()
+    retention.start()
+    ringWaiting(current)
+    return address
+  }
+
+  async function close(): Promise<void> {
+    const deadline = performance.now() + current.config.gateway.drainSeconds * 1000
+    const left = (): number => Math.max(0, deadline - performance.now())
+    stop.abort(new GatewayError('shutting_down'))
+    ready = false
+    await starting.settled()
+    const closed = listener.close()
+    await reloads.settled()
+    await Promise.all([current.stop(), retention.close()])
+    await runs.close(left())
+    await outbox.close(left())
+    const cut = setTimeout(listener.cut, left())
+    await Promise.all([connections.close(), ...[current, ...retired.keys()].map((generation) => generation.disconnect(left())), closed])
+    clearTimeout(cut)
+    await Promise.all([current.close(), ...retired.values()])
+    await opened.disposeAsync()
+  }
+
+  let closing: Promise<void> | undefined
+  return { app: first.app, listen: starting.call, reload: reloads.call, close: () => (closing ??= close()) }
 }
 
 /** One call after the other, so that two changes never cross. */
-function inTurn<T>(call: () => Promise<T>): () => Promise<T> {
+function inTurn<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
   let last: Promise<unknown> = Promise.resolve()
-  return () => {
-    const next = last.then(call)
-    last = next.catch(() => undefined)
-    return next
+  return {
+    call: () => {
+      const next = last.then(call)
+      last = next.catch(() => undefined)
+      return next
+    },
+    settled: () => last,
   }
 }
 

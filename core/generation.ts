@@ -1,5 +1,4 @@
 // Builds everything that depends on the configuration, anew for each one: agents, tools, what follows a run, the doors.
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
@@ -31,6 +30,7 @@ import { createInbound, type Receive } from './delivery/inbound.ts'
 import type { Outbox } from './delivery/outbox.ts'
 import { createPost } from './delivery/post.ts'
 import { createRecipients } from './delivery/recipient.ts'
+import { GatewayError } from './errors.ts'
 import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
 import type { Journal } from './hooks/journal.ts'
@@ -45,14 +45,12 @@ import type { Listener } from './http/listener.ts'
 import { listRoutes } from './http/route-list.ts'
 import { createServer } from './http/server.ts'
 import type { Throttle } from './http/throttle.ts'
-import { isOwnToolset, type Parts } from './loader/registry.ts'
-import type { Log, PartState } from './plugin.ts'
-import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
+import { isOwnToolset } from './loader/registry.ts'
+import { openTools, openTransforms, type ResourceDeps, type Tools, type Transforms } from './resources.ts'
 import type { Events } from './sessions/events.ts'
 import { createSessionsView } from './sessions/sessions.ts'
 import type { withNews } from './store/news.ts'
 import type { Store } from './store/store.ts'
-import { type Catalogue, openCatalogue } from './tools/catalogue.ts'
 import { createInvoke } from './tools/invoke.ts'
 import { registerMcp } from './tools/mcp.ts'
 import { createPolicy } from './tools/policy.ts'
@@ -60,17 +58,13 @@ import { createToolRequest } from './tools/request.ts'
 import { registerTools } from './tools/routes.ts'
 
 /** What lasts as long as the process, whatever the configuration says. */
-export interface Base {
-  dir: string
+export interface Base extends ResourceDeps {
   file: string | undefined
-  parts: Parts
   env: NodeJS.ProcessEnv
-  logFor(room: string): Log
   logNews: ReturnType<typeof createLogNews>['feed']
   store: Store
   news: ReturnType<typeof withNews>['news']
   meters: ReturnType<typeof createMeters>
-  state(part: string): PartState
   createId: () => string
   events: Events
   deltas: Deltas
@@ -87,7 +81,7 @@ export interface Base {
   reload(): Promise<ReloadResult>
 }
 
-/** The gateway as one configuration wants it. What has begun under it ends under it. */
+/** The gateway as one configuration wants it. What has begun under it ends under it. Nothing begins by itself before `start`. */
 export interface Generation {
   config: Config
   app: FastifyInstance
@@ -98,28 +92,33 @@ export interface Generation {
   transforms: Transforms
   /** Begins what happens by itself: heartbeats, schedules. */
   start(): void
-  /** Ends that. */
+  /** Ends that. Connections end with the answer that they wait for. */
   stop(): Promise<void>
   /** Ends the connections of WebSocket clients, which have `ms` to end their calls. */
   disconnect(ms: number): Promise<void>
-  /** Resolves when no attempt and no webhook of this generation is under way; its transforms are let go then. */
-  idle(): Promise<void>
-}
-
-/** Where transforms run, kept as long as they lie in the same folder. */
-interface Transforms {
-  dir: string
-  sandbox: Sandbox
-}
-
-/** The open toolsets, kept as long as their settings stay the same. */
-interface Tools {
-  settings: Config['tools']
-  catalogue: Catalogue
+  /** Waits until no attempt and no webhook of it is under way, then closes what it has opened and nobody else uses. */
   close(): Promise<void>
 }
 
+/** Of a build that fails, or that the stop of the gateway ends, nothing stays open. */
 export async function createGeneration(base: Base, config: Config, previous?: Generation): Promise<Generation> {
+  const opened = new AsyncDisposableStack()
+  try {
+    base.stopping.throwIfAborted()
+    return await build(base, config, { previous, opened })
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+interface Building {
+  previous: Generation | undefined
+  /** Closes what was opened, the last first. */
+  opened: AsyncDisposableStack
+}
+
+async function build(base: Base, config: Config, { previous, opened }: Building): Promise<Generation> {
   const { dir, file, parts, env, logFor, logNews, store, news, meters, createId, events, deltas, runs, connections, outbox, journal, listener, isReady } = base
   const { defaults } = config.agents
 
@@ -130,6 +129,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
 
   // Tools
   const tools = previous && isDeepStrictEqual(previous.tools.settings, config.tools) ? previous.tools : await openTools(base, config)
+  opened.defer(tools.use())
   const { catalogue } = tools
   const policy = createPolicy({ config, catalogue, modelOf: (agentId) => modelRefs.get(agentId) ?? '', isForeign: (toolset) => !isOwnToolset(parts, toolset) })
   for (const problem of [...catalogue.problems, ...policy.problems]) logFor('tools').warn({}, problem)
@@ -151,6 +151,7 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
 
   // Doors
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, listener })
+  opened.defer(() => app.close())
   const routes = listRoutes(app)
   registerHealth(app, { isReady, probe: () => store.probe() })
   const checkCredential = credentialCheck(base, config)
@@ -162,12 +163,14 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
   const agentBody = createAgentBody(parts.channels.keys())
   const dispatch = createDispatch({ config, agents, models, recipients, runs, journal, createId })
   const transforms = previous?.transforms.dir === hooks.transformsDir ? previous.transforms : openTransforms(base, config)
+  opened.defer(transforms.use())
   let mappings: Mappings | undefined
   let replay: Replay | undefined
   if (hooks.enabled && hooks.token !== undefined) {
     const { secretUse } = base
     const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
     mappings = createMappings({ hooks, publicUrl, presets: parts.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
+    opened.defer(mappings.close)
     registerHooks(app, {
       hooks: { ...hooks, token: hooks.token },
       publicUrl,
@@ -215,31 +218,14 @@ export async function createGeneration(base: Base, config: Config, previous?: Ge
     },
     stop: async () => {
       heartbeat.close()
-      await schedules.close()
+      await Promise.all([schedules.close(), app.close()])
     },
     disconnect: sockets.close,
-    idle: async () => {
-      await Promise.all([work.idle(), mappings?.close()])
+    close: async () => {
+      await work.idle()
+      await opened.disposeAsync()
     },
   }
-}
-
-async function openTools({ parts, logFor, state }: Base, { tools }: Config): Promise<Tools> {
-  const stop = new AbortController()
-  const catalogue = await openCatalogue({
-    toolsets: parts.toolsets.values(),
-    settings: (toolset) => (tools as Record<string, unknown>)[toolset] ?? {},
-    context: (toolset) => ({ log: logFor('tools'), signal: stop.signal, state: state(`toolset:${toolset}`) }),
-  })
-  const close = async (): Promise<void> => {
-    stop.abort()
-    await catalogue.close()
-  }
-  return { settings: tools, catalogue, close }
-}
-
-function openTransforms({ dir, logFor }: Base, { hooks }: Config): Transforms {
-  return { dir: hooks.transformsDir, sandbox: createSandbox({ root: join(dir, 'transforms'), dir: hooks.transformsDir, log: logFor('sandbox') }) }
 }
 
 /** Counts what is under way. */
@@ -262,7 +248,7 @@ function createWork() {
 
 function credentialCheck({ env, throttles }: Base, config: Config): CheckCredential {
   const { value } = resolveCredential(config.gateway.auth, env)
-  if (value === undefined) throw new Error('The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
+  if (value === undefined) throw new GatewayError('conflict', 'The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
   const { rateLimit } = config.gateway.auth
   return createCredentialCheck({
     credential: value,

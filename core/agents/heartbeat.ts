@@ -34,18 +34,20 @@ const longestNapMs = 15 * 60_000
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const hearts = deps.agents.all.flatMap((agent) => (agent.heartbeat ? [createHeart(deps, agent, agent.heartbeat)] : []))
-  const unsubscribe = deps.events.onBell((sessionKey) => {
+  const onBell = (sessionKey: string): void => {
     // In global scope all agents share one main session: its bell is the default agent's.
     const agents = [deps.agents.default, ...deps.agents.all]
     const rung = agents.find((agent) => agent.mainSession === sessionKey)
     hearts.find((heart) => heart.agent === rung)?.ring(coalesceMs)
-  })
+  }
+  let unsubscribe: (() => void) | undefined
   return {
     start: () => {
+      unsubscribe = deps.events.onBell(onBell)
       for (const heart of hearts) heart.start()
     },
     close: () => {
-      unsubscribe()
+      unsubscribe?.()
       for (const heart of hearts) heart.close()
     },
   }

@@ -58,6 +58,7 @@ export function createRuns(deps: RunsDeps): Runs {
   let closing = false
   /** The last claim was not answered: runs may be marked as ours that nobody here has begun. */
   let claimIsUncertain = false
+  let timer: NodeJS.Timeout | undefined
 
   const claim = async (): Promise<void> => {
     const free = limits().maxConcurrent - active.size
@@ -131,7 +132,7 @@ export function createRuns(deps: RunsDeps): Runs {
     }
   }
 
-  const timer = setInterval(() => void upkeep().catch((error: Error) => log.error({ error: error.name }, 'upkeep of runs failed')), leaseMs / 3).unref()
+  const keepUp = (): void => void upkeep().catch((error: Error) => log.error({ error: error.name }, 'upkeep of runs failed'))
 
   return {
     accept: async (command) => {
@@ -174,6 +175,7 @@ export function createRuns(deps: RunsDeps): Runs {
     resume: async () => {
       queued = await store.countQueuedRuns()
       await reap()
+      timer = setInterval(keepUp, leaseMs / 3).unref()
       claims.ring()
     },
 

@@ -39,6 +39,7 @@ export function registerSocket(app: FastifyInstance, { check, allowedOrigins, me
   const limits = { ...socketLimits, ...deps.limits }
   const connections = new Set<Connection>()
   const openServer = createServerOnce(limits)
+  let pings: NodeJS.Timeout | undefined
 
   void app.register(async (door) => {
     nameDoor(door, 'socket')
@@ -61,6 +62,9 @@ export function registerSocket(app: FastifyInstance, { check, allowedOrigins, me
     makeRoom()
     const connection = createConnection({ id, socket, upgrade, client, find: (name) => methods.get(name), topics, check, limits, log })
     connections.add(connection)
+    pings ??= setInterval(() => {
+      for (const one of connections) one.ping()
+    }, limits.pingMs).unref()
     void connection.ended.then(() => connections.delete(connection))
   }
 
@@ -69,10 +73,6 @@ export function registerSocket(app: FastifyInstance, { check, allowedOrigins, me
     const strangers = [...connections].filter((connection) => connection.isStranger())
     if (strangers.length >= limits.strangers) strangers[0]?.cut('Too many clients have not authenticated.')
   }
-
-  const pings = setInterval(() => {
-    for (const connection of connections) connection.ping()
-  }, limits.pingMs).unref()
 
   return {
     close: async (ms) => {

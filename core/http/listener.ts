@@ -1,6 +1,7 @@
 // The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without losing its last answer.
 import type { IncomingMessage, RequestListener, Server, ServerResponse as Response } from 'node:http'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { createServer, ServerResponse } from './node-http.ts'
 
@@ -27,6 +28,12 @@ const lingerMs = 5_000
 export interface Listener {
   /** Makes the Node server; Fastify's `serverFactory`. */
   open: (handler: RequestListener) => Server
+  /** Opens the port; resolves with its address, such as `http://127.0.0.1:18789`. */
+  listen(at: { host: string; port: number }): Promise<string>
+  /** Closes the port; resolves when the last connection has ended. */
+  close(): Promise<void>
+  /** Ends every connection, whatever is under way. */
+  cut(): void
   /** Requests go to this handler from now on. */
   switchTo(handler: RequestListener): void
   /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
@@ -59,18 +66,19 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   const closing = new WeakSet<Socket>()
   const upgrades = new WeakMap<IncomingMessage, Upgrade>()
   let current: RequestListener | undefined
+  let owner: Server | undefined
 
   function open(handler: RequestListener): Server {
     // Only the first server has the port. Those that follow it are never asked to listen.
     if (current) return createServer()
     current = handler
     const handle: RequestListener = (request, response) => current?.(request, response)
-    const server = createServer({ ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade }, (request, response) => {
+    const server = (owner = createServer({ ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade }, (request, response) => {
       // What was pipelined behind a request that ended the connection is not executed.
       if (closing.has(request.socket)) return
       latest.set(request.socket, response)
       handle(request, response)
-    })
+    }))
     // An expectation that we do not know is ignored; Node would answer a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_request, socket) => {
@@ -143,7 +151,40 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     current = handler
   }
 
-  return { open, switchTo, onClientError, closeAfterAnswer, upgradeOf: (request) => upgrades.get(request) }
+  async function listen(at: { host: string; port: number }): Promise<string> {
+    if (!owner) throw new Error('There is no server yet.')
+    owner.listen(at)
+    await once(owner, 'listening')
+    return urlOf(owner.address() as AddressInfo)
+  }
+
+  async function close(): Promise<void> {
+    if (!owner?.listening) return
+    const server = owner
+    // A connection that is kept alive after its last answer would hold the end up.
+    const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
+    await new Promise((resolve) => server.close(resolve))
+    clearInterval(sweep)
+  }
+
+  return {
+    open,
+    listen,
+    close,
+    cut: () => owner?.closeAllConnections(),
+    switchTo,
+    onClientError,
+    closeAfterAnswer,
+    upgradeOf: (request) => upgrades.get(request),
+  }
+}
+
+const sweepEveryMs = 20
+
+/** An address that stands for all of the machine's is none to connect to: the loopback one is reached by it. */
+function urlOf({ address, family, port }: AddressInfo): string {
+  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
 }
 
 function nodeOptions(limits: ConnectionLimits) {

@@ -1,5 +1,5 @@
 // How a failure reaches its caller and the log: one envelope, the headers of every response, one log line.
-import { type ErrorCode, errorTable, GatewayError } from '../errors.ts'
+import { type ErrorCode, errorTable, GatewayError, placeOf } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { STATUS_CODES } from './node-http.ts'
 
@@ -50,15 +50,6 @@ export function logFailure(log: Log, error: GatewayError, request: FailedRequest
   const fields = { ...request, status: error.status, type: error.code }
   if (error.status >= 500) log.error({ ...fields, ...placeOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
-}
-
-/** Class and first stack line of what was thrown, without its message, which may hold anything. */
-export function placeOf(cause: unknown): { cause?: string; at?: string } {
-  if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
-  const stack = cause.stack ?? ''
-  const message = stack.indexOf(cause.message)
-  const at = message === -1 ? null : /\n\s+at (.+)/.exec(stack.slice(message + cause.message.length))
-  return { cause: cause.constructor.name, ...(at?.[1] !== undefined && { at: at[1] }) }
 }
 
 /** A whole response, for requests that never became one. */

@@ -1,6 +1,6 @@
 // The tools that there are: opened from their toolsets, found by name, closed together; some come and go while the gateway runs.
 import { reasonOf, toolFault } from '../loader/verify.ts'
-import type { Log, PartContext, Tool, Toolset } from '../plugin.ts'
+import type { Log, OpenedToolset, PartContext, Tool, Toolset } from '../plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { withDeadline } from './deadline.ts'
 
@@ -38,19 +38,24 @@ export interface CatalogueDeps {
   settings: (toolset: string) => unknown
   /** Makes the context of one toolset. */
   context: (toolset: string) => PartContext
+  /** Aborts when there is no use any more in waiting for a toolset to open. */
+  stopping?: AbortSignal
 }
 
 /** Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and named in `problems`. */
-export async function openCatalogue({ toolsets, settings, context }: CatalogueDeps): Promise<Catalogue> {
+export async function openCatalogue({ toolsets, settings, context, stopping }: CatalogueDeps): Promise<Catalogue> {
   let opened: LiveToolset[] = []
   let index = createIndex(opened)
   const onOffer = ({ toolset, log }: Offer): void => {
     index = createIndex(opened)
     for (const clash of index.clashes) if (clash.entry.toolset === toolset) log.warn({ toolset }, clashSentence(clash))
   }
-  opened = await Promise.all(
-    Array.from(toolsets, (toolset) => openToolset(toolset, { settings: settings(toolset.name), context: context(toolset.name), onOffer })),
-  )
+  // All that may throw comes before the first of them opens.
+  const openings = Array.from(toolsets, (toolset) => ({
+    toolset,
+    opening: { settings: settings(toolset.name), context: context(toolset.name), onOffer, stopping },
+  }))
+  opened = await Promise.all(openings.map(({ toolset, opening }) => openToolset(toolset, opening)))
   index = createIndex(opened)
   return {
     find: (name) => index.entries.get(name),
@@ -99,12 +104,15 @@ interface Opening {
   settings: unknown
   context: PartContext
   onOffer: (offer: Offer) => void
+  stopping: AbortSignal | undefined
 }
 
 /** Longest that a toolset may take to open, in milliseconds: the start waits for it. */
 const openMs = 30_000
+/** Longest that one may take to close: it must not hold up the stop. */
+const closeMs = 3_000
 
-async function openToolset(toolset: Toolset<never>, { settings, context, onOffer }: Opening): Promise<LiveToolset> {
+async function openToolset(toolset: Toolset<never>, { settings, context, onOffer, stopping }: Opening): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
   const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
   let late: readonly CatalogueEntry[] = []
@@ -115,13 +123,23 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
     late = entriesOf(sound)
     onOffer({ toolset: name, log: context.log })
   }
-  const limits = { signals: [context.signal], ms: openMs, reason: () => new Error(`it did not open within ${openMs / 1000} seconds`) }
+  let opening: Promise<OpenedToolset> | undefined
+  const limits = {
+    signals: stopping ? [context.signal, stopping] : [context.signal],
+    ms: openMs,
+    reason: () => new Error(`it did not open within ${openMs / 1000} seconds`),
+  }
   try {
-    const live = await withDeadline(limits, () => (toolset as Toolset).open?.(settings, { ...context, offer }))
+    const live = await withDeadline(limits, () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })))
     const { sound, problems } = sift(name, live?.tools ?? [], { compile: true })
     const expected = (live?.expected ?? []).map((tool) => ({ name: tool.name, group: tool.group, toolset: name }))
-    return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: async () => live?.close() }
+    return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: () => closeInTime(live, { toolset: name, log: context.log }) }
   } catch (error) {
+    // Nobody waits any more for one that opens after all: it is closed at once.
+    void Promise.resolve(opening).then(
+      (late) => closeInTime(late, { toolset: name, log: context.log }),
+      () => undefined,
+    )
     return {
       fixed: [],
       late: () => [],
@@ -129,6 +147,15 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
       problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`],
       close: async () => {},
     }
+  }
+}
+
+async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: Offer): Promise<void> {
+  const limits = { signals: [], ms: closeMs, reason: () => new Error(`it did not close within ${closeMs / 1000} seconds`) }
+  try {
+    await withDeadline(limits, () => live?.close())
+  } catch (error) {
+    log.warn({ toolset, reason: reasonOf(error) }, 'a toolset could not be closed')
   }
 }
 

@@ -1,6 +1,5 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
-import { GatewayError } from '../errors.ts'
-import { placeOf } from '../http/replies.ts'
+import { GatewayError, placeOf } from '../errors.ts'
 import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolVerbs } from '../plugin.ts'
 import { dotted, firstProblem } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
