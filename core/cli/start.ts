@@ -1,6 +1,5 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway, ends it in good order.
 import { homedir } from 'node:os'
-import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
@@ -12,8 +11,11 @@ import { addMissingCredential } from '../config/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
 import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
 import { watchConfig } from '../config/watch.ts'
+import { readVersion } from '../control/version.ts'
+import { describeError } from '../errors.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
-import { loadParts, type Parts } from '../loader/registry.ts'
+import { loadParts, ownSource, type Parts } from '../loader/registry.ts'
+import { createLife, type Life } from './life.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
 export function register(program: Command): void {
@@ -31,38 +33,57 @@ interface StartOptions {
 }
 
 async function start(options: StartOptions): Promise<void> {
+  const life = createLife()
+  try {
+    await run(options, life)
+  } catch (error) {
+    // What could not start must not stay half alive.
+    await life.close()
+    if (!life.signal.aborted) throw error
+  } finally {
+    life.started()
+  }
+}
+
+async function run(options: StartOptions, life: Life): Promise<void> {
+  // Without a listener it would end the process. One that comes while the gateway starts counts when it has started.
+  let changed = false
+  let onChange = (): void => void (changed = true)
+  process.on('SIGHUP', () => onChange())
   const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { resolved, parts, log, redactor } = await prepare(file)
+  const { resolved, parts, log, redactor } = await prepare(file, life)
   const { config, dir } = resolved
   if (options.port !== undefined) config.gateway.port = options.port
-  const gateway = await createGateway({ config, dir, file, parts, env: process.env, redactor, logFor: log.logFor, setLogLevel: log.setLevel })
-  const ending = endInGoodOrder(gateway, { log, parts, drainSeconds: config.gateway.drainSeconds })
-  const address = await gateway.listen().catch(async (error: unknown) => {
-    // What could not start must not stay half alive.
-    ending.uninstall()
-    await gateway.close()
-    parts.close()
-    throw error
-  })
-  watchConfig(file, () => void reload(gateway, log))
-  process.on('SIGHUP', () => void reload(gateway, log))
+  const { logFor, setLevel: setLogLevel } = log
+  const gateway = await createGateway({ config, dir, file, parts, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
+  life.opened.defer(gateway.close)
+  const address = await gateway.listen()
+  onChange = () => void reload(gateway, { log, signal: life.signal })
+  const watcher = watchConfig(file, onChange)
+  life.opened.defer(watcher.close)
+  if (changed) onChange()
+  logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(parts) }, 'started')
   process.stdout.write(`listening on ${address}\n`)
   if (tokens) process.stdout.write(firstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
 }
 
 /** What does not fit is told, and everything stays as it is. */
-async function reload(gateway: Gateway, { logFor }: ProcessLog): Promise<void> {
+async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; signal: AbortSignal }): Promise<void> {
   try {
     const { restartFor } = await gateway.reload()
-    for (const key of restartFor) logFor('config').warn(`${key} has changed, which takes effect at the next start`)
+    for (const key of restartFor) log.logFor('config').warn(`${key} has changed, which takes effect at the next start`)
   } catch (error) {
-    const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [error instanceof Error ? error.name : typeof error]
-    for (const problem of problems) logFor('config').error(`the configuration was not taken over: ${problem}`)
+    if (signal.aborted) return
+    const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [describeError(error).reason]
+    for (const problem of problems) log.logFor('config').error(`the configuration was not taken over: ${problem}`)
   }
 }
+
+/** Those that plugins have brought. */
+const extensionsOf = ({ sources }: Parts): string[] => [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
 
 interface FirstSteps extends FirstConfig {
   file: string
@@ -98,12 +119,14 @@ interface Prepared {
   redactor: Redactor
 }
 
-async function prepare(file: string): Promise<Prepared> {
+async function prepare(file: string, life: Life): Promise<Prepared> {
   const document = readConfigFile(file)
   // The parts complete the schema, so they are loaded before it can be checked; until then there is no configured log.
   const redactor = createRedactor(allCredentials({}, process.env))
   const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
   const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: early })
+  life.opened.defer(async () => parts.close())
+  life.signal.throwIfAborted()
   // Before the check: without a part that was refused, its section is an unknown key.
   for (const problem of parts.problems) early.warn(problem)
   const resolved = resolveConfig(document, parts)
@@ -115,27 +138,9 @@ async function prepare(file: string): Promise<Prepared> {
   }
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
+  life.configured({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
   for (const warning of warnings) log.logFor('config').warn(describeProblem(warning))
   return { resolved, parts, log, redactor }
-}
-
-interface Ending {
-  log: ProcessLog
-  parts: Parts
-  drainSeconds: number
-}
-
-/** SIGTERM and SIGINT let running work finish; a second one ends at once. */
-function endInGoodOrder(gateway: Gateway, { log: { logFor }, parts, drainSeconds }: Ending): { uninstall(): void } {
-  const log = logFor('cli')
-  // What a plugin left unhandled must not end everybody else's work.
-  process.on('unhandledRejection', (error) => log.error({ error: error instanceof Error ? error.name : typeof error }, 'unhandled rejection'))
-  return closeWithGrace({ delay: (drainSeconds + 5) * 1000, logger: false, skip: ['unhandledRejection', 'SIGHUP'] }, async ({ signal, err }) => {
-    if (err) log.fatal({ error: err.name, stack: err.stack }, 'ending after an error')
-    else log.info({ signal }, 'stopping')
-    await gateway.close()
-    parts.close()
-  })
 }
 
 function parsePort(text: string): number {

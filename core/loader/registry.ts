@@ -39,7 +39,8 @@ export async function loadParts({ plugins, dir, log, importLimitMs = 10_000 }: L
   return { ...registry.parts, close: () => importer?.close() }
 }
 
-const ownSource = 'svc-gateway'
+/** The source of the parts that come with the gateway. */
+export const ownSource = 'svc-gateway'
 
 /** Whether a toolset is one of ours, and not a plugin's. */
 export function isOwnToolset({ toolsets, sources }: Parts, name: string): boolean {

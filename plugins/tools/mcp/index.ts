@@ -10,6 +10,10 @@ export default defineToolset<Config>({
   config: Config,
   async open({ servers }, context) {
     const offered = new Map<string, readonly Tool[]>()
+    // Where the process exits without closing anything, its programs would live on.
+    const exit = new AbortController()
+    const onExit = (): void => exit.abort()
+    process.once('exit', onExit)
     const connections = Object.entries(servers).flatMap(([name, settings]) => {
       const fault = settingsFault(settings)
       if (fault === undefined) return [connect(name, settings)]
@@ -20,7 +24,10 @@ export default defineToolset<Config>({
     return {
       tools: [],
       expected: Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
-      close: async () => void (await Promise.all(connections.map(({ close }) => close()))),
+      close: async () => {
+        await Promise.all(connections.map(({ close }) => close()))
+        process.off('exit', onExit)
+      },
     }
 
     function connect(server: string, settings: ServerSettings) {
@@ -28,6 +35,7 @@ export default defineToolset<Config>({
         server,
         settings,
         signal: context.signal,
+        exit: exit.signal,
         log: context.log,
         onTools: (listed, call) => {
           offered.set(server, toTools(listed, { server, call, log: context.log }))

@@ -22,13 +22,15 @@ export interface SessionDeps {
   settings: ServerSettings
   /** Ends the session. */
   signal: AbortSignal
+  /** Aborts when the process exits: a program is killed then, without a goodbye. */
+  exit: AbortSignal
   log: Log
   /** Called with every list of tools that the server gives, the first one included. */
   onTools(listed: readonly Listed[], call: CallTool): void
 }
 
 /** Runs the session to its end; resolves or rejects with the reason. */
-export async function openSession({ sdk, server, settings, signal, log, onTools }: SessionDeps): Promise<string> {
+export async function openSession({ sdk, server, settings, signal, exit, log, onTools }: SessionDeps): Promise<string> {
   const over = Promise.withResolvers<string>()
   const end = (reason: string): void => over.resolve(reason)
   let known = ''
@@ -48,7 +50,7 @@ export async function openSession({ sdk, server, settings, signal, log, onTools 
     },
   )
   const call = createCall(client, { sdk, onDoubt: refresh })
-  const transport = createTransport(sdk, { server, settings, log, onTooLong: () => end('it sent a message that is too long') })
+  const transport = createTransport(sdk, { server, settings, exit, log, onTooLong: () => end('it sent a message that is too long') })
   client.onclose = () => end('the connection was closed')
   const onAbort = (): void => end('the gateway stops')
   signal.addEventListener('abort', onAbort, { once: true })
@@ -63,12 +65,12 @@ export async function openSession({ sdk, server, settings, signal, log, onTools 
   }
 }
 
-type TransportDeps = Pick<SessionDeps, 'server' | 'settings' | 'log'> & { onTooLong: () => void }
+type TransportDeps = Pick<SessionDeps, 'server' | 'settings' | 'exit' | 'log'> & { onTooLong: () => void }
 
-function createTransport(sdk: Sdk, { server, settings, log, onTooLong }: TransportDeps): Transport {
+function createTransport(sdk: Sdk, { server, settings, exit, log, onTooLong }: TransportDeps): Transport {
   const { url, headers = {} } = settings
   if (url !== undefined) return createHttpTransport(sdk, { url, headers, onTooLong })
-  return createStdioTransport(sdk, { settings, onSaid: (text) => log.debug({ server, text }, 'an MCP server says') })
+  return createStdioTransport(sdk, { settings, exit, onSaid: (text) => log.debug({ server, text }, 'an MCP server says') })
 }
 
 /** One refresh at a time, a pause, and one more when something changed meanwhile. A server that can't even list its tools is given up. */

@@ -12,19 +12,28 @@ type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'deserializeMessa
 
 export interface StdioOptions {
   settings: ServerSettings
+  /** Aborts when the process exits: the program is killed then. */
+  exit: AbortSignal
   /** What the program says on its standard error. */
   onSaid(text: string): void
 }
 
 /** Ours and not the library's, which leaves behind what a server has started, waits long for one that hangs, and copies a long message at every piece of it. */
-export function createStdioTransport(sdk: Sdk, { settings, onSaid }: StdioOptions): Transport {
+export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: StdioOptions): Transport {
   let child: Child | undefined
+  const kill = (): void => {
+    if (child) killGroup(child, 'SIGKILL')
+  }
   const transport: Transport = {
     async start() {
       child = launch(settings)
+      exit.addEventListener('abort', kill, { once: true })
       child.stderr.setEncoding('utf8').on('data', (text: string) => onSaid(text.slice(0, longestSaid)))
       for (const part of [child, child.stdin]) part.on('error', (error) => transport.onerror?.(error))
-      child.once('exit', () => tidyUp(child))
+      child.once('exit', () => {
+        exit.removeEventListener('abort', kill)
+        tidyUp(child)
+      })
       child.once('close', () => transport.onclose?.())
       readLines(child.stdout, { onLine: receive, onTooLong: () => void transport.close() })
       await once(child, 'spawn')

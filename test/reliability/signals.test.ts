@@ -1,0 +1,148 @@
+// A signal at an awkward moment: while the gateway starts, while it reads its configuration again, twice, or with standard input closed.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+
+const main = fileURLToPath(new URL('../../core/main.ts', import.meta.url))
+const liar = fileURLToPath(new URL('../fixtures/mcp/liar.mjs', import.meta.url))
+
+/** A toolset that says when it opens, and then takes for ever, where its settings say so. */
+const slowPlugin = `
+import { defineToolset, Type } from 'svc-gateway/plugin'
+export default defineToolset({
+  name: 'slow',
+  description: 'Takes its time.',
+  config: Type.Object({ hang: Type.Optional(Type.Boolean({ description: 'Whether it never opens.' })) }),
+  async open({ hang }, context) {
+    if (!hang) return { tools: [], close: async () => {} }
+    context.log.warn({}, 'it opens')
+    return await new Promise(() => {})
+  },
+})
+`
+
+/** A gateway as a process of its own, started and not waited for. */
+function launch(dir: string, changes: Document, stdin: 'ignore' | 'pipe' = 'ignore') {
+  const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(dir, changes)], {
+    stdio: [stdin, 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: string[] = []
+  let look = (): void => undefined
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream! }).on('line', (line) => {
+      lines.push(line)
+      look()
+    })
+  }
+  return {
+    child,
+    lines,
+    exited: once(child, 'exit') as Promise<[number | null, string | null]>,
+    /** Resolves when the gateway has written a line that holds this text, `times` times. */
+    says: (text: string, times = 1) =>
+      new Promise<void>((resolve) => {
+        look = () => void (lines.filter((line) => line.includes(text)).length >= times && resolve())
+        look()
+      }),
+  }
+}
+
+const isGone = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+describe('SIGTERM', () => {
+  it('while the gateway starts ends it with 0, and the next start has the store', async () => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'slow.ts'), slowPlugin)
+    const changes = { plugins: ['./slow.ts'], tools: { slow: { hang: true } } }
+    const gateway = launch(dir, changes)
+    await gateway.says('it opens')
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+    expect(gateway.lines.join('\n')).not.toContain('listening on')
+    expect(existsSync(join(dir, 'state', 'gateway.db.pid'))).toBe(false)
+  })
+
+  it('while the configuration is read again ends the gateway with 0, and without a word of failure', async () => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'slow.ts'), slowPlugin)
+    const gateway = launch(dir, { plugins: ['./slow.ts'] })
+    await gateway.says('listening on')
+    writeConfig(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
+    await gateway.says('it opens')
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+    expect(gateway.lines.join('\n')).toContain('"msg":"stopped"')
+    expect(gateway.lines.join('\n')).not.toContain('was not taken over')
+  })
+
+  it('ends a gateway whose standard input was closed, which served on', async () => {
+    const gateway = launch(temporaryFolder(), { channels: { console: { input: true, allowFrom: ['*'] } } }, 'pipe')
+    await gateway.says('listening on')
+    gateway.child.stdin!.end('Is anybody there?\n')
+    await gateway.says('run ended')
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+  })
+
+  it('a second time leaves no MCP server behind, not even one that will not end', async () => {
+    const dir = temporaryFolder()
+    const pids = join(dir, 'pids')
+    const servers = { stubborn: { command: process.execPath, args: [liar, 'stubborn', pids] } }
+    const gateway = launch(dir, { gateway: { drainSeconds: 60 }, tools: { mcp: { servers } } })
+    await gateway.says('an MCP server is connected')
+    const pid = Number(readFileSync(pids, 'utf8'))
+    gateway.child.kill('SIGTERM')
+    await gateway.says('stopping')
+    gateway.child.kill('SIGTERM')
+    await gateway.exited
+    await expect.poll(() => isGone(pid)).toBe(true)
+  })
+})
+
+describe('SIGHUP', () => {
+  it('while the gateway starts does not end it', async () => {
+    const dir = temporaryFolder()
+    writeFileSync(
+      join(dir, 'slow.ts'),
+      slowPlugin.replace('return await new Promise(() => {})', 'process.kill(process.pid, "SIGHUP")\n    return { tools: [], close: async () => {} }'),
+    )
+    const gateway = launch(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
+    await gateway.says('listening on')
+    await gateway.says('the configuration was read again')
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+  })
+})
+
+describe('the log', () => {
+  it('says what was started, and when it has stopped', async () => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'slow.ts'), slowPlugin)
+    const gateway = launch(dir, { plugins: ['./slow.ts'] })
+    await gateway.says('listening on')
+    const started = JSON.parse(gateway.lines.find((line) => line.includes('"msg":"started"')) ?? '{}') as object
+    expect(started).toMatchObject({
+      level: 30,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      config: join(dir, 'gateway.json5'),
+      address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      extensions: ['toolset slow'],
+    })
+    gateway.child.kill('SIGTERM')
+    await gateway.exited
+    expect(JSON.parse(gateway.lines.at(-1) ?? '{}')).toMatchObject({ level: 30, msg: 'stopped' })
+  })
+})
