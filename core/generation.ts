@@ -25,6 +25,7 @@ import { createMetrics } from './control/metrics.ts'
 import { registerControl } from './control/routes.ts'
 import { registerSocket } from './control/socket.ts'
 import { createTopics } from './control/topics.ts'
+import { readVersion } from './control/version.ts'
 import type { Connections } from './delivery/connections.ts'
 import { createInbound, type Receive } from './delivery/inbound.ts'
 import type { Outbox } from './delivery/outbox.ts'
@@ -158,7 +159,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   const auth = createGatewayAuth(checkCredential)
   registerTools(app, { auth, catalogue, policy, invoke, agents })
   const { allowedOrigins = [] } = config.gateway
-  registerMcp(app, { auth, allowedOrigins, policy, invoke, agents })
+  registerMcp(app, { auth, allowedOrigins, policy, invoke, agents, version: readVersion() })
   const { hooks } = config
   const agentBody = createAgentBody(parts.channels.keys())
   const dispatch = createDispatch({ config, agents, models, recipients, runs, journal, createId })

@@ -20,6 +20,8 @@ export interface McpDoor {
   policy: Pick<Policy, 'listed'>
   invoke: Invoke
   agents: SessionOwners
+  /** Of the gateway, as clients are told. */
+  version: string
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
@@ -30,7 +32,7 @@ const schema = {
   response: { 200: McpMessage, 202: withoutBody('A notification was taken.'), ...failures(403) },
 }
 
-export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents }: McpDoor): void {
+export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents, version }: McpDoor): void {
   void app.register(async (door) => {
     nameDoor(door, 'mcp')
     door.addHook('onRequest', auth)
@@ -40,7 +42,7 @@ export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy
       const subject = subjectOf(request, agents)
       // Loaded by the first request, so that starting never waits for it.
       const sdk = await import('@modelcontextprotocol/server')
-      const handler = sdk.createMcpHandler(() => createMcpServer(sdk, { subject, policy, invoke }), { maxSubscriptions: 0 })
+      const handler = sdk.createMcpHandler(() => createMcpServer(sdk, { subject, policy, invoke, version }), { maxSubscriptions: 0 })
       const response = await handler.fetch(webRequest(request, reply), { parsedBody: request.body })
       return await relay(reply, response)
     })
@@ -56,8 +58,8 @@ function subjectOf({ headers }: FastifyRequest, agents: SessionOwners): Subject 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
 /** A server for one request; it knows only the tools that the subject may use. */
-function createMcpServer(sdk: Sdk, { subject, policy, invoke }: { subject: Subject } & Pick<McpDoor, 'policy' | 'invoke'>): Server {
-  const server = new sdk.Server({ name: 'svc-gateway', version: '1' }, { capabilities: { tools: {} } })
+function createMcpServer(sdk: Sdk, { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDoor, 'policy' | 'invoke' | 'version'>): Server {
+  const server = new sdk.Server({ name: 'svc-gateway', version }, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', () => ({
     tools: policy.listed(subject).map(({ tool: { name, description, args } }) => ({ name, description, inputSchema: args as { type: 'object' } })),
   }))

@@ -293,23 +293,23 @@ async function listen(handle: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 
-async function bodyOf(request: IncomingMessage): Promise<{ id?: number; method?: string }> {
+async function bodyOf(request: IncomingMessage): Promise<{ id?: number; method?: string; params?: unknown }> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method?: string }) : {}
+  return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method?: string; params?: unknown }) : {}
 }
 
 const serverInfo = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'remote', version: '1' } }
 
 /** Answers each method with a result; what is not there is refused as a server does that does not know it. */
 const remote =
-  (results: Record<string, () => unknown>, seen: IncomingMessage[] = []): RequestListener =>
+  (results: Record<string, (params: unknown) => unknown>, seen: IncomingMessage[] = []): RequestListener =>
   (request, response) => {
-    void bodyOf(request).then(({ id, method = '' }) => {
+    void bodyOf(request).then(({ id, method = '', params }) => {
       seen.push(request)
       if (request.method !== 'POST') return response.writeHead(405).end()
       if (id === undefined) return response.writeHead(202).end()
-      const result = results[method]?.()
+      const result = results[method]?.(params)
       if (typeof result === 'function') return (result as (response: ServerResponse) => void)(response)
       const answer = result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result }
       return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
@@ -319,6 +319,18 @@ const remote =
 const tool = { name: 'call', description: 'Does something.', inputSchema: { type: 'object' } }
 
 describe('an MCP server over HTTP', () => {
+  it('is told the name and the version of the gateway', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    const told: unknown[] = []
+    const initialize = (params: unknown): object => {
+      told.push((params as { clientInfo: unknown }).clientInfo)
+      return serverInfo
+    }
+    const { tools } = await connect({ far: { url: await listen(remote({ initialize, 'tools/list': () => ({ tools: [tool] }) })), cwd: '.' } })
+    await tools()
+    expect(told).toEqual([{ name: 'svc-gateway', version }])
+  })
+
   it('brings its tools, and gets the headers of its settings', async () => {
     const seen: IncomingMessage[] = []
     const url = await listen(

@@ -1,5 +1,5 @@
 // POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over HTTP use.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -38,6 +38,12 @@ describe('POST /mcp, for a client of the protocol', () => {
     const result = await call('sessions_list')
     expect(result).toMatchObject({ structuredContent: { items: [] } })
     expect(result.content).toEqual([{ type: 'text', text: '{"items":[]}' }])
+  })
+
+  it('names the version of the package', async () => {
+    const { client } = await connect(await startGateway())
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    expect(client.getServerVersion()).toEqual({ name: 'svc-gateway', version })
   })
 
   it('tells a model what is wrong with its arguments', async () => {

@@ -1,4 +1,5 @@
 // One connection to an MCP server, from the handshake to its end: its list of tools, kept fresh, and calls of them.
+import { createRequire } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client'
 import type { Log } from 'svc-gateway/plugin'
@@ -42,7 +43,7 @@ export async function openSession({ sdk, server, settings, signal, exit, log, on
   }
   const refresh = coalesce(list, { signal, giveUp: end })
   const client = new sdk.Client(
-    { name: 'svc-gateway', version: '1' },
+    { name: 'svc-gateway', version: gatewayVersion() },
     {
       // A program is started once: asking first which protocol it speaks would start it twice.
       versionNegotiation: { mode: settings.url === undefined ? 'legacy' : 'auto' },
@@ -63,6 +64,11 @@ export async function openSession({ sdk, server, settings, signal, exit, log, on
     signal.removeEventListener('abort', onAbort)
     await leave(client, transport)
   }
+}
+
+function gatewayVersion(): string {
+  const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
+  return version
 }
 
 type TransportDeps = Pick<SessionDeps, 'server' | 'settings' | 'exit' | 'log'> & { onTooLong: () => void }
