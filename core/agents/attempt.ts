@@ -1,10 +1,12 @@
 // One attempt at a run: takes the waiting events, renders the prompt, has the turn, all within the run's time.
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Json, Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
+import { insist } from '../store/insist.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { Store, StoredRun } from '../store/store.ts'
+import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
+import { untilAborted } from '../tools/deadline.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { Deltas } from './deltas.ts'
 import { boundHistory } from './history.ts'
@@ -14,6 +16,8 @@ import type { Ended } from './outcome.ts'
 import { eventBatch, heartbeatNotes } from './prompt.ts'
 import type { RunTurn } from './turn.ts'
 import { planTurn } from './turn-plan.ts'
+
+const storeRetryMs = 1_000
 
 /** Why a run's signal aborts. */
 export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'
@@ -45,9 +49,12 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   return async (run, stop) => {
     const agent = deps.agents.get(run.agentId)
     const seconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
-    const deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), seconds * 1000)
+    let deadline: NodeJS.Timeout | undefined
     try {
-      return await haveTurn(deps, { run, agent, signal: stop.signal })
+      const session = await readSession(deps, run, stop.signal)
+      // The run's time begins here: a store that is away is not the run's fault.
+      deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), seconds * 1000)
+      return await haveTurn(deps, { run, agent, session, signal: stop.signal })
     } catch (error) {
       return endOf(stop.signal.aborted ? stop.signal.reason : error, { run, seconds, log: deps.log })
     } finally {
@@ -56,30 +63,38 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   }
 }
 
+/** What a turn of the session begins with. */
+interface Session {
+  events: readonly StoredEvent[]
+  history: readonly Json[]
+}
+
+/** Waits for as long as the store is away: nothing has begun that could fail. */
+async function readSession({ config, store }: AttemptDeps, run: StoredRun, signal: AbortSignal): Promise<Session> {
+  const { historyTurns: turns, historyTokens: tokens } = config.session
+  const read = async (): Promise<Session> => {
+    const events = await store.takeEvents(run, run.sessionKey, eventBatch)
+    const stored = await store.transcript(run.sessionKey, turns * 20)
+    const messages = stored.map((entry) => entry.message)
+    return { events, history: boundHistory(messages, { turns, tokens }) }
+  }
+  return await untilAborted(insist(read, { everyMs: storeRetryMs, givenUp: () => signal.aborted }), signal)
+}
+
 interface Turn {
   run: StoredRun
   agent: Agent
+  session: Session
   signal: AbortSignal
 }
 
-async function haveTurn({ config, store, models, runTurn, deltas, log }: AttemptDeps, { run, agent, signal }: Turn): Promise<Ended> {
+async function haveTurn({ models, runTurn, deltas, log }: AttemptDeps, { run, agent, session: { events, history }, signal }: Turn): Promise<Ended> {
   const { spec } = run
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
-  const events = await store.takeEvents(run, run.sessionKey, eventBatch)
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
   const plan = planTurn(models, { run, agent, events, notes })
-  const stored = await store.transcript(run.sessionKey, config.session.historyTurns * 20)
-  const turn = await runTurn({
-    ...plan,
-    history: boundHistory(
-      stored.map((entry) => entry.message),
-      { turns: config.session.historyTurns, tokens: config.session.historyTokens },
-    ),
-    runId: run.id,
-    signal,
-    onDelta: deltas.of(run.id),
-  })
+  const turn = await runTurn({ ...plan, history, runId: run.id, signal, onDelta: deltas.of(run.id) })
   return {
     status: 'succeeded',
     result: { model: plan.model.ref, reply: turn.reply, usage: turn.usage },

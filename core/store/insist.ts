@@ -14,7 +14,7 @@ export async function insist<Result>(write: () => Promise<Result>, { everyMs, gi
     try {
       return await write()
     } catch (error) {
-      if (givenUp() || !(error instanceof GatewayError)) throw error
+      if (givenUp() || !(error instanceof GatewayError && error.code === 'store_unavailable')) throw error
       await delay(everyMs, undefined, { ref: false })
     }
   }

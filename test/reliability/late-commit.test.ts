@@ -1,19 +1,30 @@
-// Work that is on disk although its sender was answered 503: it is started all the same, whether or not the sender tries again.
+// A store that is slow, or dies, at the wrong moment: what is on disk is done, and what was done is kept.
 import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { startGateway } from '../helpers.ts'
+import { gatewayToken, startGateway } from '../helpers.ts'
 
-let workers: Worker[]
+let threads: { worker: Worker; sent: number; answered: number }[]
 beforeEach(() => {
-  workers = []
-  const remember = (worker: Worker) => void workers.push(worker)
-  process.on('worker', remember)
-  onTestFinished(() => void process.off('worker', remember))
+  threads = []
+  process.on('worker', watch)
+  onTestFinished(() => void process.off('worker', watch))
 })
 
+/** Counts the groups of calls that the store's thread was sent, and those that it has answered. */
+function watch(worker: Worker): void {
+  const counts = { worker, sent: 0, answered: 0 }
+  const send = worker.postMessage.bind(worker)
+  worker.postMessage = (calls: unknown) => {
+    counts.sent += 1
+    send(calls)
+  }
+  worker.on('message', (outcomes: readonly unknown[]) => void (counts.answered += outcomes.length))
+  threads.push(counts)
+}
+
 /** The store's thread as it is now. */
-const thread = () => workers.at(-1) as Worker
+const thread = () => threads.at(-1)!.worker
 
 /** Nothing reaches the store's thread until the returned function is called. */
 function stall(worker: Worker): () => void {
@@ -26,17 +37,35 @@ function stall(worker: Worker): () => void {
   }
 }
 
+/** Stalls the thread at the next call of this operation; resolves then, with what lets it go on. */
+function stallAt(worker: Worker, operation: string): Promise<() => void> {
+  const send = worker.postMessage.bind(worker)
+  return new Promise((resolve) => {
+    worker.postMessage = (calls: unknown) => {
+      if (!holds(calls, operation)) return send(calls)
+      worker.postMessage = send
+      const goOn = stall(worker)
+      worker.postMessage(calls)
+      resolve(goOn)
+    }
+  })
+}
+
+const holds = (calls: unknown, operation: string): boolean => (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
+
 /** The thread ends when it has committed the next call of this operation, and before anybody hears of it. */
 function dieBehindCommit(worker: Worker, operation: string): void {
+  const counts = threads.at(-1)!
   const send = worker.postMessage.bind(worker)
   const emit = worker.emit.bind(worker) as (name: string | symbol, ...rest: unknown[]) => boolean
-  let armed = false
+  let deadly = Infinity
   worker.postMessage = (calls: unknown) => {
-    armed ||= (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
     send(calls)
+    if (holds(calls, operation)) deadly = Math.min(deadly, counts.sent)
   }
   worker.emit = (name: string | symbol, ...rest: unknown[]) => {
-    if (!armed || name !== 'message') return emit(name, ...rest)
+    if (name !== 'message' || counts.answered + (rest[0] as readonly unknown[]).length < deadly) return emit(name, ...rest)
+    deadly = 0
     void worker.terminate()
     return true
   }
@@ -46,7 +75,7 @@ function dieBehindCommit(worker: Worker, operation: string): void {
 function dieBefore(worker: Worker, operation: string): void {
   const send = worker.postMessage.bind(worker)
   worker.postMessage = (calls: unknown) => {
-    if ((calls as readonly [name: string][] | null)?.some(([name]) => name === operation)) void worker.terminate()
+    if (holds(calls, operation)) void worker.terminate()
     else send(calls)
   }
 }
@@ -118,5 +147,25 @@ describe('a run that has ended', () => {
     )
     expect(body).toMatchObject({ status: 'succeeded', reply: 'All is well again.' })
     expect(model.requests).toHaveLength(1)
+  })
+})
+
+describe('a run that begins while the store is away', () => {
+  it.each(['takeEvents', 'transcript'])('waits for it: %s', async (operation) => {
+    const { post, model } = await start()
+    dieBefore(thread(), operation)
+    expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({ status: 'succeeded', reply: 'HEARTBEAT_OK' })
+    expect(model.requests).toHaveLength(1)
+  })
+
+  it('does not use up its time, and can be cancelled', async () => {
+    const { post, get } = await start()
+    const asked = stallAt(thread(), 'takeEvents')
+    const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 0.01 })
+    const goOn = await asked
+    const cancelled = post(`/api/runs/${body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
+    expect((await cancelled).status).toBe(200)
+    goOn()
+    await expect.poll(async () => (await get(`/runs/${body.runId}`)).body.status).toBe('cancelled')
   })
 })
