@@ -14,6 +14,7 @@ import { createMeters } from './control/meters.ts'
 import { socketPath } from './control/socket.ts'
 import { createConnections } from './delivery/connections.ts'
 import { createOutbox } from './delivery/outbox.ts'
+import { createReplyRoutes } from './delivery/reply-routes.ts'
 import { describeError, GatewayError } from './errors.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { createJournal } from './hooks/journal.ts'
@@ -139,6 +140,7 @@ async function open({ config, dir, file, parts, env, signal, ...options }: Gatew
   }
   const reloads = inTurn(reload)
   const starting = inTurn(start)
+  const replyRoutes = createReplyRoutes({ store })
   const lasting = {
     dir,
     file,
@@ -155,6 +157,7 @@ async function open({ config, dir, file, parts, env, signal, ...options }: Gatew
     deltas,
     runs,
     connections,
+    replyRoutes,
     outbox,
     journal,
     listener,

@@ -31,6 +31,7 @@ import { createInbound, type Receive } from './delivery/inbound.ts'
 import type { Outbox } from './delivery/outbox.ts'
 import { createPost } from './delivery/post.ts'
 import { createRecipients } from './delivery/recipient.ts'
+import type { ReplyRoutes } from './delivery/reply-routes.ts'
 import { GatewayError } from './errors.ts'
 import { createAgentBody } from './hooks/action.ts'
 import { createDispatch } from './hooks/dispatch.ts'
@@ -71,6 +72,7 @@ export interface Base extends ResourceDeps {
   deltas: Deltas
   runs: Runs
   connections: Connections
+  replyRoutes: ReplyRoutes
   outbox: Outbox
   journal: Journal
   secretUse: SecretUse
@@ -137,7 +139,9 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   const invoke = createInvoke({ catalogue, policy, verbs: (call) => verbs(call), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
 
   // Runs, and what follows them
-  const recipients = createRecipients({ store, channels: config.channels, loaded: new Set(parts.channels.keys()), mainSession: agents.default.mainSession })
+  const loaded = new Set(parts.channels.keys())
+  const recipients = createRecipients({ store, routes: base.replyRoutes, channels: config.channels, loaded, mainSession: agents.default.mainSession })
+  await base.replyRoutes.watch(agents.default.mainSession, loaded)
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
   const work = createWork()
   const attempt = createAttempt({ config, store, agents, models, runTurn, deltas, log: logFor('agents') })
@@ -210,7 +214,14 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
     app,
     attempt: (run, stop) => work.track(attempt(run, stop)),
     outcome: createOutcome({ agents, recipients, createId }),
-    receive: createInbound({ accept: runs.accept, agent: agents.default, maxAttempts: defaults.maxAttempts, createId, log: logFor('delivery') }),
+    receive: createInbound({
+      accept: runs.accept,
+      agent: agents.default,
+      maxAttempts: defaults.maxAttempts,
+      createId,
+      routes: base.replyRoutes,
+      log: logFor('delivery'),
+    }),
     tools,
     transforms,
     start: () => {

@@ -5,12 +5,14 @@ import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult } from '../store/store.ts'
 import type { Account } from './connections.ts'
+import type { ReplyRoutes } from './reply-routes.ts'
 
 interface InboundDeps {
   accept(command: AcceptCommand): Promise<AcceptResult>
   agent: { id: string; mainSession: string }
   maxAttempts: number
   createId: () => string
+  routes: Pick<ReplyRoutes, 'note'>
   log: Log
 }
 
@@ -19,7 +21,7 @@ export type Receive = (account: Account, message: InboundMessage) => ReturnType<
 /** How long a platform may hand us the same message again. */
 const rememberMs = 7 * 24 * 60 * 60 * 1000
 
-export function createInbound({ accept, agent, maxAttempts, createId, log }: InboundDeps): Receive {
+export function createInbound({ accept, agent, maxAttempts, createId, routes, log }: InboundDeps): Receive {
   return async (account, message) => {
     if (!mayTalk(account, message.from.id)) {
       // Whoever sets up a channel finds here what to put into the list.
@@ -49,6 +51,7 @@ export function createInbound({ accept, agent, maxAttempts, createId, log }: Inb
       route: { sessionKey, agentId: agent.id, ...address },
       runs: [{ id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }],
     })
+    if (result.outcome === 'accepted') routes.note(sessionKey, { ...address, at })
     // An edited message comes under its old id: the platform's id decides, not the text.
     return result.outcome === 'accepted' ? 'accepted' : 'duplicate'
   }

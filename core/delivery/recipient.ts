@@ -3,7 +3,8 @@ import type { Config } from '../config/schema.ts'
 import { fallbackChannel } from '../config/schema/mappings.ts'
 import type { Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { Store, StoredRoute } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'
 
 export interface Address {
   channel: string
@@ -17,34 +18,37 @@ export type Resolution = { address: Address } | { channel: string; to: string; r
 
 export interface Recipients {
   resolve(recipient: Recipient): Promise<Resolution>
-  /** Why nothing can be sent on this channel; undefined when it is loaded and configured. */
-  unusable(channel: string): string | undefined
+  /** Why a reply could not be delivered if it were there now; undefined when it could. Asks nobody, so that accepting a webhook costs no more. */
+  whyUndeliverable(recipient: Recipient): string | undefined
 }
 
 interface RecipientDeps {
   store: Pick<Store, 'lastRoute'>
+  routes: Pick<ReplyRoutes, 'last'>
   channels: Config['channels']
   /** Names of the channels that plugins brought. */
   loaded: ReadonlySet<string>
   mainSession: string
 }
 
-export function createRecipients({ store, channels, loaded, mainSession }: RecipientDeps): Recipients {
+export function createRecipients({ store, routes, channels, loaded, mainSession }: RecipientDeps): Recipients {
   const unusable = (channel: string): string | undefined => {
     if (!loaded.has(channel)) return `No plugin brings the channel "${channel}"; install one and list it in plugins.`
     if (!channels[channel]?.enabled) return `The channel "${channel}" is not configured; add channels.${channel} to the config.`
     return undefined
   }
-  const resolve = async (recipient: Recipient): Promise<Resolution> => {
-    const wanted = recipient.channel === 'last' ? undefined : recipient.channel
-    const last = await store.lastRoute(mainSession, wanted)
-    const channel = wanted ?? last?.channel ?? fallbackChannel
+
+  /** `last`: the newest route of the main session, on that channel where one is named. */
+  const settle = (recipient: Recipient, last: KnownRoute | undefined): Resolution => {
+    const channel = channelOf(recipient) ?? last?.channel ?? fallbackChannel
+    const nowhere = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
     const reason = unusable(channel)
-    if (reason) return { channel, to: recipient.to ?? '', reason }
+    if (reason) return nowhere((channelOf(recipient) ?? last) ? reason : noRouteYet)
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
+    if (!Object.hasOwn(accountsOf(section), accountId)) return nowhere(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
-    if (!to) return { channel, to: '', reason: `The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.` }
+    if (!to) return nowhere(`The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`)
     const sameAsLast = last?.to === to
     return {
       address: {
@@ -56,10 +60,29 @@ export function createRecipients({ store, channels, loaded, mainSession }: Recip
       },
     }
   }
-  return { resolve, unusable }
+
+  return {
+    resolve: async (recipient) => settle(recipient, await store.lastRoute(mainSession, channelOf(recipient))),
+    whyUndeliverable: (recipient) => {
+      const found = settle(recipient, routes.last(mainSession, channelOf(recipient)))
+      return 'reason' in found ? found.reason : undefined
+    },
+  }
 }
 
+const noRouteYet = `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; name a channel, or set deliver to false.`
+
+const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : channel)
+
+const accountsOf = ({ accounts = { default: {} } }: Config['channels'][string]): object => accounts
+
+const namesOf = (section: Config['channels'][string]): string =>
+  Object.keys(accountsOf(section))
+    .map((id) => `"${id}"`)
+    .join(', ')
+
 /** The account that last heard from somebody, while it is still configured; else the first. */
-function accountOf({ accounts = { default: {} } }: Config['channels'][string], last: StoredRoute | undefined): string {
+function accountOf(section: Config['channels'][string], last: KnownRoute | undefined): string {
+  const accounts = accountsOf(section)
   return last && Object.hasOwn(accounts, last.accountId) ? last.accountId : (Object.keys(accounts)[0] ?? 'default')
 }

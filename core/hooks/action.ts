@@ -59,7 +59,9 @@ export const AgentReply = Type.Object({
   ok: Type.Literal(true),
   runId: Type.String({ description: 'For `GET /runs/{id}`.' }),
   sessionKey: Type.String({ description: 'The whole key of the session that it runs in.' }),
-  warnings: Type.Optional(Type.Array(Type.String(), { description: 'Why the reply will not be delivered as asked.' })),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: 'What is not done as asked: why the reply cannot be delivered, or that another agent runs it.' }),
+  ),
   status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: how far the run came.' })),
   reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
 })

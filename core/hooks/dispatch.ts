@@ -112,8 +112,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   const planAgent: Dispatch['planAgent'] = (given, source) => {
     const body = source.direct ? withoutMappingFields(given) : given
     const run = createRun(deps, body, source)
-    const warning = body.deliver === false || !body.channel || body.channel === 'last' ? undefined : deps.recipients.unusable(body.channel)
-    return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warning && { warnings: [warning] }) } }
+    const warnings = warningsOf(deps, body, run)
+    return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warnings.length > 0 && { warnings }) } }
   }
 
   const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
@@ -149,6 +149,15 @@ function createRun({ config, agents, models, createId }: DispatchDeps, body: Age
   const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
   const unnamedSession = (body.fixedKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
   return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, unnamedSession, spec, maxAttempts: config.agents.defaults.maxAttempts, gate }
+}
+
+/** What is not done as asked. A warning holds nothing of the body. */
+function warningsOf({ recipients }: DispatchDeps, { agentId }: AgentWork, { agentId: runsAs, spec }: NewRun): string[] {
+  const undeliverable = spec.deliver && recipients.whyUndeliverable(spec.deliver)
+  return [
+    ...(agentId === undefined || agentId.trim().toLowerCase() === runsAs ? [] : ['agentId names no configured agent; the default agent runs it.']),
+    ...(undeliverable ? [undeliverable] : []),
+  ]
 }
 
 /** The list holds for the id that was asked for, known or not; asking for none is always allowed. */

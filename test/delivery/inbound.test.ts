@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
-import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
+import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const quiet = { heartbeat: { every: 0 } }
 const open = { allowFrom: ['*'] }
@@ -224,5 +224,31 @@ describe('accounts', () => {
     const third = await startGateway(config({ home: {} }), dir)
     await third.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
     expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ann' })
+  })
+})
+
+describe('the answer to a webhook', () => {
+  const ask = { message: 'hi', wakeMode: 'next-heartbeat' }
+  const warningsOf = async ({ post }: Pick<RunningGateway, 'post'>, fields: object = {}) => (await post('/hooks/agent', { ...ask, ...fields })).body.warnings
+
+  it('warns that "last" leads nowhere until somebody has written to the main session', async () => {
+    const { chat, ...running } = await start({ 'chat-native': open, 'chat-none': open })
+    expect(await warningsOf(running)).toEqual([expect.stringContaining('The channel "last" leads nowhere')])
+    await chat.say({ group: true, to: 'room 1' })
+    expect(await warningsOf(running)).toHaveLength(1)
+    await chat.say({ to: 'ada' })
+    expect(await warningsOf(running)).toBeUndefined()
+    expect(await warningsOf(running, { channel: 'chat-native' })).toBeUndefined()
+    expect(await warningsOf(running, { channel: 'chat-none' })).toEqual([expect.stringContaining('has no recipient yet')])
+  })
+
+  it('knows after a reload and after a restart who wrote before', async () => {
+    const { chat, gateway, dir, ...running } = await start({ 'chat-native': open })
+    await chat.say({ to: 'ada' })
+    await gateway.reload()
+    expect(await warningsOf(running)).toBeUndefined()
+    await gateway.close()
+    const agents = { defaults: quiet }
+    expect(await warningsOf(await startGateway({ agents, ...chat.config(dir, { 'chat-native': open }) }, dir))).toBeUndefined()
   })
 })

@@ -9,7 +9,7 @@ const quiet = { heartbeat: { every: 0 } }
 describe('POST /hooks/agent', () => {
   const { post, get } = shareGateway({
     agents: { defaults: { ...quiet, models: ['builtin/rules', { id: 'builtin/rules', alias: 'fast' }] }, main: {}, ops: {} },
-    channels: { console: { file: 'console.jsonl' } },
+    channels: { console: { file: 'console.jsonl', defaultTo: undefined } },
   })
   const runOf = async (body: object) => (await get(`/runs/${(await post('/hooks/agent', { message: 'hi', ...still, ...body })).body.runId}`)).body
 
@@ -109,6 +109,29 @@ describe('POST /hooks/agent', () => {
 
   it('does not warn about a channel that nothing goes to', async () => {
     expect((await post('/hooks/agent', { message: 'hi', ...still, channel: 'whatsapp' })).body).not.toHaveProperty('warnings')
+  })
+
+  it.each([
+    ['no channel', {}],
+    ['the channel last', { channel: 'last' }],
+    ['last, with a recipient', { channel: 'last', to: 'ada' }],
+  ])('warns when %s leads nowhere', async (_case, fields) => {
+    const { status, body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', ...fields })
+    expect(status).toBe(200)
+    expect(body.warnings).toEqual([
+      'The channel "last" leads nowhere: no message has come in yet, and "whatsapp" cannot be used; name a channel, or set deliver to false.',
+    ])
+  })
+
+  it('warns when the channel has no recipient', async () => {
+    const { body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'console' })
+    expect(body.warnings).toEqual(['The channel "console" has no recipient yet; send "to", or set channels.console.defaultTo.'])
+  })
+
+  it('warns when the default agent runs it in place of an unknown one', async () => {
+    const warningsFor = async (agentId: string) => (await post('/hooks/agent', { message: 'hi', ...still, agentId })).body.warnings
+    expect(await warningsFor('opps')).toEqual(['agentId names no configured agent; the default agent runs it.'])
+    for (const agentId of ['main', ' OPS ']) expect(await warningsFor(agentId)).toBeUndefined()
   })
 })
 

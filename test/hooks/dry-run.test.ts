@@ -105,7 +105,7 @@ describe('a dry run of work for an agent', () => {
     const { post, dryRun } = await start()
     await post('/hooks/wake', { text: 'x', mode: 'next-heartbeat' })
     const reasons = async (body: object) => (await dryRun({ mapping: 'signed', body: { text: 'hi', ...body } })).actions[0].delivery
-    expect(await reasons({})).toEqual({ channel: 'whatsapp', to: '', reason: expect.stringContaining('No plugin brings the channel "whatsapp"') })
+    expect(await reasons({})).toEqual({ channel: 'whatsapp', to: '', reason: expect.stringContaining('The channel "last" leads nowhere') })
     const { actions } = await dryRun({ mapping: 'rest', body: {} })
     expect(actions[0]).not.toHaveProperty('delivery')
   })

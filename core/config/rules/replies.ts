@@ -4,7 +4,7 @@ import { fallbackChannel } from '../schema/mappings.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 /** Where a mapping, a preset or a heartbeat sends its replies. */
-export interface ReplyRoute {
+export interface ReplyTarget {
   action?: string | undefined
   deliver?: boolean | undefined
   /** Absent: `last`. */
@@ -17,7 +17,7 @@ export interface ReplyRoute {
 
 /** Only what the configuration can tell: which route the main session knows is told in the reply to a request. */
 export function* replyWarnings(
-  { action, deliver, channel = 'last', to, accountId, silence = 'set deliver to false' }: ReplyRoute,
+  { action, deliver, channel = 'last', to, accountId, silence = 'set deliver to false' }: ReplyTarget,
   context: RuleContext,
 ): Iterable<RuleFinding> {
   if (action === 'wake' || deliver === false) return
@@ -29,7 +29,7 @@ export function* replyWarnings(
   }
 }
 
-interface Named extends Pick<ReplyRoute, 'to' | 'accountId'> {
+interface Named extends Pick<ReplyTarget, 'to' | 'accountId'> {
   name: string
 }
 
@@ -51,7 +51,7 @@ function* channelWarnings({ name, to, accountId }: Named, { config, parts }: Rul
 }
 
 /** A message that came in leaves a route; without one, `last` means the fallback. */
-function mayLead({ to, accountId }: Pick<ReplyRoute, 'to' | 'accountId'>, context: RuleContext): boolean {
+function mayLead({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
   const { config, parts } = context
   const heard = Object.entries(config.channels).some(([name, section]) => parts.channels.has(name) && section.enabled && hearsSomebody(section))
   return heard || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
