@@ -37,6 +37,8 @@ export interface GatewayOptions {
   dir: string
   /** The configuration file, where there is one: what tools may change. */
   file?: string
+  /** Where to listen instead of at `gateway.port`. */
+  port?: number | undefined
   parts: Parts
   env: NodeJS.ProcessEnv
   /** A logger for one folder of the core. */
@@ -83,7 +85,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function open({ config, dir, file, parts, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
+async function open({ config, dir, file, port, parts, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
   const owner = randomUUID()
   const createId = createIds()
   const stop = new AbortController()
@@ -225,7 +227,7 @@ async function open({ config, dir, file, parts, env, signal, ...options }: Gatew
     await first.app.ready()
     stopping.throwIfAborted()
     // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are answered 503.
-    const address = await listener.listen({ host: config.gateway.bind, port: config.gateway.port })
+    const address = await listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
     await store.expireLeases()
     stopping.throwIfAborted()
     connections.open()

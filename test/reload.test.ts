@@ -103,6 +103,18 @@ describe('a reload', () => {
 })
 
 describe('the file of a running gateway', () => {
+  it('asks for no restart because of --port', async () => {
+    const dir = temporaryFolder()
+    const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), { args: ['--port', '0'] })
+    onTestFinished(() => void gateway.process.kill('SIGKILL'))
+    const reads = () => gateway.log.filter((line) => line.includes('the configuration was read again')).length
+    writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } }, session: { historyTurns: 5 } })
+    await expect.poll(reads).toBe(1)
+    expect(gateway.log.join('\n')).not.toContain('gateway.port')
+    writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
+    await expect.poll(() => gateway.log.join('\n')).toContain('gateway.port has changed, which takes effect at the next start')
+  })
+
   it('is read again when it changes, and at SIGHUP; what is wrong with it is told', async () => {
     const dir = temporaryFolder()
     const file = writeConfig(dir)

@@ -7,6 +7,7 @@ import { readConfigFile } from '../config/file.ts'
 import { type Reach, readReach } from '../config/gateway-section.ts'
 import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
 import { CommandError, unreachable } from './command-error.ts'
+import { type Listening, readListening } from './listening.ts'
 
 export interface Control {
   /** Rejects with a CommandError: one sentence, and the exit code. */
@@ -65,12 +66,16 @@ function locateGateway({ config, url }: ControlOptions): Place & { credential: s
   const source = file ?? 'the environment'
   const { value, mode } = resolveCredential(reach?.auth ?? {}, process.env)
   if (value === undefined) throw new CommandError(`There is no credential in ${source}; set gateway.auth.${mode}, or SVC_GATEWAY_${mode.toUpperCase()}.`)
-  return { address: url ?? addressOf(reach as Reach, source), credential: value, source }
+  const address = url ?? addressOf({ ...(reach as Reach), ...readListening(source) }, source)
+  return { address, credential: value, source }
 }
 
 /** An address that stands for all of them is reached at this machine's own. */
-function addressOf({ bind, port }: Reach, file: string): string {
-  if (port === 0) throw new CommandError(`gateway.port in ${file} is 0, so nobody knows where the gateway is; name its address with --url.`)
+function addressOf({ bind, port }: Listening, file: string): string {
+  if (port === 0)
+    throw new CommandError(
+      `gateway.port in ${file} is 0, and no gateway runs that has written down which port it took; start it, or name its address with --url.`,
+    )
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

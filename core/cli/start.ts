@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file.ts'
-import { type FirstConfig, writeFirstConfig } from '../config/first-run.ts'
+import { writeFirstConfig } from '../config/first-run.ts'
 import { findLocalServers } from '../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
@@ -15,7 +15,9 @@ import { readVersion } from '../control/version.ts'
 import { describeError } from '../errors.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadParts, ownSource, type Parts } from '../loader/registry.ts'
+import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
 import { createLife, type Life } from './life.ts'
+import { removeListening, writeListening } from './listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
 export function register(program: Command): void {
@@ -56,18 +58,20 @@ async function run(options: StartOptions, life: Life): Promise<void> {
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
   const { resolved, parts, log, redactor } = await prepare(file, life)
   const { config, dir } = resolved
-  if (options.port !== undefined) config.gateway.port = options.port
+  const { port } = options
   const { logFor, setLevel: setLogLevel } = log
-  const gateway = await createGateway({ config, dir, file, parts, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
+  const gateway = await createGateway({ config, dir, file, port, parts, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
   life.opened.defer(gateway.close)
   const address = await gateway.listen()
+  life.opened.defer(async () => removeListening(file))
+  writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
   onChange = () => void reload(gateway, { log, signal: life.signal })
   const watcher = watchConfig(file, onChange)
   life.opened.defer(watcher.close)
   if (changed) onChange()
   logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(parts) }, 'started')
-  process.stdout.write(`listening on ${address}\n`)
-  if (tokens) process.stdout.write(firstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
+  process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
+  if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
 }
 
 /** What does not fit is told, and everything stays as it is. */
@@ -84,33 +88,6 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
 
 /** Those that plugins have brought. */
 const extensionsOf = ({ sources }: Parts): string[] => [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
-
-interface FirstSteps extends FirstConfig {
-  file: string
-  address: string
-  hooksPath: string
-}
-
-/** What the first run prints: commands that work as they stand. */
-function firstSteps({ file, address, hooksPath, hookToken, gatewayToken }: FirstSteps): string {
-  const post = (path: string, body: object): string =>
-    `  curl -sS ${address}${hooksPath}/${path} -H 'Authorization: Bearer ${hookToken}' -d '${JSON.stringify(body)}'`
-  return [
-    '',
-    `This is the first run: ${file} now holds a configuration with fresh tokens.`,
-    '',
-    'Tell the agent some news:',
-    post('wake', { text: 'The first event has arrived.' }),
-    '',
-    'Give it work; the reply appears here, on the console channel:',
-    post('agent', { message: 'Say hello to whoever reads the console.', name: 'First run', channel: 'console' }),
-    '',
-    'See what became of a run (its id is in the answer):',
-    `  curl -sS ${address}/runs/RUN_ID -H 'Authorization: Bearer ${gatewayToken}'`,
-    '',
-    '',
-  ].join('\n')
-}
 
 interface Prepared {
   resolved: ResolvedConfig
@@ -134,7 +111,7 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   const generated = addMissingCredential(document, config.gateway.auth)
   if (generated) {
     config.gateway.auth[generated.mode] = generated.value
-    process.stdout.write(`The gateway had no credential; a new ${generated.mode} was written into ${file}: ${generated.value}\n`)
+    process.stdout.write(describeNewCredential({ file, ...generated }))
   }
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)

@@ -248,8 +248,26 @@ describe('a command that talks to the gateway', () => {
   })
 
   it.each([
+    ['0', {}],
+    ['the one of --port', { gateway: { port: 1, auth: { token: gatewayToken } } }],
+  ])('finds the gateway at the port that it listens on: %s', async (_port, changes) => {
+    const dir = temporaryFolder()
+    const file = writeConfig(dir, changes)
+    const gateway = await spawnGateway(file, { args: ['--port', '0'] })
+    onTestFinished(async () => void (await gateway.end('SIGKILL')))
+    await ask(`${gateway.url}/hooks/wake`, { method: 'POST', body: '{"text":"x"}', headers: { authorization: `Bearer ${hookToken}` } })
+    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
+    // The configuration names another port, which waits for the next start.
+    writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
+    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
+    await gateway.end('SIGKILL')
+    // Whoever has the port of a gateway that crashed does not get the credential.
+    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 2, stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 ') })
+  })
+
+  it.each([
     [{ gateway: { port: 0 } }, /^There is no credential in .*gateway\.json5; set gateway\.auth\.token, or SVC_GATEWAY_TOKEN\.\n$/],
-    [{ gateway: { port: 0, auth: { token: 't' } } }, /^gateway\.port in .*gateway\.json5 is 0, .*; name its address with --url\.\n$/],
+    [{ gateway: { port: 0, auth: { token: 't' } } }, /^gateway\.port in .*gateway\.json5 is 0, .*; start it, or name its address with --url\.\n$/],
     [
       { gateway: { port: 'x', auth: { token: '${NOT_SET}' } } },
       /has 2 problems:\n.*gateway\.auth\.token needs the environment variable NOT_SET.*\n.*gateway\.port must be/,

@@ -23,13 +23,18 @@ const run = (...args: string[]): Promise<Ended> =>
     const child = execFile(process.execPath, command(...args), (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }))
   })
 
+/** The pid of the gateway that serves this folder. */
+const pidIn = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state', 'gateway.json5.listening'), 'utf8')).pid
+
 describe('the first run', () => {
-  it('writes a configuration and prints requests that work as they stand', async () => {
+  it('writes a configuration and prints requests that work as they stand, in a terminal', async () => {
     const dir = temporaryFolder()
-    const child = spawn(process.execPath, command('--port', '0'), { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'ignore'] })
+    // `script` gives the command a terminal, and shows here what is written to it.
+    const terminal = ['-qefc', [process.execPath, ...command('--port', '0')].join(' '), '/dev/null']
+    const child = spawn('script', terminal, { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'ignore'] })
     const exited = new Promise((resolve) => child.once('exit', resolve))
     onTestFinished(async () => {
-      child.kill('SIGTERM')
+      process.kill(pidIn(dir), 'SIGTERM')
       await exited
     })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -51,6 +56,42 @@ describe('the first run', () => {
     await next(/^\[console\] console: Received: /)
     expect(await ask(`${runUrl}${accepted.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({ body: { status: 'succeeded' } })
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
+  })
+
+  it('prints where the tokens are, and not the tokens, where no terminal shows them', async () => {
+    const dir = temporaryFolder()
+    const child = spawn(process.execPath, command('--port', '0'), { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const written: string[] = []
+    child.stderr.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
+    child.stdout.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
+    await expect.poll(() => written.join('')).toContain('See what became of a run')
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+    const file = join(dir, 'gateway.json5')
+    const tokens = [...readFileSync(file, 'utf8').matchAll(/token: '([\w-]{20,})'/g)].map(([, token]) => token!)
+    expect(tokens).toHaveLength(2)
+    for (const token of tokens) expect(written.join('')).not.toContain(token)
+    expect(written.join('')).toContain(`${file} now holds a configuration with fresh tokens.`)
+    expect(written.join('')).toContain('HOOK_TOKEN is its hooks.token, GATEWAY_TOKEN its gateway.auth.token.')
+    expect(written.join('')).toMatch(/curl -sS \S+\/hooks\/wake -H "Authorization: Bearer \$HOOK_TOKEN"/)
+  })
+})
+
+describe('a start with an empty configuration', () => {
+  it('prints where the new credential is, which agent answers, and where the state is', async () => {
+    const dir = temporaryFolder()
+    const file = join(dir, 'gateway.json5')
+    writeFileSync(file, '{}', { mode: 0o600 })
+    const gateway = await spawnGateway(file, { args: ['--port', '0'] })
+    await expect.poll(() => gateway.output.length).toBe(3)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    const token = /token: ?['"]([\w-]+)/.exec(readFileSync(file, 'utf8'))![1]!
+    expect(gateway.output).toEqual([
+      `The gateway had no credential; a new token was written into ${file}, as gateway.auth.token.`,
+      `listening on ${gateway.url}`,
+      `No agent is configured, so the agent "main" answers, with the model builtin/rules. Its files are in ${dir}/state/workspaces/main, everything else is in ${dir}/state.`,
+    ])
+    expect(gateway.log.join('')).not.toContain(token)
   })
 })
 

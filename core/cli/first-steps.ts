@@ -1,0 +1,57 @@
+// What `start` prints beside its address: where things are, and, at the first run, requests to try.
+import { dirname, resolve } from 'node:path'
+import { createAgents } from '../agents/agents.ts'
+import type { FirstConfig } from '../config/first-run.ts'
+import type { Config } from '../config/schema.ts'
+
+interface FirstSteps extends FirstConfig {
+  file: string
+  address: string
+  hooksPath: string
+}
+
+/** Tokens are for the eyes of whoever sits at the terminal; anything else that takes the output (a journal, a container's log) keeps it. */
+const mayShowTokens = (): boolean => process.stdout.isTTY
+
+/** Commands that work as they stand; without a terminal the reader fills in the tokens first. */
+export function describeFirstSteps({ file, address, hooksPath, ...tokens }: FirstSteps): string {
+  const shown = mayShowTokens()
+  const authorization = (token: string, variable: string): string => (shown ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`)
+  const post = (path: string, body: object): string =>
+    `  curl -sS ${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d '${JSON.stringify(body)}'`
+  return [
+    '',
+    `This is the first run: ${file} now holds a configuration with fresh tokens.`,
+    ...(shown ? [] : ['They are not printed here, since this is no terminal: HOOK_TOKEN is its hooks.token, GATEWAY_TOKEN its gateway.auth.token.']),
+    '',
+    'Tell the agent some news:',
+    post('wake', { text: 'The first event has arrived.' }),
+    '',
+    'Give it work; the reply appears here, on the console channel:',
+    post('agent', { message: 'Say hello to whoever reads the console.', name: 'First run', channel: 'console' }),
+    '',
+    'See what became of a run (its id is in the answer):',
+    `  curl -sS ${address}/runs/RUN_ID -H ${authorization(tokens.gatewayToken, 'GATEWAY_TOKEN')}`,
+    '',
+    '',
+  ].join('\n')
+}
+
+interface NewCredential {
+  file: string
+  mode: string
+  value: string
+}
+
+export function describeNewCredential({ file, mode, value }: NewCredential): string {
+  const written = `The gateway had no credential; a new ${mode} was written into ${file}`
+  return `${written}${mayShowTokens() ? `: ${value}` : `, as gateway.auth.${mode}.`}\n`
+}
+
+/** Without a section that names an agent or a place, the file does not say what runs and where it keeps things. */
+export function describeState({ config, dir }: { config: Config; dir: string }): string {
+  if (Object.keys(config.agents).some((id) => id !== 'defaults')) return ''
+  const { id, model, workspace } = createAgents(config, dir).default
+  const store = resolve(dir, config.storage.url.replace(/^sqlite:/, ''))
+  return `No agent is configured, so the agent "${id}" answers, with the model ${model}. Its files are in ${workspace}, everything else is in ${dirname(store)}.\n`
+}
