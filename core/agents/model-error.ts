@@ -18,7 +18,7 @@ export class ModelError extends GatewayError {
   constructor(cause: unknown, { secrets, sentence }: ModelErrorOptions) {
     const last = lastError(cause)
     super('model_failed', sentence ?? sentenceOf(last), { cause })
-    this.detail = scrub(textOf(last), secrets).slice(0, maxDetail)
+    this.detail = scrub(textOf(last), secrets).slice(0, maxDetail).toWellFormed()
   }
 }
 

@@ -2,6 +2,7 @@
 import type { TextStreamPart, ToolSet } from 'ai'
 import type { Json } from '../plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
+import { wellFormed } from '../well-formed.ts'
 
 /** Longest reply, in characters; the rest is cut, with a mark, and the request ended. */
 export const maxReplyLength = 100_000
@@ -92,7 +93,8 @@ function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'fini
 function finished(reading: Reading, finishReason: string): Reply {
   const texts = reading.steps.map(({ text }) => text.trim()).filter(Boolean)
   const none = finishReason === 'tool-calls' ? `[no answer after ${reading.steps.length} steps]` : ''
-  return { reply: texts.at(-1) ?? none, messages: reading.steps.flatMap(messagesOf), usage: reading.usage, finishReason }
+  // Whole texts only: a stream may cut a character into halves.
+  return { reply: (texts.at(-1) ?? none).toWellFormed(), messages: wellFormed(reading.steps.flatMap(messagesOf)), usage: reading.usage, finishReason }
 }
 
 function cut(reading: Reading, mark: string): Reply {

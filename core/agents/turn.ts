@@ -1,11 +1,12 @@
 // One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the signal.
-import type { ModelMessage } from 'ai'
+import type { LanguageModelMiddleware, ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
+import { wellFormed } from '../well-formed.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply } from './reply.ts'
 import { toolSet } from './turn-tools.ts'
@@ -72,10 +73,10 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   // The library would print its warnings; ours go to the log, below.
   globalThis.AI_SDK_LOG_WARNINGS = false
   const subject = subjectOfTurn(input)
-  const call = (tool: string, args: unknown) => invoke({ tool, args, subject, runId: input.runId, signal })
+  const call = (tool: string, args: unknown) => invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal })
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
-    model,
+    model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),
     instructions: input.system,
     messages: [...input.history, userMessage(input.prompt)] as unknown as ModelMessage[],
     tools: toolSet(ai, tools(subject), call),
@@ -91,6 +92,9 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   })
   return await readReply(stream, input.onDelta)
 }
+
+/** What an earlier version stored, and what a model says within a turn, goes back to a model server: some refuse lone surrogates. */
+const sendWellFormed: LanguageModelMiddleware = { transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }) }
 
 /** On whose behalf the tools of a turn are called. */
 export const subjectOfTurn = ({ agent, sessionKey, model, from }: Pick<TurnInput, 'agent' | 'sessionKey' | 'model' | 'from'>): Subject => ({

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import JSON5 from 'json5'
 import { ConfigError } from './config-error.ts'
+import { wellFormed } from '../well-formed.ts'
 import { type Layout, readLayout } from './layout.ts'
 import { type Finding, resolveEnvironment } from './secrets.ts'
 import { isRecord } from './walk.ts'
@@ -50,7 +51,7 @@ function readText(file: string): string {
 
 function parse(file: string, text: string): Record<string, unknown> {
   const value = parseJson5(file, text)
-  if (isRecord(value)) return value
+  if (isRecord(value)) return wellFormed(value)
   throw new ConfigError(file, [{ path: '', line: 1, problem: 'must hold one object: { … }' }])
 }
 

@@ -4,6 +4,7 @@ import type { ChannelContext, InboundMessage, Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult } from '../store/store.ts'
+import { wellFormed } from '../well-formed.ts'
 import type { Account } from './connections.ts'
 import type { ReplyRoutes } from './reply-routes.ts'
 
@@ -22,7 +23,8 @@ export type Receive = (account: Account, message: InboundMessage) => ReturnType<
 const rememberMs = 7 * 24 * 60 * 60 * 1000
 
 export function createInbound({ accept, agent, maxAttempts, createId, routes, log }: InboundDeps): Receive {
-  return async (account, message) => {
+  return async (account, received) => {
+    const message = wellFormed(received)
     if (!mayTalk(account, message.from.id)) {
       // Whoever sets up a channel finds here what to put into the list.
       log.info({ channel: account.channel.name, accountId: account.accountId, sender: message.from.id }, 'message ignored: its sender is not in allowFrom')

@@ -12,6 +12,7 @@ import { defined } from './action.ts'
 import type { Action, ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
 import type { SecretUse, UsedSecrets } from './secret-use.ts'
+import { wellFormed } from '../well-formed.ts'
 import { createVerifier, type Verifier } from './signature.ts'
 
 /** What a mapping sees of a request. */
@@ -102,7 +103,7 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, addres
       if (said === null) return { actions: [] }
       const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
       const ownId = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
-      return { actions: drawn.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
+      return { actions: drawn.map((fields) => readAction(wellFormed(fields))), providerId: ownId ?? idOf(request) }
     },
     idInBody: (request) => idOf({ ...request, headers: {}, query: {} }),
   }

@@ -1,6 +1,7 @@
 // Bytes → text → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was given.
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../errors.ts'
+import { wellFormedJson } from '../well-formed.ts'
 
 /** What a door takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included. */
 export type Accept = 'object' | 'object-or-array-or-form'
@@ -22,7 +23,7 @@ export function parsePayload(marked: string, accept: Accept, contentType: string
     throw new GatewayError('invalid_request', `The body must be a JSON object${accept === 'object' ? '' : ' or array'}.`)
   }
   clean(value, 1)
-  return value
+  return wellFormedJson(text, value)
 }
 
 const byteOrderMark = '\ufeff'

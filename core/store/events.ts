@@ -58,10 +58,10 @@ function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: Even
   return { id, sessionKey, text: text ?? textIn(body ?? '{}'), mode, source, trusted: trusted === 1, at }
 }
 
-/** The text of a wake, out of its body, which was checked before it was accepted. */
+/** The text of a wake, out of its body, which was checked before it was accepted, and is kept as it came. */
 function textIn(body: string): string {
   const { text = '' } = JSON.parse(body.replace(/^\uFEFF/, '')) as { text?: string }
-  return text.trim()
+  return text.trim().toWellFormed()
 }
 
 export async function waitingEvents(tx: Transaction, sessionKey: string, limit: number): Promise<StoredEvent[]> {

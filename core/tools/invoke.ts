@@ -77,7 +77,7 @@ function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
     if (error.status >= 500) deps.log.warn({ tool: entry.tool.name, toolset: entry.toolset, type: error.code }, 'tool call failed')
     return error
   }
-  if (isInputError(error)) return new GatewayError('invalid_arguments', error.message, { cause: error })
+  if (isInputError(error)) return new GatewayError('invalid_arguments', error.message.toWellFormed(), { cause: error })
   deps.log.error({ tool: entry.tool.name, toolset: entry.toolset, ...whereThrown(error) }, 'tool failed')
   return error instanceof GatewayError ? error : new GatewayError('tool_failed', undefined, { cause: error })
 }

@@ -1,6 +1,7 @@
 // What a tool returned, made plain JSON and bounded.
 import { GatewayError } from '../errors.ts'
 import type { Json } from '../plugin.ts'
+import { wellFormedJson } from '../well-formed.ts'
 
 /** The longest result, as the length of its JSON: what is longer is refused, not cut. */
 export const maxResultLength = 10 * 1024 * 1024
@@ -10,7 +11,7 @@ export function jsonResult(value: unknown): Json {
   if (value === undefined || value === null) return null
   const text = stringify(value)
   if (text.length > maxResultLength) throw failed(`its result is longer than ${maxResultLength} characters of JSON`)
-  return JSON.parse(text) as Json
+  return wellFormedJson(text, JSON.parse(text) as Json)
 }
 
 function stringify(value: unknown): string {

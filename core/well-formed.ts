@@ -1,0 +1,33 @@
+// Text that every program can keep and send on: lone surrogates, halves of a character that JSON can spell (`\ud800`), become U+FFFD.
+
+/** The value itself where all of its text is well-formed, else a copy; what is neither text, list nor plain object stays as it is. */
+export function wellFormed<Value>(value: Value): Value {
+  return convert(value) as Value
+}
+
+function convert(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return convertList(value)
+  return isPlain(value) ? convertObject(value) : value
+}
+
+function convertList(before: readonly unknown[]): readonly unknown[] {
+  const after = before.map(convert)
+  return after.every((item, index) => item === before[index]) ? before : after
+}
+
+function convertObject(object: Record<string, unknown>): Record<string, unknown> {
+  const before = Object.entries(object)
+  const after = before.map(([key, value]) => [key.toWellFormed(), convert(value)] as const)
+  const isSame = after.every(([key, value], index) => key === before[index]?.[0] && value === before[index][1])
+  return isSame ? object : Object.fromEntries(after)
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** What JSON text says, well-formed: without an escape that may spell half a character there is nothing to convert. */
+export const wellFormedJson = <Value>(text: string, value: Value): Value => (/\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value) : value)
