@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
+import { readTranscript } from '../sessions/transcript.ts'
 import { insist } from '../store/insist.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
@@ -74,7 +75,7 @@ async function readSession({ config, store }: AttemptDeps, run: StoredRun, signa
   const { historyTurns: turns, historyTokens: tokens } = config.session
   const read = async (): Promise<Session> => {
     const events = await store.takeEvents(run, run.sessionKey, eventBatch)
-    const stored = await store.transcript(run.sessionKey, turns * 20)
+    const stored = await readTranscript(store, run.sessionKey, turns * 20)
     const messages = stored.map((entry) => entry.message)
     return { events, history: boundHistory(messages, { turns, tokens }) }
   }

@@ -42,7 +42,7 @@ interface PreviewDeps {
 export function createPreview({ store, agents, models, recipients, policy }: PreviewDeps): Preview {
   async function preview(run: Pick<NewRun, 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
     const { spec, sessionKey, kind } = run
-    const waiting = await store.waitingEvents(sessionKey, eventBatch.count)
+    const waiting = await store.waitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
     const plan = planTurn(models, { run, agent, events, notes: kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined })

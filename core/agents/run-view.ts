@@ -1,6 +1,6 @@
 // A run as callers see it.
 import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
-import type { MessageStatus, RunStatus, StoredMessage, StoredRun } from '../store/store.ts'
+import type { ListedRun, MessageStatus, RunStatus, StoredMessage, StoredRun } from '../store/store.ts'
 
 export interface RunView {
   id: string
@@ -22,7 +22,7 @@ export interface RunView {
   endedAt?: string
 }
 
-export function viewRun(run: Omit<StoredRun, 'seq'>, messages: readonly Omit<StoredMessage, 'seq'>[]): RunView {
+export function viewRun(run: Omit<ListedRun, 'seq'>, messages: readonly Omit<StoredMessage, 'seq'>[]): RunView {
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
     id,

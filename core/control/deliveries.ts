@@ -99,7 +99,11 @@ const DeliveriesQuery = Type.Object({
   status: Type.Optional(Status),
   since: Type.Optional(Type.String({ description: 'Only what came at or after this time, ISO 8601.' })),
   q: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Text that the body holds, in any case. Two hundred bodies are searched for each page.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Text that the body holds, in any case. At most 200 bodies are searched for each page, or 2 MiB of them.',
+    }),
   ),
 })
 

@@ -4,13 +4,14 @@ import { type Static, type TSchema, Type } from '../typebox.ts'
 
 const usualLimit = 50
 
-/** What every list takes in its query. */
-export const pageQuery = {
+/** What a list takes in its query; `usual`: the limit where none is given. */
+export const pageQueryOf = (usual: number) => ({
   cursor: Type.Optional(Type.String({ pattern: String.raw`^\d{1,15}$`, description: 'The `next` of the page before.' })),
-  limit: Type.Optional(
-    Type.String({ pattern: '^([1-9][0-9]?|1[0-9][0-9]|200)$', description: `Most items of the page: 1 to 200, ${usualLimit} if left out.` }),
-  ),
-}
+  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|1[0-9][0-9]|200)$', description: `Most items of the page: 1 to 200, ${usual} if left out.` })),
+})
+
+/** The same for most lists. */
+export const pageQuery = pageQueryOf(usualLimit)
 
 export const pageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
@@ -18,10 +19,10 @@ export const pageOf = <Item extends TSchema>(item: Item) =>
     next: Type.Optional(Type.String({ description: 'The `cursor` of the next page; absent at the end. A page may be short, or empty, and still have one.' })),
   })
 
-export const limitOf = ({ limit }: { limit?: string | undefined }): number => Number(limit ?? usualLimit)
+export const limitOf = ({ limit }: { limit?: string | undefined }, usual = usualLimit): number => Number(limit ?? usual)
 
-export function pageRequest(query: { cursor?: string | undefined; limit?: string | undefined }): PageRequest {
-  return { before: query.cursor === undefined ? undefined : Number(query.cursor), limit: limitOf(query) }
+export function pageRequest(query: { cursor?: string | undefined; limit?: string | undefined }, usual = usualLimit): PageRequest {
+  return { before: query.cursor === undefined ? undefined : Number(query.cursor), limit: limitOf(query, usual) }
 }
 
 export function viewPage<Row, View>({ items, next }: Page<Row>, view: (row: Row) => View): { items: View[]; next?: string } {

@@ -4,7 +4,7 @@ import { viewRun } from '../agents/run-view.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { runKinds, runStatuses } from '../store/run-spec.ts'
-import type { Store, StoredRun } from '../store/store.ts'
+import type { ListedRun, Store, StoredRun } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
@@ -15,7 +15,7 @@ interface RunsDeps {
 }
 
 export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
-  const view = async (run: StoredRun) => viewRun(run, await store.messagesOfRun(run.id))
+  const view = async (run: ListedRun) => viewRun(run, await store.messagesOfRun(run.id))
 
   return [
     endpoint({

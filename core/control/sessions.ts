@@ -6,15 +6,17 @@ import type { Store, StoredEvent, StoredRoute, StoredSession } from '../store/st
 import { resolveSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
-import { iso, limitOf, pageOf, pageQuery, Time } from './lists.ts'
+import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
 
 interface SessionsDeps {
   store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'transcript'>
   agents: SessionOwners
 }
 
-/** The newest lines of a transcript, and the oldest waiting events, that one answer shows. */
-const shownLines = 200
+/** The lines of a transcript that one answer shows where it is not asked for fewer. */
+const usualLines = 200
+/** The oldest waiting events that one answer shows. */
+const shownEvents = { count: 200, characters: 256 * 1024 }
 
 export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   return [
@@ -32,14 +34,19 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/sessions/:key',
-      schema: { summary: 'Shows what waits in a session, and what was said.', params: KeyParams, response: { 200: WholeSession, ...failures(404) } },
-      handle: async ({ params }) => {
+      schema: {
+        summary: 'Shows what waits in a session, and what was said.',
+        params: KeyParams,
+        querystring: Type.Object(pageQueryOf(usualLines)),
+        response: { 200: WholeSession, ...failures(404) },
+      },
+      handle: async ({ params, query }) => {
         const { agentId, sessionKey: key } = resolveSession(agents, params.key)
-        const [stored, events, route, entries] = await Promise.all([
+        const [stored, events, route, { items, next }] = await Promise.all([
           store.getSession(key),
-          store.waitingEvents(key, shownLines),
+          store.waitingEvents(key, shownEvents),
           store.lastRoute(key),
-          store.transcript(key, shownLines),
+          store.transcript(key, pageRequest(query, usualLines)),
         ])
         // News may wait in a session in which nothing has been said yet.
         const session = stored ?? firstEvent(events, { key, agentId })
@@ -48,7 +55,8 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
           ...viewSession(session),
           ...(route && { lastRoute: viewRoute(route) }),
           events: events.map(({ id, text, mode, at }) => ({ id, text, mode, at: iso(at) })),
-          transcript: viewTranscript(entries),
+          transcript: viewTranscript(items.toReversed()),
+          ...(next !== undefined && { next: String(next) }),
         }
       },
     }),
@@ -87,9 +95,10 @@ const WholeSession = Type.Object({
   ...session,
   lastRoute: Type.Optional(Route),
   events: Type.Array(Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }), {
-    description: `Events that no turn has rendered yet, the oldest ${shownLines}.`,
+    description: `Events that no turn has rendered yet: the oldest ${shownEvents.count}, or fewer where they are long.`,
   }),
   transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
-    description: `What was said, the newest ${shownLines} lines, oldest first.`,
+    description: 'What was said, the newest lines, oldest first.',
   }),
+  next: Type.Optional(Type.String({ description: 'The `cursor` for the lines before these; absent at the beginning of the conversation.' })),
 })

@@ -1,7 +1,7 @@
 // What tools may see of the conversations.
 import type { SessionStatus, SessionSummary, SessionsView } from '../plugin.ts'
 import type { Store, StoredSession } from '../store/store.ts'
-import { viewTranscript } from './transcript.ts'
+import { readTranscript, viewTranscript } from './transcript.ts'
 
 const longestList = 200
 const usualList = 50
@@ -18,7 +18,7 @@ export function createSessionsView(store: Store): SessionsView {
       return session && (await describe(store, session))
     },
     history: async (key, { limit = usualList } = {}) => {
-      const [session, entries] = await Promise.all([store.getSession(key), store.transcript(key, bounded(limit))])
+      const [session, entries] = await Promise.all([store.getSession(key), readTranscript(store, key, bounded(limit))])
       return session && viewTranscript(entries)
     },
   }

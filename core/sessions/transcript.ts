@@ -1,9 +1,21 @@
 // A stored conversation as people and tools read it: who said what, and what tools were asked and answered.
 import type { Json, SessionMessage } from '../plugin.ts'
-import type { StoredTranscriptEntry } from '../store/store.ts'
+import type { Store, StoredTranscriptEntry } from '../store/store.ts'
 
 /** Longest text of one message; the rest is cut, with a mark. */
 const longestText = 20_000
+
+/** The newest entries, oldest first. Read page by page: long ones must not keep the store from its writes. */
+export async function readTranscript(store: Pick<Store, 'transcript'>, sessionKey: string, limit: number): Promise<StoredTranscriptEntry[]> {
+  const entries: StoredTranscriptEntry[] = []
+  for (let before: number | undefined; entries.length < limit;) {
+    const { items, next } = await store.transcript(sessionKey, { before, limit: limit - entries.length })
+    entries.push(...items)
+    if (next === undefined) break
+    before = next
+  }
+  return entries.toReversed()
+}
 
 /** Entries that are no message of a conversation are left out. */
 export const viewTranscript = (entries: readonly StoredTranscriptEntry[]): SessionMessage[] => entries.flatMap(viewEntry)

@@ -62,7 +62,14 @@ export const refusedResult = ({ error, reason, replayOf, proof }: NewRefusal): D
 
 interface LineRow extends Omit<DeliveryLine, 'result'> {
   result: string
+}
+
+type LineKey = Pick<LineRow, 'seq' | 'at' | 'hook' | 'status'>
+
+/** Whether the body of a row holds the text is a column like the others. */
+interface SearchedRow extends LineRow {
   found: number
+  searched: number
 }
 
 const columns = 'seq, id, at, hook, client, status, result'
@@ -72,16 +79,25 @@ const searchedRows = 200
 
 export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>> {
   const { hook, status, since = 0 } = filter
-  const fits = (row: LineRow) => row.found === 1 && row.at >= since && (!hook || row.hook === hook) && (!status || row.status === status)
-  return mapPage(await listPage(tx, { ...search(filter), where: narrowest(filter), fits, ends: ({ at }) => at < since }, page), toLine)
+  const fits = (key: LineKey) => key.at >= since && (!hook || key.hook === hook) && (!status || key.status === status)
+  const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
+  const listing = {
+    table: 'delivery',
+    keys: 'seq, at, hook, status',
+    where: narrowest(filter),
+    fits: isFiltered ? fits : undefined,
+    ends: ({ at }: LineKey) => at < since,
+    ...search(filter),
+  }
+  return mapPage(await listPage<LineKey, SearchedRow>(tx, listing, page), toLine)
 }
 
-/** Whether a body holds the text is a column like the others. */
-function search({ text }: DeliveryFilter): Pick<Listing<LineRow>, 'select' | 'values' | 'rows'> {
-  const select = (found: string) => `SELECT ${columns}, ${found} AS found FROM delivery`
-  if (text === undefined) return { select: select('1') }
+function search({ text }: DeliveryFilter): Pick<Listing<LineKey, SearchedRow>, 'columns' | 'values' | 'matches' | 'sizeOf' | 'rows'> {
+  const sizeOf = ({ result, searched }: SearchedRow) => result.length + searched
+  if (text === undefined) return { columns: `${columns}, 1 AS found, 0 AS searched`, sizeOf }
+  const found = `CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END AS found, coalesce(octet_length(body), 0) AS searched`
   const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
-  return { select: select(`CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END`), values: [pattern], rows: searchedRows }
+  return { columns: `${columns}, ${found}`, values: [pattern], matches: (row) => row.found === 1, sizeOf, rows: searchedRows }
 }
 
 /** Each repeats the condition of its index: most are accepted, most come through the two built-in hooks, and there are indexes only for the others. */
@@ -90,7 +106,7 @@ function narrowest({ hook, status }: DeliveryFilter): Condition | undefined {
   return hook === undefined || hook === 'wake' || hook === 'agent' ? undefined : [`hook NOT IN ('wake', 'agent') AND hook = ?`, hook]
 }
 
-function toLine({ found: _found, result, ...row }: LineRow): DeliveryLine {
+function toLine({ found: _found, searched: _searched, result, ...row }: SearchedRow): DeliveryLine {
   return { ...row, result: JSON.parse(result) as DeliveryResult }
 }
 

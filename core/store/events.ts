@@ -1,5 +1,5 @@
 // Events: they wait in a session until a run takes them, and leave it when that run has rendered them.
-import type { NewEvent, Store, StoredEvent, Timestamp } from './store.ts'
+import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = 'INSERT INTO event (id, session_key, text, delivery_id, mode, source, trusted, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
@@ -36,16 +36,30 @@ export async function takeEvents(tx: Transaction, ...[run, sessionKey, limit]: P
   if ((await tx.all(heldSql, run.id, run.fence)).length === 0) return []
   const before = await tx.all<EventRow>(takenSql, run.id)
   if (before.length > 0) return before.map(toEvent)
-  const rows = await oldest(tx, sessionKey, limit.count)
+  const rows = await oldest(tx, sessionKey, limit)
   const events = fitting(rows.map(toEvent), limit.characters)
   const last = rows[events.length - 1]
   if (last) await tx.run(takeSql, run.id, sessionKey, last.seq)
   return events
 }
 
-const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
+/** The size of a text is known without reading it. */
+const sizesSql = `
+  SELECT seq, coalesce(octet_length(text), (SELECT octet_length(body) FROM delivery WHERE delivery.id = event.delivery_id), 0) AS size
+  FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
 
-const oldest = (tx: Transaction, sessionKey: string, limit: number) => tx.all<EventRow>(waitingSql, sessionKey, limit)
+const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL AND seq <= ? ORDER BY seq`
+
+/** Bytes that a character may take in the body of a request, where a text is kept: `\u2028`, and the fields around it. */
+const bytesPerCharacter = 8
+
+/** Up to the one with which they are as long as `characters` can be: at least one, and never many long ones. */
+async function oldest(tx: Transaction, sessionKey: string, { count, characters }: EventLimit): Promise<EventRow[]> {
+  const sizes = await tx.all<{ seq: number; size: number }>(sizesSql, sessionKey, count)
+  let room = characters * bytesPerCharacter
+  const last = sizes.find(({ size }) => (room -= size) <= 0) ?? sizes.at(-1)
+  return last ? await tx.all<EventRow>(waitingSql, sessionKey, last.seq) : []
+}
 
 /** As many as fit into so many characters, but at least one: a long event must not block its session. */
 export function fitting(events: StoredEvent[], characters: number): StoredEvent[] {
@@ -64,7 +78,7 @@ function textIn(body: string): string {
   return text.trim().toWellFormed()
 }
 
-export async function waitingEvents(tx: Transaction, sessionKey: string, limit: number): Promise<StoredEvent[]> {
+export async function waitingEvents(tx: Transaction, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]> {
   return (await oldest(tx, sessionKey, limit)).map(toEvent)
 }
 

@@ -85,8 +85,17 @@ export async function messagesOfRun(tx: Transaction, runId: string): Promise<Sto
 
 export async function listMessages(tx: Transaction, filter: MessageFilter, page: PageRequest): Promise<Page<StoredMessage>> {
   const { status, channel } = filter
-  const fits = (row: MessageRow) => (!status || row.status === status) && (!channel || row.channel === channel)
-  return mapPage(await listPage(tx, { select: `SELECT ${columns} FROM message`, where: narrowest(filter), fits }, page), toMessage)
+  const listing = {
+    table: 'message',
+    keys: 'seq, channel',
+    where: narrowest(filter),
+    fits: channel === undefined ? undefined : (key: Pick<MessageRow, 'seq' | 'channel'>) => key.channel === channel,
+    columns,
+    // The status lies behind the text in its row, so it is read with it.
+    matches: status === undefined ? undefined : (row: MessageRow) => row.status === status,
+    sizeOf: ({ text, route }: MessageRow) => text.length + route.length,
+  }
+  return mapPage(await listPage(tx, listing, page), toMessage)
 }
 
 /** Most are sent, so that there is an index only for the others. */

@@ -29,6 +29,12 @@ export interface StoredEvent extends Omit<NewEvent, 'inBody'> {
   at: Timestamp
 }
 
+/** How many events are handed out at once, and about how many characters of them; at least one is. */
+export interface EventLimit {
+  count: number
+  characters: number
+}
+
 /** Agent work that was accepted. */
 export interface NewRun {
   id: string
@@ -83,6 +89,11 @@ export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
   createdAt: Timestamp
   startedAt: Timestamp | null
   endedAt: Timestamp | null
+}
+
+/** A run in a list: without its message, which may be long. */
+export interface ListedRun extends Omit<StoredRun, 'spec'> {
+  spec: Omit<RunSpec, 'message'>
 }
 
 /** One message of a transcript, in the AI SDK's shape. */

@@ -2,7 +2,7 @@
 import { giveBackTaken } from './events.ts'
 import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
 import type { RunResult, RunSpec } from './run-spec.ts'
-import type { NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
+import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
@@ -30,11 +30,21 @@ export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
   result: string
 }
 
-export const runColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
-  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt", message`
+const listColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
+  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`
+export const runColumns = `${listColumns}, message`
 
-export function toRun({ spec, message, result, ...row }: RunRow): StoredRun {
-  return { ...row, spec: { ...(JSON.parse(spec) as Omit<RunSpec, 'message'>), message }, result: JSON.parse(result) as RunResult }
+type ListRow = Omit<RunRow, 'message'>
+
+const toListed = ({ spec, result, ...row }: ListRow): ListedRun => ({
+  ...row,
+  spec: JSON.parse(spec) as ListedRun['spec'],
+  result: JSON.parse(result) as RunResult,
+})
+
+export function toRun({ message, ...row }: RunRow): StoredRun {
+  const run = toListed(row)
+  return { ...run, spec: { ...run.spec, message } }
 }
 
 const getSql = `SELECT ${runColumns} FROM run WHERE id = ?`
@@ -44,17 +54,27 @@ export async function getRun(tx: Transaction, id: string): Promise<StoredRun | u
   return row && toRun(row)
 }
 
-export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<StoredRun>> {
+type RunKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'>
+
+const keys = 'seq, kind, agent_id AS "agentId", session_key AS "sessionKey", status'
+
+export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>> {
   const { status, kind, agentId, sessionKey } = filter
-  const fits = (row: RunRow) =>
-    (!status || row.status === status) &&
-    (!kind || row.kind === kind) &&
-    (!agentId || row.agentId === agentId) &&
-    (!sessionKey || row.sessionKey === sessionKey)
-  const list = (where: Condition | undefined) => listPage(tx, { select: `SELECT ${runColumns} FROM run`, where, fits }, page)
-  if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toRun)
+  const fits = (key: RunKey) =>
+    (!status || key.status === status) &&
+    (!kind || key.kind === kind) &&
+    (!agentId || key.agentId === agentId) &&
+    (!sessionKey || key.sessionKey === sessionKey)
+  const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
+  const list = (where: Condition | undefined) =>
+    listPage<RunKey, ListRow>(
+      tx,
+      { table: 'run', keys, where, fits: isFiltered ? fits : undefined, columns: listColumns, sizeOf: ({ spec, result }) => spec.length + result.length },
+      page,
+    )
+  if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toListed)
   const [live, over] = [await list([`session_key = ? AND ${isLive}`, sessionKey]), await list([`session_key = ? AND NOT (${isLive})`, sessionKey])]
-  return mapPage(mergePages(live, over, page.limit), toRun)
+  return mapPage(mergePages(live, over, page.limit), toListed)
 }
 
 const isLive = `status IN ('queued', 'running')`

@@ -1,6 +1,18 @@
 // Sessions: when they were last touched, what was said in them, where their messages come from.
 import type { Json } from '../plugin.ts'
-import type { NewRoute, NewTranscriptEntry, SessionCounts, Store, StoredRoute, StoredSession, StoredTranscriptEntry, Timestamp } from './store.ts'
+import { listPage, mapPage } from './lists.ts'
+import type {
+  NewRoute,
+  NewTranscriptEntry,
+  Page,
+  PageRequest,
+  SessionCounts,
+  Store,
+  StoredRoute,
+  StoredSession,
+  StoredTranscriptEntry,
+  Timestamp,
+} from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
@@ -60,11 +72,17 @@ export async function appendTranscript(
   for (const { message } of entries) await tx.run(appendSql, sessionKey, runId, JSON.stringify(message), at)
 }
 
-const transcriptSql = 'SELECT seq, run_id AS "runId", message, at FROM transcript WHERE session_key = ? ORDER BY seq DESC LIMIT ?'
+type TranscriptRow = Omit<StoredTranscriptEntry, 'message'> & { message: string }
 
-export async function transcript(tx: Transaction, sessionKey: string, limit: number): Promise<StoredTranscriptEntry[]> {
-  const rows = await tx.all<Omit<StoredTranscriptEntry, 'message'> & { message: string }>(transcriptSql, sessionKey, limit)
-  return rows.toReversed().map(({ seq, runId, message, at }) => ({ seq, runId, message: JSON.parse(message) as Json, at }))
+export async function transcript(tx: Transaction, sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>> {
+  const listing = {
+    table: 'transcript',
+    keys: 'seq',
+    where: ['session_key = ?', sessionKey] as const,
+    columns: 'seq, run_id AS "runId", message, at',
+    sizeOf: ({ message }: TranscriptRow) => message.length,
+  }
+  return mapPage(await listPage(tx, listing, page), ({ message, ...row }) => ({ ...row, message: JSON.parse(message) as Json }))
 }
 
 /** Of two accepts that crossed, the later one counts, whichever was written first. */

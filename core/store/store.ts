@@ -6,7 +6,9 @@ import type {
   AcceptResult,
   DeliveryFilter,
   DeliveryLine,
+  EventLimit,
   LeaseGrant,
+  ListedRun,
   LiveCounts,
   MessageEnd,
   MessageFilter,
@@ -61,19 +63,19 @@ export interface Store {
   /** Cancels a run that has not started; false when it has, or is unknown. */
   cancelQueuedRun(id: string, at: Timestamp): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>
-  listRuns(filter: RunFilter, page: PageRequest): Promise<Page<StoredRun>>
+  listRuns(filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>>
   countQueuedRuns(): Promise<number>
 
   /** Gives the session's oldest waiting events to this run; taken again they are the same ones. */
-  takeEvents(run: RunRef, sessionKey: string, limit: { count: number; characters: number }): Promise<StoredEvent[]>
+  takeEvents(run: RunRef, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   /** The oldest that no run has taken. */
-  waitingEvents(sessionKey: string, limit: number): Promise<StoredEvent[]>
+  waitingEvents(sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   countWaitingEvents(sessionKey: string): Promise<number>
   /** Sessions in which an event with mode `now` waits: bells that were rung before a crash. */
   sessionsWithBells(): Promise<string[]>
 
-  /** The newest entries, oldest first. */
-  transcript(sessionKey: string, limit: number): Promise<StoredTranscriptEntry[]>
+  /** What was said in a session, newest first. */
+  transcript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>
   getSession(key: string): Promise<StoredSession | undefined>
   /** The one that was touched last comes first; `after`: the last of the page before. */
   listSessions(filter: { agentId?: string | undefined; after?: Pick<StoredSession, 'updatedAt' | 'key'> | undefined; limit: number }): Promise<StoredSession[]>

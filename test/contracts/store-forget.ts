@@ -96,7 +96,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await forgetBefore(store, later)).toEqual(nothing)
       await store.endRun(failing, runEnd({ status: 'failed', eventsRendered: false }))
       expect(await forgetBefore(store, later)).toEqual({ ...nothing, runs: 1 })
-      expect(await store.waitingEvents(session, 9)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      expect(await store.waitingEvents(session, { count: 9, characters: 1e9 })).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
       const run = await startRun(store)
       expect(await store.takeEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
       await store.endRun(run, runEnd())
@@ -119,7 +119,7 @@ export function forgetContract(opened: OpenStore): void {
       await finish(store, { sessionKey: 'named-later', unnamedSession: true })
       expect(await forgetBefore(store, later)).toMatchObject({ sessions: 1, runs: 5 })
       expect(await store.getSession('made-up')).toBeUndefined()
-      expect(await Promise.all(keys.map(async (key) => (await store.transcript(key, 9)).length))).toEqual([0, 2, 2])
+      expect(await Promise.all(keys.map(async (key) => (await store.transcript(key, { limit: 9 })).items.length))).toEqual([0, 2, 2])
     })
 
     it('leaves a session without a name as long as anything is left to do in it', async () => {

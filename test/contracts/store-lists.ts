@@ -112,6 +112,35 @@ export function listsContract(opened: OpenStore): void {
       expect(listed.map((items) => items.length)).toEqual([2, 2, 1])
     })
 
+    it('hand out long rows in short pages, each once', async () => {
+      const { store } = opened
+      const long = 'x'.repeat(300_000)
+      const ids = Array.from({ length: 20 }, (_, n) => `run-${n}`)
+      for (const id of ids) {
+        await store.accept({ at: start, delivery: newDelivery({ id, body: long }) })
+        const run = await startRun(store, { id, sessionKey: 'one' })
+        await store.endRun(run, runEnd({ result: { reply: long }, transcript: [{ message: long }], messages: [newMessage({ id, text: long })] }))
+      }
+      const lists = {
+        runs: (page: PageRequest) => store.listRuns({}, page),
+        messages: (page: PageRequest) => store.listMessages({ status: 'pending' }, page),
+        transcript: (page: PageRequest) => store.transcript('one', page),
+      }
+      for (const list of Object.values(lists)) {
+        const listed = await pages<{ id?: string; runId?: string }>(list, 100)
+        expect(Math.max(...listed.map((items) => items.length))).toBeLessThanOrEqual(8)
+        expect(listed.flat().map(({ id, runId }) => id ?? runId)).toEqual(ids.toReversed())
+      }
+      const searched = await pages((page) => store.listDeliveries({ text: 'nothing' }, page), 100)
+      expect(searched.length).toBeGreaterThan(2)
+    })
+
+    it('show no message of a run', async () => {
+      const { store } = opened
+      await store.accept({ at: start, runs: [newRun()] })
+      expect((await store.listRuns({}, everything)).items[0]?.spec).not.toHaveProperty('message')
+    })
+
     it('sift messages by status and channel', async () => {
       const { store } = opened
       await post(store, newMessage({ id: 'sent' }), newMessage({ id: 'other', channel: 'chat' }), newMessage({ id: 'failed', status: 'failed', reason: 'no' }))

@@ -144,7 +144,7 @@ export function runsContract(opened: OpenStore): void {
       await triesInVain()
       expect(await store.endRun(current!, runEnd())).toBe(true)
       await triesInVain()
-      expect(await store.transcript(stale.sessionKey, 10)).toEqual([])
+      expect(await store.transcript(stale.sessionKey, { limit: 10 })).toEqual({ items: [] })
       expect(await store.messagesOfRun(stale.id)).toEqual([])
       expect(await store.countWaitingEvents(stale.sessionKey)).toBe(1)
     })
@@ -164,9 +164,9 @@ export function runsContract(opened: OpenStore): void {
       await opened.reopen()
       const { store } = opened
       expect(await store.getRun(run.id)).toMatchObject({ status: 'succeeded', result: { reply: 'Done' }, startedAt: start, endedAt: start + 5 })
-      expect(await store.transcript(run.sessionKey, 10)).toMatchObject([
-        { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
+      expect((await store.transcript(run.sessionKey, { limit: 10 })).items).toMatchObject([
         { message: 'b' },
+        { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
       expect(await store.sessionsWithBells()).toEqual([run.sessionKey])
       expect(await store.messagesOfRun(run.id)).toMatchObject([{ ...message, attempt: 0, chunksSent: 0, uncertain: false, platformId: null }])
@@ -180,7 +180,7 @@ export function runsContract(opened: OpenStore): void {
       const end = runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [message, message] })
       await expect(store.endRun(run, end)).rejects.toMatchObject({ code: 'internal_error' })
       expect(await store.getRun(run.id)).toMatchObject({ status: 'running' })
-      expect(await store.transcript(run.sessionKey, 10)).toEqual([])
+      expect(await store.transcript(run.sessionKey, { limit: 10 })).toEqual({ items: [] })
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
       expect(await store.messagesOfRun(run.id)).toEqual([])
       expect(await store.endRun(run, runEnd())).toBe(true)

@@ -19,7 +19,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
       await tell(store, 'three')
       expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
-      expect(texts(await store.waitingEvents(session, 9))).toEqual(['three'])
+      expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['three'])
       await store.reapRuns(start + 60_000)
       const [again] = await startRuns(store)
       expect(texts(await store.takeEvents(again!, session, all))).toEqual(['one', 'two'])
@@ -30,7 +30,7 @@ export function sessionsContract(opened: OpenStore): void {
       const delivery = newDelivery({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
       await store.accept({ at: start, delivery, events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })] })
       await opened.reopen()
-      expect(texts(await opened.store.waitingEvents(session, 9))).toEqual(['one', 'two'])
+      expect(texts(await opened.store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
 
     it('leave the queue when the run has rendered them', async () => {
@@ -50,7 +50,7 @@ export function sessionsContract(opened: OpenStore): void {
       await store.takeEvents(run, session, all)
       await tell(store, 'two')
       await store.endRun(run, runEnd({ status: 'failed', eventsRendered: false }))
-      expect(texts(await store.waitingEvents(session, 9))).toEqual(['one', 'two'])
+      expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
 
     it('are taken in bounded batches, at least one at a time', async () => {
@@ -71,7 +71,7 @@ export function sessionsContract(opened: OpenStore): void {
       const { store } = opened
       await Promise.all(Array.from({ length: 1500 }, (_, n) => store.accept({ at: start, events: [newEvent({ text: String(n) })] })))
       await opened.reopen()
-      expect(texts(await opened.store.waitingEvents(session, 5000))).toEqual(Array.from({ length: 1500 }, (_, n) => String(n)))
+      expect(texts(await opened.store.waitingEvents(session, { count: 5000, characters: 1e9 }))).toEqual(Array.from({ length: 1500 }, (_, n) => String(n)))
       expect(await opened.store.countWaitingEvents(session)).toBe(1500)
     })
 
@@ -125,12 +125,14 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.sessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
     })
 
-    it('show the newest of their transcript, oldest first', async () => {
+    it('hand out their transcript page by page, newest first', async () => {
       const { store } = opened
       await store.endRun(await startRun(store), runEnd({ transcript: ['a', 'b', 'c'].map((message) => ({ message })) }))
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'd' }] }))
       await store.endRun(await startRun(store, { sessionKey: 'other' }), runEnd({ transcript: [{ message: 'x' }] }))
-      expect((await store.transcript(session, 3)).map(({ message }) => message)).toEqual(['b', 'c', 'd'])
+      const { items, next } = await store.transcript(session, { limit: 3 })
+      expect(items.map(({ message }) => message)).toEqual(['d', 'c', 'b'])
+      expect(await store.transcript(session, { limit: 3, before: next })).toMatchObject({ items: [{ message: 'a' }] })
     })
   })
 

@@ -46,6 +46,20 @@ describe('GET /api/sessions/:key', () => {
     expect(body.events).toEqual([{ id: eventId, text: 'News.', mode: 'next-heartbeat', at: expect.stringMatching(/Z$/) }])
   })
 
+  it('hands out a long conversation page by page', async () => {
+    const { post, get } = await startGateway({ ...still, hooks: { allowRequestSessionKey: true } })
+    for (const message of ['one', 'two', 'three']) await post('/hooks/agent', { message, sessionKey: 'long', ...quiet }, { prefer: 'wait=30' })
+    const read = async (query = '') => (await get(`/api/sessions/agent:main:long${query}`)).body
+    const whole = await read()
+    expect(whole.transcript).toHaveLength(6)
+    expect(whole).not.toHaveProperty('next')
+    const newest = await read('?limit=4')
+    const oldest = await read(`?limit=4&cursor=${newest.next}`)
+    expect([...oldest.transcript, ...newest.transcript]).toEqual(whole.transcript)
+    expect(oldest).not.toHaveProperty('next')
+    expect((await get('/api/sessions/agent:main:long?cursor=x')).status).toBe(400)
+  })
+
   it('tells where messages last came from', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()

@@ -69,8 +69,8 @@ describe('a damaged page', () => {
     await damage('transcript', talk)
     const { transcript, getRun, listRuns, accept } = await open()
     const outcomes = await Promise.allSettled([
-      transcript('agent:main:last', 50),
-      transcript('agent:main:first', 15),
+      transcript('agent:main:last', { limit: 50 }),
+      transcript('agent:main:first', { limit: 15 }),
       getRun('agent:main:last'),
       listRuns({}, { limit: 9 }),
       accept({ at: start, delivery: newDelivery() }),
@@ -97,7 +97,7 @@ describe('a damaged page', () => {
   it('is logged once, with the file and what to do', async () => {
     await damage('transcript', talk)
     const { transcript } = await open()
-    for (let n = 0; n < 3; n++) await expect(transcript('agent:main:last', 50)).rejects.toMatchObject(damaged)
+    for (let n = 0; n < 3; n++) await expect(transcript('agent:main:last', { limit: 50 })).rejects.toMatchObject(damaged)
     expect(logged).toEqual([{ reason: expect.stringMatching(/gateway\.db is damaged .*restore a backup/), message: 'the store is damaged' }])
     expect(JSON.stringify(logged)).toContain(path)
   })

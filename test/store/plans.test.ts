@@ -49,10 +49,10 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   ],
   countQueuedRuns: [[]],
   takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
-  waitingEvents: [['agent:main:one', 9]],
+  waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
   sessionsWithBells: [[]],
-  transcript: [['agent:main:one', 9]],
+  transcript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
   listSessions: [[{ limit: 9 }], [{ agentId: 'main', limit: 9 }]],
   sessionCounts: [['agent:main:one']],
@@ -117,6 +117,36 @@ describe('the plan of an operation', () => {
     for (const sql of statements) expect(await scansOf(sql)).toEqual([])
   })
 
+  it.each([
+    ['listRuns', [{ agentId: 'main' }, { limit: 2 }]],
+    ['listRuns', [{ sessionKey: 'agent:main:one' }, { limit: 1 }]],
+    ['listMessages', [{ channel: 'pager' }, { limit: 2 }]],
+    ['listMessages', [{ status: 'failed' }, { limit: 2 }]],
+    ['listDeliveries', [{ hook: 'agent' }, { limit: 2 }]],
+    ['transcript', ['agent:main:one', { limit: 2 }]],
+    ['waitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
+    ['takeEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
+  ] satisfies [OperationName, unknown[]][])('%s %j reads the long texts of its own rows and of no others', async (name, args) => {
+    const long = 'x'.repeat(100_000)
+    let characters = 0
+    await undone(async () => {
+      const { tx } = connection
+      for (let n = 0; n < 20; n++) {
+        await perform(tx, ['accept', [{ at: start, delivery: newDelivery({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }]])
+        const run = newRun({ id: `long-${n}`, sessionKey: n < 10 ? 'agent:main:one' : 'other', spec: { ...newRun().spec, message: long } })
+        await perform(tx, ['accept', [{ at: start, runs: [run], messages: [newMessage({ text: long, status: 'failed', reason: 'no' })] }]])
+        await tx.run(`UPDATE run SET status = 'failed', result = ? WHERE id = ?`, JSON.stringify({ reply: long }), run.id)
+        await tx.run(`INSERT INTO transcript (session_key, run_id, message, at) VALUES (?, ?, ?, ?)`, 'agent:main:one', run.id, JSON.stringify(long), start)
+      }
+      await perform(
+        counting(tx, (read) => (characters += read)),
+        [name, args],
+      )
+    })
+    expect(characters).toBeGreaterThan(0)
+    expect(characters).toBeLessThan(3 * 100_000)
+  })
+
   /** Performs it where there is something to find, and takes it back. */
   async function undone(work: () => Promise<unknown>): Promise<void> {
     const stop = new Error('taken back')
@@ -152,4 +182,14 @@ const noting = (tx: Transaction, statements: Set<string>): Transaction => ({
   },
   space: () => tx.space(),
   shrink: (bytes) => tx.shrink(bytes),
+})
+
+/** Counts the characters of all rows that are handed out. */
+const counting = (tx: Transaction, count: (characters: number) => void): Transaction => ({
+  ...tx,
+  async all<Row>(sql: string, ...values: (string | number | null)[]) {
+    const rows = await tx.all<Row>(sql, ...values)
+    count(JSON.stringify(rows).length)
+    return rows
+  },
 })
