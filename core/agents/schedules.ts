@@ -89,15 +89,15 @@ async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<bool
   }
 }
 
-/** While its last run is still under way there is no other: the time passes. */
+/** While its last run is still under way there is no other: the time passes. The last time of all waits behind that run instead, or it would be lost. */
 async function fireOnce(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void> {
   const now = Date.now()
   const nextAt = (await nextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
   const run = createRun(deps, schedule)
   const { queued, running } = await deps.store.sessionCounts(run.sessionKey)
-  const busy = queued + running > 0
-  if (busy) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
-  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: busy ? [] : [run] })
+  const skips = queued + running > 0 && nextAt !== null
+  if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
+  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: skips ? [] : [run] })
 }
 
 const createRun = ({ createId, maxAttempts }: SchedulesDeps, { id, agentId, spec }: StoredSchedule): NewRun => ({

@@ -119,6 +119,17 @@ describe('a schedule', () => {
     expect(Date.parse(items[0].nextAt)).toBeGreaterThan(Date.now())
   })
 
+  it('of one time that comes while its session is busy waits for its turn, and is not lost', async () => {
+    const dir = temporaryFolder()
+    const first = await startTools({}, dir)
+    const { id } = await first.result('cron', { ...add, at: '4h' })
+    await first.gateway.close()
+    await rewind(dir, 5 * 60 * 60 * 1000, id)
+    const second = await startTools({}, dir)
+    expect(await second.sent('Water the plants.')).toMatchObject({ to: 'ann' })
+    expect(await second.result('cron', { action: 'list' })).toEqual({ items: [] })
+  })
+
   it('tells the main session when its run failed', async () => {
     const agents = { defaults: { heartbeat: { every: 0 }, model: 'house/none' } }
     const { result, get, chat } = await startTools({ agents, providers: { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } } })
@@ -136,7 +147,8 @@ async function rewind(dir: string, ms: number, id?: string): Promise<void> {
   const store = await createSqliteStore({ path: join(dir, 'state', 'gateway.db'), log: createTestContext().log, onCommit: () => undefined })
   for (const schedule of await store.listSchedules('main')) {
     await store.removeSchedule(schedule.id, 'main')
-    await store.addSchedule(newSchedule({ ...schedule, nextAt: schedule.nextAt - ms }), { at: schedule.createdAt, most: 100 })
+    const timing = schedule.timing.kind === 'at' ? { kind: 'at' as const, at: schedule.timing.at - ms } : schedule.timing
+    await store.addSchedule(newSchedule({ ...schedule, timing, nextAt: schedule.nextAt - ms }), { at: schedule.createdAt, most: 100 })
     if (id === undefined) continue
     const run = {
       id: 'busy',
