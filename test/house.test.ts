@@ -43,6 +43,7 @@ const floors: Record<string, number> = {
   loader: 4,
   http: 3,
   config: 3,
+  'outage.ts': 3,
   'plugin.ts': 2,
   'transform.ts': 1,
   'verbs.ts': 1,

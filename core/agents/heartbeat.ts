@@ -6,7 +6,7 @@ import type { RunSpec } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import { minutesUntilActive } from './active-hours.ts'
 import type { Agent, Agents, HeartbeatConfig } from './agents.ts'
-import { defaultHeartbeatPrompt, heartbeatNotes } from './prompt.ts'
+import { createNotesOutage, defaultHeartbeatPrompt, heartbeatNotes } from './prompt.ts'
 import type { Runs } from './runs.ts'
 
 export interface Heartbeat {
@@ -63,6 +63,7 @@ interface Heart {
 
 function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Heart {
   const everyMs = parseDuration(config.every) ?? 0
+  const beatOnce = createBeat(deps, agent, config)
   const alarm = createAlarm(() => void beat())
   let periodic: NodeJS.Timeout | undefined
   let beating = false
@@ -92,7 +93,7 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
   const beatAll = async (): Promise<boolean> => {
     try {
       for (;;) {
-        const end = await beatOnce(deps, agent, config)
+        const end = await beatOnce()
         if (closed || end !== 'more') return end !== 'failed'
       }
     } catch (error) {
@@ -140,17 +141,20 @@ function createAlarm(goOff: () => void) {
 }
 
 /** One beat; `more` when it rendered events and others still wait, `failed` when it left them. Nothing to look at: no run, no model call. */
-async function beatOnce(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Promise<'done' | 'more' | 'failed'> {
-  const waiting = await deps.store.countWaitingEvents(agent.mainSession)
-  if (waiting === 0 && !(await heartbeatNotes(agent))) return 'done'
-  const id = deps.createId()
-  const spec = heartbeatSpec(agent.id, config)
-  const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey: agent.mainSession, spec, maxAttempts: deps.maxAttempts } as const
-  await deps.runs.accept({ at: Date.now(), runs: [run] })
-  const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
-  if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
-  const left = await deps.store.countWaitingEvents(agent.mainSession)
-  return left > 0 && left < waiting ? 'more' : 'done'
+function createBeat(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): () => Promise<'done' | 'more' | 'failed'> {
+  const outage = createNotesOutage(agent.id, deps.log)
+  return async () => {
+    const waiting = await deps.store.countWaitingEvents(agent.mainSession)
+    if (waiting === 0 && !(await heartbeatNotes(agent, outage))) return 'done'
+    const id = deps.createId()
+    const spec = heartbeatSpec(agent.id, config)
+    const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey: agent.mainSession, spec, maxAttempts: deps.maxAttempts } as const
+    await deps.runs.accept({ at: Date.now(), runs: [run] })
+    const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
+    if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
+    const left = await deps.store.countWaitingEvents(agent.mainSession)
+    return left > 0 && left < waiting ? 'more' : 'done'
+  }
 }
 
 /** What a periodic check asks of its agent. */

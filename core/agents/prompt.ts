@@ -1,9 +1,11 @@
 // Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the fence.
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { describeError } from '../errors.ts'
+import { createOutage, type Outage } from '../outage.ts'
+import { InputError, type Log } from '../plugin.ts'
 import { fence, fenceNotice } from '../sessions/fence.ts'
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { StoredEvent } from '../store/store.ts'
+import { createWorkspace } from '../tools/workspace.ts'
 import type { Agent } from './agents.ts'
 
 export const defaultHeartbeatPrompt = [
@@ -46,13 +48,30 @@ function renderEvents(events: readonly StoredEvent[]): string {
   return `${events.length === 1 ? 'One event' : `${events.length} events`} since the last turn, oldest first.\n${lines.join('\n')}`
 }
 
-/** HEARTBEAT.md of the agent's workspace; undefined when it is missing or blank. */
-export async function heartbeatNotes(agent: Agent): Promise<string | undefined> {
+const notesFile = 'HEARTBEAT.md'
+
+/**
+ * HEARTBEAT.md of the agent's workspace; undefined when it is missing or blank.
+ * One that cannot be read, since it is a pipe or a link that leads out, counts as missing: it must not hold up the heartbeat.
+ */
+export async function heartbeatNotes(agent: Agent, outage?: Outage): Promise<string | undefined> {
   try {
-    const notes = (await readFile(join(agent.workspace, 'HEARTBEAT.md'), 'utf8')).trim()
-    return notes.slice(0, eventBatch.characters) || undefined
+    const { data } = await createWorkspace(agent.workspace).read(notesFile, { maxBytes: eventBatch.characters })
+    outage?.worked()
+    return Buffer.from(data).toString('utf8').trim() || undefined
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    if (!isMissing(error)) outage?.failed(error)
+    return undefined
   }
 }
+
+/** Tells once why the notes cannot be read. */
+export const createNotesOutage = (agentId: string, log: Log): Outage =>
+  createOutage(log, {
+    level: 'warn',
+    failed: `${notesFile} cannot be read; the heartbeat goes on without it`,
+    worked: `${notesFile} can be read again`,
+    describe: (error) => ({ agentId, ...(error instanceof InputError ? { reason: error.message } : describeError(error)) }),
+  })
+
+const isMissing = (error: unknown): boolean => error instanceof InputError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

@@ -1,5 +1,6 @@
 // The heartbeat: what makes it beat, what it shows to the model, what it does with the answer, and when it stays quiet.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
@@ -211,6 +212,39 @@ describe('the periodic beat', () => {
     expect(await model.prompt(0)).toBe('Notes for periodic checks (HEARTBEAT.md):\n# Check the plant.\n\nIs the plant watered?')
     writeNotes(dir, 'main', '# Check the cat.')
     expect(await model.prompt(1)).toContain('# Check the cat.')
+    writeNotes(dir, 'main', '')
+  })
+
+  it.each<[string, (file: string, dir: string) => void]>([
+    ['a pipe that nobody writes to', (file) => void execFileSync('mkfifo', [file])],
+    ['a link out of the workspace', (file, dir) => (writeFileSync(join(dir, 'private'), 'a private text'), symlinkSync(join(dir, 'private'), file))],
+    ['a link to a device', (file) => symlinkSync('/dev/zero', file)],
+    ['a folder', (file) => void mkdirSync(file)],
+  ])('goes on without the notes where HEARTBEAT.md is %s, and says so', async (_what, make) => {
+    const model = await startModel()
+    model.script(ok)
+    const dir = temporaryFolder()
+    const folder = join(dir, 'state', 'workspaces', 'main')
+    mkdirSync(folder, { recursive: true })
+    make(join(folder, 'HEARTBEAT.md'), dir)
+    const { post, logged } = await start(model, { heartbeat: { every: '1s' } }, { dir })
+    await expect.poll(() => logged.filter((line) => line.includes('HEARTBEAT.md cannot be read'))).toHaveLength(1)
+    await post('/hooks/wake', { text: 'something new' })
+    const prompt = await model.prompt(0)
+    expect(eventsOf(prompt)).toEqual(['something new'])
+    expect(prompt).not.toMatch(/private|HEARTBEAT\.md/)
+  })
+
+  it('reads the beginning of a HEARTBEAT.md without end', async () => {
+    const model = await startModel()
+    model.script(ok)
+    const dir = temporaryFolder()
+    writeNotes(dir, 'main', 'Check the plant. ')
+    truncateSync(join(dir, 'state', 'workspaces', 'main', 'HEARTBEAT.md'), 100 * 1024 ** 3)
+    await start(model, { heartbeat: { every: '1s' } }, { dir })
+    const prompt = await model.prompt(0)
+    expect(prompt).toContain('Check the plant.')
+    expect(prompt.length).toBeLessThan(70_000)
     writeNotes(dir, 'main', '')
   })
 
