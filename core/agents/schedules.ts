@@ -8,7 +8,7 @@ import type { NewRun, NewSchedule, Store, StoredSchedule } from '../store/store.
 import type { Agents } from './agents.ts'
 import { type Caller, lineageOf } from './lineage.ts'
 import type { Runs } from './runs.ts'
-import { nextFiring, readTiming, viewTiming } from './timing.ts'
+import { nextFiring, readTiming, replanFiring, viewTiming } from './timing.ts'
 
 export interface Schedules {
   /** The schedules of the caller's agent. */
@@ -38,7 +38,13 @@ const longestNapMs = 60_000
 export function createSchedules(deps: SchedulesDeps): Schedules {
   const { store, runs, log } = deps
 
+  // Before the first look nobody knows what the clock said when the times were worked out.
+  let lookedAt = Infinity
+
   const fireDue = async (): Promise<void> => {
+    const now = Date.now()
+    if (now < lookedAt) await replan(deps, now)
+    lookedAt = now
     const due = await store.dueSchedules(Date.now(), firedAtOnce)
     let failed = false
     for (const schedule of due) failed = !(await fire(deps, schedule)) || failed
@@ -75,6 +81,16 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     },
     start: () => claims.ring(),
     close: () => claims.close(),
+  }
+}
+
+/** The clock was set back: without this a schedule would be silent until the clock has caught up with its next time. */
+async function replan({ store, agents }: SchedulesDeps, now: number): Promise<void> {
+  for (const { id: agentId } of agents.all) {
+    for (const { id, timing, nextAt, lastAt } of await store.listSchedules(agentId)) {
+      const to = await replanFiring(timing, { nextAt, lastAt, now })
+      if (to < nextAt) await store.moveSchedule(id, { from: nextAt, to })
+    }
   }
 }
 

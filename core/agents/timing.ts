@@ -59,6 +59,25 @@ export async function nextFiring(timing: Timing, { due, now }: Moment): Promise<
   }
 }
 
+/** A time of day that the clock comes to again within this time is the same one: clocks are corrected by little. */
+const sameTimeMs = 60 * 60_000
+
+interface Planned extends Pick<Moment, 'now'> {
+  nextAt: Timestamp
+  /** When it fired last. */
+  lastAt: Timestamp | null
+}
+
+/** The next time as the clock says now; earlier than planned only where the clock was set back, and the schedule would be silent until it has caught up. */
+export async function replanFiring(timing: Timing, { nextAt, lastAt, now }: Planned): Promise<Timestamp> {
+  if (timing.kind === 'at') return nextAt
+  if (timing.kind === 'every') return Math.min(nextAt, now + timing.ms)
+  const next = await nextFiring(timing, { due: now, now })
+  const isRepeated = lastAt !== null && next === lastAt && lastAt - now < sameTimeMs
+  const later = isRepeated ? await nextFiring(timing, { due: lastAt, now: lastAt }) : next
+  return Math.min(nextAt, later ?? nextAt)
+}
+
 /** As a tool would say it. */
 export function viewTiming(timing: Timing): ScheduleTiming {
   if (timing.kind === 'cron') return { cron: timing.expression, ...(timing.timezone && { timezone: timing.timezone }) }

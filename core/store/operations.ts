@@ -9,7 +9,7 @@ import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, me
 import { endRun } from './run-end.ts'
 import { claimRuns, reapRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { cancelQueuedRun, countQueuedRuns, getRun, listRuns } from './runs.ts'
-import { addSchedule, dueSchedules, listSchedules, nextScheduleAt, removeSchedule } from './schedules.ts'
+import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule } from './schedules.ts'
 import { getSession, lastRoute, listSessions, sessionCounts, transcript } from './sessions.ts'
 import { shrink, space } from './space.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
@@ -38,6 +38,7 @@ export const writes = {
   retryMessage,
   addSchedule,
   removeSchedule,
+  moveSchedule,
   setState,
   deleteState,
   lease,

@@ -42,6 +42,11 @@ export async function removeSchedule(tx: Transaction, ...[id, agentId]: Paramete
   return (await tx.run('DELETE FROM schedule WHERE id = ? AND agent_id = ?', id, agentId)) === 1
 }
 
+/** False: it has fired meanwhile, or is gone. */
+export async function moveSchedule(tx: Transaction, ...[id, { from, to }]: Parameters<Store['moveSchedule']>): Promise<boolean> {
+  return (await tx.run('UPDATE schedule SET next_at = ? WHERE id = ? AND next_at = ?', to, id, from)) === 1
+}
+
 const advanceSql = 'UPDATE schedule SET next_at = ?, last_at = ? WHERE id = ? AND next_at = ?'
 const endSql = 'DELETE FROM schedule WHERE id = ? AND next_at = ?'
 

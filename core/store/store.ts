@@ -106,6 +106,8 @@ export interface Store {
   listSchedules(agentId: string): Promise<StoredSchedule[]>
   /** False: the agent has no such schedule. */
   removeSchedule(id: string, agentId: string): Promise<boolean>
+  /** It fires at another time next. False: it has fired meanwhile, or is gone. */
+  moveSchedule(id: string, times: { from: Timestamp; to: Timestamp }): Promise<boolean>
   /** Those whose time has come, the oldest first. Each is then fired with `accept`. */
   dueSchedules(at: Timestamp, limit: number): Promise<StoredSchedule[]>
   /** When the next schedule fires. */

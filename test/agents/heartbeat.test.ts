@@ -215,11 +215,11 @@ describe('the periodic beat', () => {
     writeNotes(dir, 'main', '')
   })
 
-  it.each<[string, (file: string, dir: string) => void]>([
+  it.each<[string, (file: string, dir: string) => unknown]>([
     ['a pipe that nobody writes to', (file) => void execFileSync('mkfifo', [file])],
     ['a link out of the workspace', (file, dir) => (writeFileSync(join(dir, 'private'), 'a private text'), symlinkSync(join(dir, 'private'), file))],
     ['a link to a device', (file) => symlinkSync('/dev/zero', file)],
-    ['a folder', (file) => void mkdirSync(file)],
+    ['a folder', (file) => mkdirSync(file, { recursive: true })],
   ])('goes on without the notes where HEARTBEAT.md is %s, and says so', async (_what, make) => {
     const model = await startModel()
     model.script(ok)

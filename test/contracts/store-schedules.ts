@@ -55,6 +55,14 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.listSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
     })
 
+    it('moves the next time of a schedule, unless it has fired meanwhile', async () => {
+      const { store } = opened
+      const { id, nextAt } = await add(opened)
+      expect(await store.moveSchedule(id, { from: nextAt, to: nextAt - 5 })).toBe(true)
+      expect(await store.moveSchedule(id, { from: nextAt, to: nextAt - 9 })).toBe(false)
+      expect(await store.listSchedules('main')).toMatchObject([{ id, nextAt: nextAt - 5, lastAt: null }])
+    })
+
     it('forgets a schedule that has fired for the last time', async () => {
       const { store } = opened
       const { id: scheduleId } = await add(opened)

@@ -1,7 +1,8 @@
 // The wall clock may jump; what waits, runs and is remembered must not suffer.
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { startGateway } from '../helpers.ts'
+import { startGateway, temporaryFolder } from '../helpers.ts'
+import { startTools, type ToolGateway } from '../tools/calls.ts'
 import { ended } from './process.ts'
 
 // Only the clock is set; timers run on.
@@ -36,4 +37,69 @@ it('remembers an Idempotency-Key when the clock goes back', async () => {
   const first = await post('/hooks/wake', { text: 'once' }, key)
   vi.setSystemTime(Date.now() - hour)
   expect((await post('/hooks/wake', { text: 'once' }, key)).body).toEqual(first.body)
+})
+
+describe('a schedule', () => {
+  const day = 24 * hour
+  const to = { message: 'Water the plants.', channel: 'chat-native', to: 'ann' }
+  const nextOf = async ({ result }: Pick<ToolGateway, 'result'>, name: string): Promise<number> => {
+    const { items } = await result('cron', { action: 'list' })
+    return Date.parse(items.find((item: { name: string }) => item.name === name).nextAt) - Date.now()
+  }
+  const addAll = async ({ result }: Pick<ToolGateway, 'result'>): Promise<void> => {
+    await result('cron', { action: 'add', ...to, name: 'minutely', cron: '* * * * *' })
+    await result('cron', { action: 'add', ...to, name: 'hourly', every: '1h' })
+    await result('cron', { action: 'add', ...to, name: 'once', at: '2h' })
+  }
+
+  it('goes on when the clock is set back by a day, at the times of the new clock', async () => {
+    const running = await startTools()
+    await addAll(running)
+    vi.setSystemTime(Date.now() - day)
+    // Whatever is added has the times looked at.
+    await running.result('cron', { action: 'add', ...to, name: 'other', every: '24d' })
+    await expect.poll(() => nextOf(running, 'minutely')).toBeLessThanOrEqual(60_000)
+    expect(await nextOf(running, 'hourly')).toBeLessThanOrEqual(hour)
+    // A time of day that was asked for is that time of day.
+    expect(await nextOf(running, 'once')).toBeGreaterThan(day + hour)
+  })
+
+  it('goes on after a restart at which the clock is back by a year', async () => {
+    const dir = temporaryFolder()
+    const first = await startTools({}, dir)
+    await addAll(first)
+    await first.gateway.close()
+    vi.setSystemTime(Date.now() - year)
+    const second = await startTools({}, dir)
+    await expect.poll(() => nextOf(second, 'minutely')).toBeLessThanOrEqual(60_000)
+    expect(await nextOf(second, 'hourly')).toBeLessThanOrEqual(hour)
+  })
+
+  it('fires once when the clock is set forward by a day, and then at its times', async () => {
+    const running = await startTools()
+    await running.result('cron', { action: 'add', ...to, name: 'hourly', every: '1h' })
+    vi.setSystemTime(Date.now() + day)
+    await running.result('cron', { action: 'add', ...to, name: 'other', every: '24d' })
+    await running.sent('Water the plants.')
+    expect(await nextOf(running, 'hourly')).toBeLessThanOrEqual(hour)
+    expect(running.chat.held).toHaveLength(1)
+  })
+
+  it('does not fire a second time for a time of day that a small correction brings back', async () => {
+    const running = await startTools()
+    await running.result('cron', {
+      action: 'add',
+      ...to,
+      name: 'daily',
+      cron: new Date(Date.now() + 60_000).toISOString().replace(/.*T(\d\d):(\d\d).*/, '$2 $1 * * *'),
+      timezone: 'UTC',
+    })
+    vi.setSystemTime(Math.ceil(Date.now() / 60_000) * 60_000 + 60_000)
+    await running.result('cron', { action: 'add', ...to, name: 'other', every: '24d' })
+    await running.sent('Water the plants.')
+    vi.setSystemTime(Date.now() - 5 * 60_000)
+    await running.result('cron', { action: 'add', ...to, name: 'another', every: '24d' })
+    await expect.poll(() => nextOf(running, 'another')).toBeLessThanOrEqual(24 * day)
+    expect(await nextOf(running, 'daily')).toBeGreaterThan(hour)
+  })
 })

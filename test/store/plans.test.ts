@@ -76,6 +76,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   addSchedule: [[newSchedule(), { at: start, most: 9 }]],
   listSchedules: [['main']],
   removeSchedule: [['daily', 'main']],
+  moveSchedule: [['daily', { from: start, to: start + 1 }]],
   dueSchedules: [[start, 9]],
   nextScheduleAt: [[]],
   getState: [['pager', 'cursor']],
