@@ -88,6 +88,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 async function open({ config, dir, file, port, parts, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
   const owner = randomUUID()
   const createId = createIds()
+  const startedAt = Date.now()
   const stop = new AbortController()
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let ready = false
@@ -164,7 +165,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     journal,
     listener,
   }
-  const base = { ...lasting, secretUse, throttles, isReady: () => ready, stopping, reload: reloads.call }
+  const base = { ...lasting, secretUse, throttles, startedAt, isReady: () => ready, stopping, reload: reloads.call }
 
   const first = await createGeneration(base, config)
   current = first

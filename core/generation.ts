@@ -79,6 +79,7 @@ export interface Base extends ResourceDeps {
   listener: Listener
   /** Failed attempts and lockouts, which a reload must not clear. */
   throttles: { hooks: Throttle; gateway: Throttle }
+  startedAt: number
   isReady(): boolean
   /** Has the file read again, and takes over what it says. */
   reload(): Promise<ReloadResult>
@@ -151,7 +152,18 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   const post = createPost({ store, recipients, accept: runs.accept, onMessages: outbox.ring, createId })
   const startedRuns = createStartedRuns({ store, runs, agents, models, createId, limits: config.tools.subagents, maxAttempts: defaults.maxAttempts })
   const schedules = createSchedules({ store, runs, agents, post, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
-  const gatewayVerbs = createGatewayVerbs({ config, file, parts, env, store, agents, connections, reload: base.reload })
+  const gatewayVerbs = createGatewayVerbs({
+    config,
+    file,
+    parts,
+    env,
+    store,
+    agents,
+    connections,
+    reload: base.reload,
+    startedAt: base.startedAt,
+    reloaded: previous !== undefined,
+  })
   const verbs = createVerbs({ agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
 
   // Doors

@@ -161,6 +161,8 @@ export interface ScheduleVerbs {
 /** How the gateway is. Times are ISO 8601, UTC. */
 export interface GatewayStatus {
   startedAt: string
+  /** When the configuration was last read again; absent: not since the start. */
+  reloadedAt?: string
   queuedRuns: number
   agents: string[]
   /** Each account of each configured channel. */

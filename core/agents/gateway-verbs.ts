@@ -18,6 +18,10 @@ interface GatewayVerbsDeps {
   agents: Agents
   connections: Pick<Connections, 'states'>
   reload: () => Promise<ReloadResult>
+  /** When the process began to serve; a reload does not change it. */
+  startedAt: number
+  /** Whether this configuration came by a reload. */
+  reloaded: boolean
 }
 
 /** What a reload came to. */
@@ -26,11 +30,12 @@ export interface ReloadResult {
   restartFor: string[]
 }
 
-export function createGatewayVerbs({ config, file, parts, env, store, agents, connections, reload }: GatewayVerbsDeps): GatewayVerbs {
-  const startedAt = new Date().toISOString()
+export function createGatewayVerbs({ config, file, parts, env, store, agents, connections, reload, startedAt, reloaded }: GatewayVerbsDeps): GatewayVerbs {
+  const reloadedAt = reloaded ? new Date().toISOString() : undefined
   return {
     status: async () => ({
-      startedAt,
+      startedAt: new Date(startedAt).toISOString(),
+      ...(reloadedAt !== undefined && { reloadedAt }),
       queuedRuns: await store.countQueuedRuns(),
       agents: agents.all.map(({ id }) => id),
       channels: connections.states().map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),

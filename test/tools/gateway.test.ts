@@ -22,6 +22,16 @@ describe('gateway status', () => {
       })
   })
 
+  it('says when the gateway started, and when it last read its configuration again', async () => {
+    const { result, gateway } = await start()
+    const before = await result('gateway', { action: 'status' })
+    expect(before).not.toHaveProperty('reloadedAt')
+    await gateway.reload()
+    const after = await result('gateway', { action: 'status' })
+    expect(after.startedAt).toBe(before.startedAt)
+    expect(Date.parse(after.reloadedAt)).toBeGreaterThan(Date.parse(before.startedAt))
+  })
+
   it('is kept from HTTP unless lifted, from webhooks and from subagents', async () => {
     const { call, hook, tell } = await startTools()
     expect((await call('gateway', { action: 'status' })).status).toBe(404)
