@@ -19,6 +19,8 @@ export interface Agent {
   thinking: Defaults['thinking']
   systemPrompt: string | undefined
   timeoutSeconds: number
+  /** What becomes of its runs when the model fails for a passing reason. */
+  retry: Defaults['retry']
   /** Absent: this agent has no periodic check. */
   heartbeat: HeartbeatConfig | undefined
   /** How much a reply may say beside its acknowledgement and still be none, in characters. */
@@ -62,6 +64,7 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     thinking: own.thinking ?? defaults.thinking,
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
+    retry: { ...defaults.retry, ...own.retry },
     heartbeat: beats ? { ...defaults.heartbeat, ...own.heartbeat } : undefined,
     ackMaxChars: own.heartbeat?.ackMaxChars ?? defaults.heartbeat.ackMaxChars,
     mainSession: mainSessionKey(config, id),

@@ -6,7 +6,7 @@ import { countSuspicious } from '../sessions/fence.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { insist } from '../store/insist.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { RunRetry, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { Deltas } from './deltas.ts'
@@ -15,6 +15,8 @@ import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
 import type { Ended } from './outcome.ts'
 import { eventBatch, heartbeatNotes } from './prompt.ts'
+import { givenUp, planRetry } from './retry.ts'
+import { logRetry } from './run-log.ts'
 import type { RunTurn } from './turn.ts'
 import { planTurn } from './turn-plan.ts'
 
@@ -44,7 +46,12 @@ interface AttemptDeps {
 }
 
 /** Runs one attempt; throws `Stopped` when the gateway stops or the run is no longer ours. */
-export type Attempt = (run: StoredRun, stop: AbortController) => Promise<Ended>
+export type Attempt = (run: StoredRun, stop: AbortController) => Promise<Ended | Postponed>
+
+/** An attempt that failed for a passing reason: the run is tried again. */
+export interface Postponed {
+  retry: RunRetry
+}
 
 export function createAttempt(deps: AttemptDeps): Attempt {
   return async (run, stop) => {
@@ -57,7 +64,11 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), seconds * 1000)
       return await haveTurn(deps, { run, agent, session, signal: stop.signal })
     } catch (error) {
-      return endOf(stop.signal.aborted ? stop.signal.reason : error, { run, seconds, log: deps.log })
+      const reason = stop.signal.aborted ? stop.signal.reason : error
+      const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
+      if (!retry) return endOf(reason, { run, seconds, log: deps.log })
+      logRetry(deps.log, run, retry)
+      return { retry }
     } finally {
       clearTimeout(deadline)
     }
@@ -95,7 +106,7 @@ async function haveTurn({ models, runTurn, deltas, log }: AttemptDeps, { run, ag
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
   const plan = planTurn(models, { run, agent, events, notes })
-  const turn = await runTurn({ ...plan, history, runId: run.id, signal, onDelta: deltas.of(run.id) })
+  const turn = await runTurn({ ...plan, history, runId: run.id, signal, progress: run.result.progress, onDelta: deltas.of(run.id) })
   return {
     status: 'succeeded',
     result: { model: plan.model.ref, reply: turn.reply, usage: turn.usage },
@@ -126,5 +137,5 @@ function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds:
     return end('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
   }
   log.warn({ runId: run.id, error: error.code }, 'run failed')
-  return end('failed', { type: error.code, message: error.message, ...(error instanceof ModelError && { detail: error.detail }) })
+  return end('failed', error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message })
 }

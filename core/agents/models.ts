@@ -2,7 +2,7 @@
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
-import type { LanguageModel, Log, Provider } from '../plugin.ts'
+import type { Json, LanguageModel, Log, Provider } from '../plugin.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import type { Agent } from './agents.ts'
 import { missingPackage } from './missing-package.ts'
@@ -17,7 +17,7 @@ export interface Model {
   /** Loads the provider, once for all its models. Rejects with `model_failed` when that does not work. */
   model(): Promise<LanguageModel>
   /** The error that a failure of it is recorded as, without the secrets of its provider. */
-  failure(cause: unknown, sentence?: string): ModelError
+  failure(cause: unknown, options?: { sentence?: string; progress?: readonly Json[] }): ModelError
 }
 
 /** Whose list of models counts. */
@@ -63,12 +63,12 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const ref = entry?.id.trim() ?? reference.trim()
     const { name, modelId } = splitReference(ref)
     const provider = providerOf(name)
-    const failure = (cause: unknown, sentence?: string) => new ModelError(cause, { secrets: secretValues(sections[name], provider.config), sentence })
+    const failure: Model['failure'] = (cause, options) => new ModelError(cause, { secrets: secretValues(sections[name], provider.config), ...options })
     const model = async () => {
       try {
         return modelObject((await open(name, provider))(modelId))
       } catch (cause) {
-        throw failure(cause, missingPackage(cause) ?? `The provider "${name}" could not open the model.`)
+        throw failure(cause, { sentence: missingPackage(cause) ?? `The provider "${name}" could not open the model.` })
       }
     }
     return { ref, reasoning: entry?.reasoning ?? true, model, failure }

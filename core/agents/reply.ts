@@ -3,6 +3,7 @@ import type { TextStreamPart, ToolSet } from 'ai'
 import type { Json } from '../plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
+import { BrokenStreamError } from './model-error.ts'
 
 /** Longest reply, in characters; the rest is cut, with a mark, and the request ended. */
 export const maxReplyLength = 100_000
@@ -37,12 +38,31 @@ interface Reading {
 /** Throws what the stream reports as an error, and `model_failed` when it ends without saying that it is complete. */
 export async function readReply(stream: AsyncIterable<Part>, onDelta?: (text: string) => void): Promise<Reply> {
   const reading: Reading = { steps: [], usage: noUsage(), written: 0, replyLength: 0, finishReason: undefined }
+  try {
+    return await readAll(reading, stream, onDelta)
+  } catch (error) {
+    throw new UnfinishedReply(error, reading.steps.filter(({ results }) => results.length > 0).flatMap(messagesOf))
+  }
+}
+
+/** A stream that failed, and the steps that had been completed before: tools that were called, with their results. */
+export class UnfinishedReply extends Error {
+  override readonly name = 'UnfinishedReply'
+  readonly progress: Json[]
+
+  constructor(cause: unknown, progress: Json[]) {
+    super('The reply is not finished.', { cause })
+    this.progress = progress
+  }
+}
+
+async function readAll(reading: Reading, stream: AsyncIterable<Part>, onDelta?: (text: string) => void): Promise<Reply> {
   for await (const part of stream) {
     read(reading, part, onDelta)
     if (reading.replyLength > maxReplyLength) return cut(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
     if (reading.written > maxWritten) return cut(reading, `[cut: the model wrote more than ${maxWritten} characters]`)
   }
-  if (reading.finishReason === undefined) throw new Error('The stream ended without a finish.')
+  if (reading.finishReason === undefined) throw new BrokenStreamError('The stream ended without a finish.')
   return finished(reading, reading.finishReason)
 }
 
@@ -86,7 +106,8 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 /** A stream that broke off is told from a complete one by the reason that its service gave, or did not give. */
 function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'finish' }>): string {
-  if (['error', 'interrupted'].includes(finishReason) || (finishReason === 'other' && rawFinishReason === undefined)) throw new Error('The stream broke off.')
+  if (['error', 'interrupted'].includes(finishReason) || (finishReason === 'other' && rawFinishReason === undefined))
+    throw new BrokenStreamError('The stream broke off.')
   return finishReason
 }
 

@@ -19,6 +19,8 @@ export interface RunView {
   /** Times are ISO 8601, UTC. */
   createdAt: string
   startedAt?: string
+  /** When it is tried again. */
+  nextAttemptAt?: string
   endedAt?: string
 }
 
@@ -39,6 +41,7 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, messages: readonly Omit<Sto
     deliveries: messages.map(viewMessage),
     createdAt: iso(run.createdAt),
     ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
+    ...(status === 'queued' && run.notBefore !== null && { nextAttemptAt: iso(run.notBefore) }),
     ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '../plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createClaims } from '../store/claims.ts'
 import { insist } from '../store/insist.ts'
-import type { AcceptCommand, AcceptResult, RunEnd, Store, StoredRun } from '../store/store.ts'
+import type { AcceptCommand, AcceptResult, RunEnd, RunRetry, Store, StoredRun } from '../store/store.ts'
 import { type Attempt, Stopped } from './attempt.ts'
 import type { Ended, Outcome } from './outcome.ts'
 import { logRunEnd } from './run-log.ts'
@@ -71,6 +71,16 @@ export function createRuns(deps: RunsDeps): Runs {
     for (const run of claimed) begin(run)
   }
   const claims = createClaims({ claim, retryMs, log })
+  const patience = { everyMs: retryMs, givenUp: () => closing }
+
+  /** Claims when the next run is due that is tried again. */
+  const claimDue = async (): Promise<void> => {
+    claims.ring()
+    const now = Date.now()
+    const next = await store.nextRetryAt(now)
+    if (next !== undefined) retries.ringIn(next - now)
+  }
+  const retries = createClaims({ claim: claimDue, retryMs, log })
 
   /** Starts what is on disk although nobody was told so: its commit came late, or its answer was lost. */
   const catchUp = async (): Promise<void> => {
@@ -92,16 +102,24 @@ export function createRuns(deps: RunsDeps): Runs {
 
   const work = async (run: StoredRun, stop: AbortController): Promise<void> => {
     try {
-      await end(run, await deps.attempt(run, stop))
+      const outcome = await deps.attempt(run, stop)
+      if ('retry' in outcome) await postpone(run, outcome.retry)
+      else await end(run, outcome)
     } catch (error) {
       if (!(error instanceof Stopped)) log.error({ runId: run.id, error: (error as Error).name }, 'could not end a run')
       else if (error.reason === 'stopping') await store.releaseRun(run).catch(() => undefined)
     }
   }
 
+  const postpone = async (run: StoredRun, retry: RunRetry): Promise<void> => {
+    // Not stored: it is begun again right away, or by the next start.
+    if (!(await insist(() => store.releaseRun(run, retry), patience))) return
+    queued += 1
+    retries.ring()
+  }
+
   /** The work is done, so its end is stored however long the store is away; only a stop or a lost lease gives up. */
   const end = async (run: StoredRun, ended: Ended): Promise<void> => {
-    const patience = { everyMs: retryMs, givenUp: () => closing }
     const stored = await insist(() => deps.outcome.resolve(run, ended), patience)
     if (await insist(() => store.endRun(run, stored), patience)) announce(run, stored)
   }
@@ -176,13 +194,13 @@ export function createRuns(deps: RunsDeps): Runs {
       queued = await store.countQueuedRuns()
       await reap()
       timer = setInterval(keepUp, leaseMs / 3).unref()
-      claims.ring()
+      retries.ring()
     },
 
     close: async (ms) => {
       closing = true
       clearInterval(timer)
-      await Promise.all([claims.close(), recovery.close()])
+      await Promise.all([claims.close(), retries.close(), recovery.close()])
       const all = Promise.all([...active.values()].map(({ done }) => done))
       await Promise.race([all, delay(ms, undefined, { ref: false })])
       for (const { stop } of active.values()) stop.abort(new Stopped('stopping'))

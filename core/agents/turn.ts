@@ -8,7 +8,7 @@ import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
 import { type Model, resolveReasoning } from './models.ts'
-import { readReply, type Reply } from './reply.ts'
+import { readReply, type Reply, UnfinishedReply } from './reply.ts'
 import { toolSet } from './turn-tools.ts'
 
 export interface TurnInput {
@@ -21,6 +21,8 @@ export interface TurnInput {
   prompt: string
   /** Earlier messages of the session, oldest first, already bounded. */
   history: readonly Json[]
+  /** What an earlier attempt at this very turn has come to: it goes on from there. */
+  progress?: readonly Json[] | undefined
   sessionKey: string
   /** What the tool policy looks at beside agent, session and model. */
   from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'starters'>
@@ -57,10 +59,12 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
     try {
       const signal = AbortSignal.any([input.signal, over.signal])
       const reply = await untilAborted(ask({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
-      return { ...reply, messages: [userMessage(input.prompt), ...reply.messages] }
+      return { ...reply, messages: [...beginningOf(input), ...reply.messages] }
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
-      throw error instanceof GatewayError ? error : input.model.failure(error)
+      if (error instanceof GatewayError) throw error
+      const { cause, progress } = error instanceof UnfinishedReply ? error : { cause: error, progress: [] }
+      throw input.model.failure(cause, { progress: [...(input.progress ?? []), ...progress] })
     } finally {
       over.abort()
     }
@@ -78,7 +82,7 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   const { stream } = ai.streamText({
     model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),
     instructions: input.system,
-    messages: [...input.history, userMessage(input.prompt)] as unknown as ModelMessage[],
+    messages: [...input.history, ...beginningOf(input)] as unknown as ModelMessage[],
     tools: toolSet(ai, tools(subject), call),
     stopWhen: ai.isStepCount(maxSteps),
     // The last step is for the answer: nothing more may be called.
@@ -105,4 +109,4 @@ export const subjectOfTurn = ({ agent, sessionKey, model, from }: Pick<TurnInput
   ...from,
 })
 
-const userMessage = (content: string): Json => ({ role: 'user', content })
+const beginningOf = ({ prompt, progress = [] }: TurnInput): Json[] => [{ role: 'user', content: prompt }, ...progress]

@@ -82,7 +82,10 @@ export const Run = Type.Object({
   name: Type.Optional(Type.String()),
   reply: Type.Optional(Type.String()),
   error: Type.Optional(
-    Type.Object({ type: Type.String(), message: Type.String(), detail: Type.Optional(Type.String()) }, { description: 'Why there is no reply.' }),
+    Type.Object(
+      { type: Type.String(), message: Type.String(), detail: Type.Optional(Type.String()) },
+      { description: 'Why there is no reply; of a run that has not ended, why its last attempt failed.' },
+    ),
   ),
   usage: Type.Optional(
     Type.Object(
@@ -100,6 +103,7 @@ export const Run = Type.Object({
   deliveries: Type.Array(Delivery, { description: 'What became of the reply: one entry for each message.' }),
   createdAt: Time(),
   startedAt: Type.Optional(Time()),
+  nextAttemptAt: Type.Optional(Time('Of a run that is tried again after its model failed for a passing reason: when.')),
   endedAt: Type.Optional(Time()),
 })
 export type Run = Static<typeof Run>

@@ -65,6 +65,9 @@ const queued = (run: NewRun, at: Timestamp): RunNews['run'] => ({
   createdAt: at,
   startedAt: null,
   endedAt: null,
+  notBefore: null,
+  retryOf: null,
+  retriedAs: null,
 })
 const fresh = (message: NewMessage, at: Timestamp): MessageNews => ({
   ...message,
@@ -96,8 +99,8 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
       for (const message of end.messages) outbox.tell(fresh(message, end.at))
       return true
     },
-    releaseRun: async (run) => {
-      const released = await store.releaseRun(run)
+    releaseRun: async (run, retry) => {
+      const released = await store.releaseRun(run, retry)
       if (released) await tellRun(run.id)
       return released
     },

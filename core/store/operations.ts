@@ -7,7 +7,7 @@ import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
 import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, messagesOfRun, nextMessageAt, reapMessages, retryMessage } from './outbox.ts'
 import { endRun } from './run-end.ts'
-import { claimRuns, reapRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
+import { claimRuns, nextRetryAt, reapRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { cancelQueuedRun, countQueuedRuns, getRun, listRuns } from './runs.ts'
 import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule } from './schedules.ts'
 import { getSession, lastRoute, listSessions, sessionCounts, transcript } from './sessions.ts'
@@ -56,6 +56,7 @@ const reads = {
   getRun,
   listRuns,
   countQueuedRuns,
+  nextRetryAt,
   waitingEvents,
   countWaitingEvents,
   sessionsWithBells,

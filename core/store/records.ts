@@ -84,8 +84,14 @@ export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
   status: RunStatus
   attempt: number
   fence: number
-  /** Empty until it ended. */
+  /** Until it has ended: why the last attempt failed, if one did. */
   result: RunResult
+  /** When a queued run is tried again; null: as soon as its turn comes. */
+  notBefore: Timestamp | null
+  /** The failed run that this one does once more. */
+  retryOf: string | null
+  /** The last run that did this one once more. */
+  retriedAs: string | null
   createdAt: Timestamp
   startedAt: Timestamp | null
   endedAt: Timestamp | null
@@ -94,6 +100,14 @@ export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
 /** A run in a list: without its message, which may be long. */
 export interface ListedRun extends Omit<StoredRun, 'spec'> {
   spec: Omit<RunSpec, 'message'>
+}
+
+/** A run that goes back into the queue, because its model failed for a passing reason. */
+export interface RunRetry {
+  notBefore: Timestamp
+  /** True: later runs of its session may go before it meanwhile. */
+  aside: boolean
+  result: RunResult
 }
 
 /** One message of a transcript, in the AI SDK's shape. */

@@ -83,4 +83,8 @@ export interface RunResult {
   /** `detail`: what a model's service said, for whoever reads the record. */
   error?: { type: string; message: string; detail?: string }
   usage?: Usage
+  /** Of a run that is tried again: when it first failed, and how often. */
+  retry?: { since: number; count: number }
+  /** What the model and the tools said before an attempt failed: the next one goes on from there, and calls no tool twice. */
+  progress?: readonly Json[]
 }

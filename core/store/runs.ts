@@ -31,7 +31,8 @@ export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
 }
 
 const listColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
-  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`
+  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt",
+  not_before AS "notBefore", retry_of AS "retryOf", retried_as AS "retriedAs"`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
@@ -93,7 +94,7 @@ export async function countQueuedRuns(tx: Transaction): Promise<number> {
   return row?.n ?? 0
 }
 
-const cancelSql = `UPDATE run SET status = 'cancelled', ended_at = ? WHERE id = ? AND status = 'queued'`
+const cancelSql = `UPDATE run SET status = 'cancelled', ended_at = ?, not_before = NULL WHERE id = ? AND status = 'queued'`
 
 export async function cancelQueuedRun(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
   if ((await tx.run(cancelSql, at, id)) === 0) return false

@@ -1,6 +1,7 @@
 // The version of the tables: which migrations a database has had, and how it gets the rest.
 import { GatewayError } from '../errors.ts'
 import { firstTables } from './migrations/001-first-tables.ts'
+import { runRetries } from './migrations/002-run-retries.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The few words in which engines differ when tables are made. */
@@ -19,7 +20,10 @@ export interface Migration {
 }
 
 /** In order. A migration that was released is never changed; the next one mends it. */
-export const migrations: readonly Migration[] = [{ name: '001-first-tables', statements: firstTables }]
+export const migrations: readonly Migration[] = [
+  { name: '001-first-tables', statements: firstTables },
+  { name: '002-run-retries', statements: runRetries },
+]
 
 /** Refuses tables that a newer program has made. */
 export function assertKnown(version: number, newest: number): void {

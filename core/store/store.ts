@@ -19,6 +19,7 @@ import type {
   RunEnd,
   RunFilter,
   RunRef,
+  RunRetry,
   SessionCounts,
   StoredDelivery,
   StoredEvent,
@@ -54,12 +55,14 @@ export interface Store {
   renewRun(run: RunRef, until: Timestamp): Promise<boolean>
   /** True as well when this very end is stored already. False: the fence is stale and nothing was changed. */
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
-  /** Puts a running run back into its place in the queue without counting the attempt (a clean stop). */
-  releaseRun(run: RunRef): Promise<boolean>
+  /** Puts a running run back into its place in the queue without counting the attempt: a clean stop, or a `retry` at its time. */
+  releaseRun(run: RunRef, retry?: RunRetry): Promise<boolean>
   /** The same for all runs of an owner but those that it knows of: a claim was committed, but its answer was lost. Returns how many. */
   releaseUnheldRuns(owner: string, held: readonly string[]): Promise<number>
   /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller has 30 seconds to end those. */
   reapRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
+  /** When the next run is tried again after this time. */
+  nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Cancels a run that has not started; false when it has, or is unknown. */
   cancelQueuedRun(id: string, at: Timestamp): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>

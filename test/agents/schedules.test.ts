@@ -131,7 +131,7 @@ describe('a schedule', () => {
   })
 
   it('tells the main session when its run failed', async () => {
-    const agents = { defaults: { heartbeat: { every: 0 }, model: 'house/none' } }
+    const agents = { defaults: { heartbeat: { every: 0 }, model: 'house/none', retry: { forSeconds: 0 } } }
     const { result, get, chat } = await startTools({ agents, providers: { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } } })
     await chat.say({ text: 'Hi.' })
     await chat.holds(1)

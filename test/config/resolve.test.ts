@@ -29,6 +29,7 @@ describe('an empty document', () => {
           timeoutSeconds: 600,
           maxConcurrent: 4,
           maxAttempts: 2,
+          retry: { forSeconds: 3600, initialDelaySeconds: 5, maxDelaySeconds: 300, blockSession: true },
           heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
         },
       },

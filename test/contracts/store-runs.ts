@@ -84,6 +84,57 @@ export function runsContract(opened: OpenStore): void {
     })
   })
 
+  describe('a run that is tried again', () => {
+    const retry = { notBefore: start + 5000, aside: false, result: { error: { type: 'model_failed', message: 'away' }, retry: { since: start, count: 1 } } }
+
+    it('is handed out at its time, with what it was given, and without counting the attempt', async () => {
+      const first = await startRun(opened.store)
+      await opened.store.accept({ at: start, runs: [newRun()] })
+      expect(await opened.store.releaseRun(first, retry)).toBe(true)
+      await opened.reopen()
+      const { store } = opened
+      expect(await store.getRun(first.id)).toMatchObject({ status: 'queued', notBefore: start + 5000, result: retry.result })
+      expect(await claim(store, { at: start + 4999 })).toEqual([])
+      expect(await store.nextRetryAt(start)).toBe(start + 5000)
+      expect(await store.nextRetryAt(start + 5000)).toBeUndefined()
+      expect(await claim(store, { at: start + 5000 })).toMatchObject([{ id: first.id, attempt: 1, notBefore: null, result: retry.result }])
+      expect(await store.releaseRun(first, retry)).toBe(false)
+    })
+
+    it('is passed by its session while it is set aside, and waits for what runs by then', async () => {
+      const { store } = opened
+      const first = await startRun(store)
+      const [second, third] = [newRun(), newRun()]
+      await store.accept({ at: start, runs: [second, third] })
+      await store.releaseRun(first, { ...retry, aside: true })
+      const [running] = await claim(store)
+      expect(running).toMatchObject({ id: second.id })
+      expect(await claim(store, { at: start + 5000 })).toEqual([])
+      await store.endRun(running!, runEnd())
+      expect(ids(await claim(store, { at: start + 5000 }))).toEqual([first.id])
+    })
+
+    it('holds up no gate', async () => {
+      const { store } = opened
+      const gate = { name: 'gate', limit: 1 }
+      const gated = ['a', 'b', 'c'].map((name) => newRun({ sessionKey: `agent:main:${name}`, gate }))
+      const [first] = await startRuns(store, ...gated)
+      await store.releaseRun(first!, retry)
+      const [second] = await claim(store)
+      expect(second).toMatchObject({ id: gated[1]?.id })
+      expect(await claim(store, { at: start + 5000 })).toEqual([])
+      await store.endRun(second!, runEnd())
+      expect(ids(await claim(store, { at: start + 5000 }))).toEqual([first!.id])
+    })
+
+    it('does not wait for a time that was set before the clock went back', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      await store.releaseRun(run, retry)
+      expect(ids(await claim(store, { at: start - 30 * 86_400_000 }))).toEqual([run.id])
+    })
+  })
+
   describe('the lease of a run', () => {
     it('that ran out puts the run back into its place, with the attempt counted', async () => {
       const { store } = opened

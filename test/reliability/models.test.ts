@@ -16,7 +16,10 @@ describe('a run whose model', () => {
   ]
   it.each(cases)('%s ends in time, and its end is told', async (_what, answers, { status, error, reply }) => {
     const model = await startModel()
-    const { post, get } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } } })
+    const { post, get } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } } },
+    })
     model.script(...answers)
     const ended = await post(
       '/hooks/agent',

@@ -35,7 +35,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [newMessage()] })],
     [held, runEnd({ eventsRendered: false })],
   ],
-  releaseRun: [[held]],
+  releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
   reapRuns: [[start]],
   cancelQueuedRun: [['waiting', start]],
@@ -48,6 +48,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     [{ status: 'failed' }, page],
   ],
   countQueuedRuns: [[]],
+  nextRetryAt: [[start]],
   takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
   waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
@@ -97,7 +98,7 @@ const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
 
 /** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held. */
 const harmless =
-  /INDEX (run_queue|run_lease|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|\(subquery-\d+\))$/
+  /INDEX (run_queue|run_lease|run_retry|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|\(subquery-\d+\))$/
 
 describe('the plan of an operation', () => {
   let dir: string

@@ -46,6 +46,19 @@ describe('tables of an older program', () => {
     copy.close()
   })
 
+  it('of 0.1 keep their runs, which are still done', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    const insert = `INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fence, result, created_at)
+      VALUES (?, 'hook', 'main', 'agent:main:one', '{"wakeMode":"now"}', 'kept', ?, 0, 2, 0, '{}', 1)`
+    await old.tx.run(insert, 'waiting', 'queued')
+    await old.tx.run(insert, 'over', 'failed')
+    await old.close()
+    const store = await open()
+    expect(await store.getRun('over')).toMatchObject({ status: 'failed', spec: { message: 'kept' }, notBefore: null })
+    expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 1000 })).toMatchObject([{ id: 'waiting', status: 'running' }])
+    await store.close()
+  })
+
   it('stay as they were when a migration fails', async () => {
     const old = await connect(path, [notes, dates])
     await old.close()

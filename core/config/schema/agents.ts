@@ -54,6 +54,25 @@ const Heartbeat = Type.Object(
   { additionalProperties: false, default: {}, description: 'The periodic check of the main session.' },
 )
 
+const Retry = Type.Object(
+  {
+    forSeconds: Type.Number({
+      minimum: 0,
+      maximum: 604_800,
+      default: 3600,
+      description: 'How long a run is tried again after its model failed for a passing reason (5xx, 429, no connection), in seconds; 0: not at all.',
+    }),
+    initialDelaySeconds: Type.Number({
+      exclusiveMinimum: 0,
+      default: 5,
+      description: 'Longest wait before the second attempt, in seconds; it doubles each time.',
+    }),
+    maxDelaySeconds: Type.Number({ exclusiveMinimum: 0, default: 300, description: 'Longest wait between two attempts, in seconds.' }),
+    blockSession: Type.Boolean({ default: true, description: 'Whether the later runs of its session wait meanwhile; false lets them go before it.' }),
+  },
+  { additionalProperties: false, default: {}, description: 'How runs are tried again whose model failed for a passing reason.' },
+)
+
 const AgentDefaults = Type.Object(
   {
     model: Type.String({ pattern: notBlank, default: 'builtin/rules', description: 'The model, as <provider>/<model> or an alias.' }),
@@ -64,12 +83,13 @@ const AgentDefaults = Type.Object(
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: 'Longest time of one run, in seconds.' }),
     maxConcurrent: Type.Integer({ minimum: 1, default: 4, description: 'How many runs go on at once, over all agents.' }),
     maxAttempts: Type.Integer({ minimum: 1, default: 2, description: 'How often a run is begun when the gateway dies under it, the first time included.' }),
+    retry: Retry,
     heartbeat: Heartbeat,
   },
   { additionalProperties: false, default: {}, description: 'What holds for every agent that does not say otherwise.' },
 )
 
-const { maxConcurrent: _cap, maxAttempts: _attempts, heartbeat: _heartbeat, ...overridable } = AgentDefaults.properties
+const { maxConcurrent: _cap, maxAttempts: _attempts, retry: _retry, heartbeat: _heartbeat, ...overridable } = AgentDefaults.properties
 
 const Agent = overridesOf(
   Type.Object(
@@ -77,6 +97,7 @@ const Agent = overridesOf(
       default: Type.Boolean({ description: 'Makes this the default agent. None so marked: the first.' }),
       name: Type.String({ pattern: notBlank, description: 'The name of the agent, for people.' }),
       ...overridable,
+      retry: overridesOf(Retry),
       heartbeat: overridesOf(Heartbeat),
       tools: AgentTools,
     },

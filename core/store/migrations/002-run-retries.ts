@@ -1,0 +1,22 @@
+// Runs that are tried again later, and what the repetition of a failed request needs to know.
+import type { Dialect } from '../schema.ts'
+
+export const runRetries = ({ integer }: Dialect): string[] => [
+  // When a queued run may be tried again; `aside` is 1 while later runs of its session may go before it.
+  `ALTER TABLE run ADD COLUMN not_before ${integer}`,
+  `ALTER TABLE run ADD COLUMN aside ${integer} NOT NULL DEFAULT 0`,
+  // The idempotency key of the request that started the run.
+  'ALTER TABLE run ADD COLUMN key_scope TEXT',
+  'ALTER TABLE run ADD COLUMN idempotency_key TEXT',
+  // The failed run that this one does once more, and the last run that did this one once more.
+  'ALTER TABLE run ADD COLUMN retry_of TEXT',
+  'ALTER TABLE run ADD COLUMN retried_as TEXT',
+  // The new columns follow the message, which may be long: what a claim looks at is in the indexes.
+  'DROP INDEX run_queue',
+  `CREATE INDEX run_queue ON run (seq, session_key, not_before) WHERE status = 'queued'`,
+  'DROP INDEX run_lane',
+  `CREATE INDEX run_lane ON run (session_key, seq, aside) WHERE status IN ('queued', 'running')`,
+  'DROP INDEX run_gate',
+  `CREATE INDEX run_gate ON run (gate, seq, gate_limit, status, not_before) WHERE gate IS NOT NULL AND status IN ('queued', 'running')`,
+  `CREATE INDEX run_retry ON run (not_before) WHERE status = 'queued' AND not_before IS NOT NULL`,
+]
