@@ -20,7 +20,7 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
   if (delivery) await insertDelivery(tx, delivery, command)
   if (events) await insertEvents(tx, events, { at, deliveryId: delivery?.id })
   for (const run of runs ?? []) {
-    await insertRun(tx, run, at)
+    await insertRun(tx, run, { at, idempotency: run.kind === 'hook' ? idempotency : undefined })
     // A session that was made for this run alone begins when the run does.
     if (!run.unnamedSession) await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
   }

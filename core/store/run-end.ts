@@ -1,6 +1,7 @@
 // The end of a run: its result, transcript, events and messages in one transaction, guarded by its fence.
 import { finishTaken, giveBackTaken, insertEvents } from './events.ts'
 import { insertMessage } from './outbox.ts'
+import { releaseKey, type RunKey } from './released-keys.ts'
 import { appendTranscript, touchSession } from './sessions.ts'
 import type { RunEnd, RunRef } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -8,14 +9,20 @@ import type { Transaction } from './transaction.ts'
 const endSql = `
   UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fence = ? AND status = 'running'
-  RETURNING session_key AS "sessionKey", agent_id AS "agentId"`
+  RETURNING session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
 /** The same end once more: it was stored, but whoever stored it had no answer. */
 const endedSql = `SELECT 1 FROM run WHERE id = ? AND fence = ? AND ended_at = ?`
 
+interface EndedRow extends RunKey {
+  sessionKey: string
+  agentId: string
+}
+
 export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd): Promise<boolean> {
   const { at, status, result, transcript, events, messages, eventsRendered } = end
-  const [run] = await tx.all<{ sessionKey: string; agentId: string }>(endSql, status, JSON.stringify(result), at, id, fence)
+  const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fence)
   if (!run) return (await tx.all(endedSql, id, fence, at)).length > 0
+  if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
   await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })

@@ -6,8 +6,9 @@ import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timest
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
-  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, gate, gate_limit, status, attempt, fence, result, message)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
+  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, gate, gate_limit, key_scope, idempotency_key,
+    status, attempt, fence, result, message)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
 
 /** With its spec as the texts that it is stored as: they also cross to another thread at a fraction of what an object costs. */
 export interface PackedRun extends Omit<NewRun, 'spec'> {
@@ -18,10 +19,17 @@ export interface PackedRun extends Omit<NewRun, 'spec'> {
 /** All of a spec but its message. */
 export const textOf = (spec: RunSpec): string => JSON.stringify({ ...spec, message: undefined })
 
-export async function insertRun(tx: Transaction, run: NewRun | PackedRun, at: Timestamp): Promise<void> {
+interface Arrived {
+  at: Timestamp
+  /** The key of the request that it came with. */
+  idempotency?: { scope: string; key: string } | undefined
+}
+
+export async function insertRun(tx: Transaction, run: NewRun | PackedRun, { at, idempotency }: Arrived): Promise<void> {
   const { id, kind, agentId, sessionKey, maxAttempts, gate } = run
   const [spec, message] = 'message' in run ? [run.spec, run.message] : [textOf(run.spec), run.spec.message]
-  await tx.run(insertSql, id, kind, agentId, sessionKey, spec, maxAttempts, at, gate?.name ?? null, gate?.limit ?? null, message)
+  const [scope, key] = idempotency ? [idempotency.scope, idempotency.key] : [null, null]
+  await tx.run(insertSql, id, kind, agentId, sessionKey, spec, maxAttempts, at, gate?.name ?? null, gate?.limit ?? null, scope, key, message)
 }
 
 export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {

@@ -34,6 +34,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   endRun: [
     [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [newMessage()] })],
     [held, runEnd({ eventsRendered: false })],
+    [held, runEnd({ status: 'failed' })],
   ],
   releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
@@ -155,7 +156,7 @@ describe('the plan of an operation', () => {
     const { tx } = connection
     await connection
       .transact(async () => {
-        await perform(tx, ['accept', [{ at: start, idempotency: newKey(), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }]])
+        await perform(tx, ['accept', [{ at: start, idempotency: newKey({ reply: '{"runId":"held"}' }), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }]])
         await perform(tx, ['accept', [{ at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] }]])
         await perform(tx, ['cancelQueuedRun', ['over', start]])
         await perform(tx, ['claimRuns', [claim]])
