@@ -43,7 +43,10 @@ interface Summary {
 /** `Hook <name>: <reply>`, with a word on where the reply went, so that the main agent does not repeat it. */
 function summarise({ heading, spec, ended, messages }: Summary): string {
   const title = spec.name ? `${heading} ${oneLine(spec.name, 200)}` : heading
-  if (ended.status !== 'succeeded') return cut(`${title} (failed): ${ended.result.error?.message ?? 'The run was cancelled.'}`, summaryLimit)
+  if (ended.status !== 'succeeded') {
+    const reason = ended.result.error?.message ?? 'The run was cancelled.'
+    return cut(`${title} (failed): ${reason}\nIt was about:\n${spec.message.trim()}`, summaryLimit)
+  }
   const head = `${title}: `
   const note = `\n(${deliveryNote(spec, messages)})`
   const reply = (ended.result.reply ?? '').trim() || 'The run ended without a reply.'

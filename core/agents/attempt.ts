@@ -120,22 +120,26 @@ function logSuspicious(run: StoredRun, texts: readonly string[], log: Log): void
   if (count > 0) log.warn({ runId: run.id, count }, 'suspicious phrases in outside text')
 }
 
+const endWith = (status: Ended['status'], error: NonNullable<RunResult['error']>): Ended => ({
+  status,
+  result: { error },
+  transcript: [],
+  eventsRendered: false,
+})
+
+/** The end of a run that somebody has cancelled, under way or not. */
+export const cancelled = endWith('cancelled', { type: 'cancelled', message: 'The run was cancelled.' })
+
 function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds: number; log: Log }): Ended {
-  const end = (status: Ended['status'], reason: NonNullable<RunResult['error']>): Ended => ({
-    status,
-    result: { error: reason },
-    transcript: [],
-    eventsRendered: false,
-  })
   if (error instanceof Stopped) {
-    if (error.reason === 'timed_out') return end('timed_out', { type: 'timed_out', message: `The run was stopped after ${seconds} seconds.` })
-    if (error.reason === 'cancelled') return end('cancelled', { type: 'cancelled', message: 'The run was cancelled.' })
+    if (error.reason === 'timed_out') return endWith('timed_out', { type: 'timed_out', message: `The run was stopped after ${seconds} seconds.` })
+    if (error.reason === 'cancelled') return cancelled
     throw error
   }
   if (!(error instanceof GatewayError)) {
     log.error({ runId: run.id, error: (error as Error).name }, 'run failed')
-    return end('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
+    return endWith('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
   }
   log.warn({ runId: run.id, error: error.code }, 'run failed')
-  return end('failed', error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message })
+  return endWith('failed', error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message })
 }

@@ -6,7 +6,7 @@ import type { Events } from '../sessions/events.ts'
 import { createClaims } from '../store/claims.ts'
 import { insist } from '../store/insist.ts'
 import type { AcceptCommand, AcceptResult, RunEnd, RunRetry, Store, StoredRun } from '../store/store.ts'
-import { type Attempt, Stopped } from './attempt.ts'
+import { type Attempt, cancelled, Stopped } from './attempt.ts'
 import type { Ended, Outcome } from './outcome.ts'
 import { logRunEnd } from './run-log.ts'
 import { createWaiters } from './waiters.ts'
@@ -124,6 +124,24 @@ export function createRuns(deps: RunsDeps): Runs {
     if (await insist(() => store.endRun(run, stored), patience)) announce(run, stored)
   }
 
+  const cancelActive = (id: string): boolean => {
+    const running = active.get(id)
+    running?.stop.abort(new Stopped('cancelled'))
+    return running !== undefined
+  }
+
+  const cancelQueued = async (id: string): Promise<boolean> => {
+    const run = await store.getRun(id)
+    if (run?.status !== 'queued') return false
+    const stored = await deps.outcome.resolve(run, cancelled)
+    if (!(await store.cancelQueuedRun(id, stored))) return false
+    queued = Math.max(0, queued - 1)
+    // What waited behind it may be next.
+    claims.ring()
+    announce(run, stored)
+    return true
+  }
+
   const announce = (run: StoredRun, end: RunEnd): void => {
     logRunEnd(log, run, end)
     events.announce(end.events)
@@ -178,14 +196,10 @@ export function createRuns(deps: RunsDeps): Runs {
     ended: async (id, ms) => await waiters.wait(() => store.getRun(id), { id, ms }),
 
     cancel: async (id) => {
-      const running = active.get(id)
-      running?.stop.abort(new Stopped('cancelled'))
-      if (running) return true
-      if (!(await store.cancelQueuedRun(id, Date.now()))) return false
-      queued -= 1
-      const run = await store.getRun(id)
-      if (run) waiters.notify(run)
-      return true
+      if (cancelActive(id) || (await cancelQueued(id))) return true
+      // It may have been handed out meanwhile.
+      await claims.settled()
+      return cancelActive(id)
     },
 
     ring: claims.ring,

@@ -1,7 +1,7 @@
 // Tells what has been stored: a store around a store, so that whatever changes a run, a message, an event or the log of deliveries is heard of.
 import { acceptedResult, refusedResult } from './deliveries.ts'
 import { createFeed, type Feed } from './feed.ts'
-import type { AcceptCommand, AcceptResult, DeliveryLine, NewMessage, NewRun, Store, StoredEvent, StoredMessage, StoredRun, Timestamp } from './store.ts'
+import type { AcceptCommand, AcceptResult, DeliveryLine, NewMessage, NewRun, RunEnd, Store, StoredEvent, StoredMessage, StoredRun, Timestamp } from './store.ts'
 
 export type DeliveryNews = Omit<DeliveryLine, 'seq'>
 export type MessageNews = Omit<StoredMessage, 'seq'>
@@ -85,6 +85,11 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
     const [run, messages] = await Promise.all([store.getRun(id), store.messagesOfRun(id)])
     return run && { run, messages }
   })
+  const tellEnd = async (id: string, end: RunEnd): Promise<void> => {
+    await tellRun(id)
+    for (const event of end.events) events.tell({ ...event, at: end.at })
+    for (const message of end.messages) outbox.tell(fresh(message, end.at))
+  }
   return {
     claimRuns: async (claim) => {
       const claimed = await store.claimRuns(claim)
@@ -93,20 +98,17 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
     },
     endRun: async (run, end) => {
       const ended = await store.endRun(run, end)
-      if (!ended) return false
-      await tellRun(run.id)
-      for (const event of end.events) events.tell({ ...event, at: end.at })
-      for (const message of end.messages) outbox.tell(fresh(message, end.at))
-      return true
+      if (ended) await tellEnd(run.id, end)
+      return ended
     },
     releaseRun: async (run, retry) => {
       const released = await store.releaseRun(run, retry)
       if (released) await tellRun(run.id)
       return released
     },
-    cancelQueuedRun: async (id, at) => {
-      const cancelled = await store.cancelQueuedRun(id, at)
-      if (cancelled) await tellRun(id)
+    cancelQueuedRun: async (id, end) => {
+      const cancelled = await store.cancelQueuedRun(id, end)
+      if (cancelled) await tellEnd(id, end)
       return cancelled
     },
   }

@@ -6,10 +6,12 @@ import { appendTranscript, touchSession } from './sessions.ts'
 import type { RunEnd, RunRef } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
+const endedColumns = `session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
+
 const endSql = `
   UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fence = ? AND status = 'running'
-  RETURNING session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
+  RETURNING ${endedColumns}`
 /** The same end once more: it was stored, but whoever stored it had no answer. */
 const endedSql = `SELECT 1 FROM run WHERE id = ? AND fence = ? AND ended_at = ?`
 
@@ -19,14 +21,32 @@ interface EndedRow extends RunKey {
 }
 
 export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd): Promise<boolean> {
-  const { at, status, result, transcript, events, messages, eventsRendered } = end
+  const { at, status, result } = end
   const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fence)
   if (!run) return (await tx.all(endedSql, id, fence, at)).length > 0
+  await storeEnd(tx, { id, ...run }, end)
+  return true
+}
+
+const cancelSql = `
+  UPDATE run SET status = 'cancelled', result = ?, ended_at = ?, not_before = NULL
+  WHERE id = ? AND status = 'queued'
+  RETURNING ${endedColumns}`
+
+export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
+  const [run] = await tx.all<EndedRow>(cancelSql, JSON.stringify(end.result), end.at, id)
+  if (run) await storeEnd(tx, { id, ...run }, end)
+  return run !== undefined
+}
+
+/** What follows an end. */
+async function storeEnd(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
+  const { id, sessionKey, agentId } = run
+  const { at, status, transcript, events, messages, eventsRendered } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
-  await appendTranscript(tx, { sessionKey: run.sessionKey, runId: id, at }, transcript)
+  await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)
-  await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, true)
-  return true
+  await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
 }

@@ -1,5 +1,4 @@
 // Runs as rows: put into the queue, read, counted, cancelled while they wait.
-import { giveBackTaken } from './events.ts'
 import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
 import type { RunResult, RunSpec } from './run-spec.ts'
 import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from './store.ts'
@@ -100,12 +99,4 @@ const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`
 export async function countQueuedRuns(tx: Transaction): Promise<number> {
   const [row] = await tx.all<{ n: number }>(countSql)
   return row?.n ?? 0
-}
-
-const cancelSql = `UPDATE run SET status = 'cancelled', ended_at = ?, not_before = NULL WHERE id = ? AND status = 'queued'`
-
-export async function cancelQueuedRun(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
-  if ((await tx.run(cancelSql, at, id)) === 0) return false
-  await giveBackTaken(tx, id)
-  return true
 }

@@ -63,8 +63,8 @@ export interface Store {
   reapRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** When the next run is tried again after this time. */
   nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
-  /** Cancels a run that has not started; false when it has, or is unknown. */
-  cancelQueuedRun(id: string, at: Timestamp): Promise<boolean>
+  /** Ends a run that has not started, as cancelled; false when it has, or is unknown. */
+  cancelQueuedRun(id: string, end: RunEnd): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>
   listRuns(filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>>
   countQueuedRuns(): Promise<number>

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { type ModelServer, startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
-import { type Answer, type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { login } from '../control/rpc-client.ts'
+import { type Answer, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 type Channels = Parameters<Chat['config']>[1]
 
@@ -33,6 +34,7 @@ async function start(answers: ModelAnswer[], { channels = { 'chat-native': {} },
 }
 
 const ok = { text: 'HEARTBEAT_OK' }
+const waiting = (name: string) => ({ message: `Do ${name}.`, name, deliver: false })
 
 /** The summary that the main session got, as the fence of the next heartbeat shows it. */
 async function summaryOf(answer: ModelAnswer, fields: Document = {}, changes: Parameters<typeof start>[1] = {}): Promise<string> {
@@ -67,11 +69,25 @@ describe('the summary', () => {
 
   it('tells of a failed run, without what the model service said', async () => {
     const text = await summaryOf({ status: 400, body: { error: { message: 'canary' } } }, { channel: 'chat-native', to: 'ops' })
-    expect(text).toBe("Hook CI (failed): The model's service answered 400.")
+    expect(text).toBe("Hook CI (failed): The model's service answered 400.\nIt was about:\nDo it.")
   })
 
   it('tells of a run that took too long', async () => {
-    expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe('Hook CI (failed): The run was stopped after 0.3 seconds.')
+    expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe('Hook CI (failed): The run was stopped after 0.3 seconds.\nIt was about:\nDo it.')
+  })
+
+  it('is left by a run that is cancelled while it waits, through HTTP and over the WebSocket', async () => {
+    const { run, post, model, url } = await start([{ hang: true }, ok], { gateway: { drainSeconds: 0 }, hooks: { defaultSessionKey: 'one' } })
+    void run({ deliver: false })
+    await model.request(0)
+    const [second, third] = [await post('/hooks/agent', waiting('second')), await post('/hooks/agent', waiting('third'))]
+    expect((await post(`/api/runs/${second.body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })).status).toBe(200)
+    const prompt = await model.prompt(1)
+    expect(prompt).toContain('Hook second (failed): The run was cancelled.\nIt was about:\nDo second.')
+    model.otherwise(ok)
+    const client = await login(url)
+    expect(await client.call('runs.cancel', { id: third.body.runId })).toMatchObject({ result: { ok: true } })
+    expect(await model.prompt(2)).toContain('Hook third (failed): The run was cancelled.\nIt was about:\nDo third.')
   })
 
   it.each([

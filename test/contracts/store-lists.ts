@@ -1,7 +1,7 @@
 // Lists: newest first, sifted, page by page; and the log of what came in.
 import { describe, expect, it } from 'vitest'
 import type { Page, PageRequest } from '../../core/store/store.ts'
-import { claim, claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
+import { cancelledEnd, claim, claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
 import type { OpenStore } from './store.ts'
 
 /** Every page from the first to the last. */
@@ -106,7 +106,7 @@ export function listsContract(opened: OpenStore): void {
       const [first] = await claim(store)
       await store.endRun(first!, runEnd())
       await claim(store)
-      await store.cancelQueuedRun('fourth', start)
+      await store.cancelQueuedRun('fourth', cancelledEnd())
       const listed = await pages((page) => store.listRuns({ sessionKey: 'one' }, page))
       expect(listed.flat().map(({ id }) => id)).toEqual(ids.toReversed())
       expect(listed.map((items) => items.length)).toEqual([2, 2, 1])

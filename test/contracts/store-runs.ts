@@ -1,7 +1,7 @@
 // The part of the store's contract about runs: lanes, leases, fences, and ends that are whole.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
-import { claim, newEvent, newMessage, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import { cancelledEnd, claim, newEvent, newMessage, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
 
@@ -244,9 +244,9 @@ export function runsContract(opened: OpenStore): void {
       const [running, waiting] = [newRun(), newRun()]
       await startRuns(store, running, waiting)
       expect(await store.countQueuedRuns()).toBe(1)
-      expect(await store.cancelQueuedRun(running.id, start)).toBe(false)
-      expect(await store.cancelQueuedRun('nothing', start)).toBe(false)
-      expect(await store.cancelQueuedRun(waiting.id, start + 1)).toBe(true)
+      expect(await store.cancelQueuedRun(running.id, cancelledEnd())).toBe(false)
+      expect(await store.cancelQueuedRun('nothing', cancelledEnd())).toBe(false)
+      expect(await store.cancelQueuedRun(waiting.id, cancelledEnd(start + 1))).toBe(true)
       expect(await store.getRun(waiting.id)).toMatchObject({ status: 'cancelled', endedAt: start + 1 })
       expect(await store.countQueuedRuns()).toBe(0)
     })
@@ -257,7 +257,7 @@ export function runsContract(opened: OpenStore): void {
       await store.accept({ at: start, events: [newEvent()] })
       await store.takeEvents(run, run.sessionKey, { count: 9, characters: 999 })
       await store.releaseRun(run)
-      await store.cancelQueuedRun(run.id, start)
+      await store.cancelQueuedRun(run.id, cancelledEnd())
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(1)
     })
   })

@@ -61,6 +61,9 @@ export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
   ...changes,
 })
 
+/** The end of a run that is cancelled before it has begun. */
+export const cancelledEnd = (at = start): RunEnd => runEnd({ at, status: 'cancelled', result: {}, eventsRendered: false })
+
 export const newDelivery = (changes: Partial<NonNullable<AcceptCommand['delivery']>> = {}): NonNullable<AcceptCommand['delivery']> => ({
   id: nextId('delivery'),
   hook: 'wake',

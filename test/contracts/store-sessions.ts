@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { claim, newDelivery, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import { cancelledEnd, claim, newDelivery, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
@@ -110,7 +110,7 @@ export function sessionsContract(opened: OpenStore): void {
       const known = async (key: string) => [(await store.getSession(key))?.updatedAt, (await store.listSessions({ limit: 10 })).some((one) => one.key === key)]
       await store.accept({ at: start, runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })) })
       expect(await known('begun')).toEqual([start, false])
-      await store.cancelQueuedRun('cancelled', start)
+      await store.cancelQueuedRun('cancelled', cancelledEnd())
       expect(await known('cancelled')).toEqual([undefined, false])
       await claim(store, { at: start + 7 })
       expect(await known('begun')).toEqual([start + 7, true])

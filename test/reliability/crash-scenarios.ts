@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import { createRandom, seed } from '../config/random.ts'
-import { newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
+import { cancelledEnd, newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { silent } from '../store/acknowledging.ts'
@@ -80,7 +80,7 @@ async function leaveBehind(dir: string, old: number): Promise<string[]> {
     const delivery = newDelivery({ body: JSON.stringify({ text, padding: 'x'.repeat(2000) }) })
     if (n % 100 > 0) await store.accept({ at, delivery, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
     else await store.accept({ at, delivery, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
-    if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, at)
+    if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, cancelledEnd(at))
     else waiting.push(text)
   }
   for (let n = 0; n < old; n += 1000) await Promise.all(Array.from({ length: Math.min(1000, old - n) }, (_, more) => leave(n + more)))

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { withNews } from '../../core/store/news.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
-import { claim, claimMessage, newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start } from '../contracts/store-samples.ts'
+import { cancelledEnd, claim, claimMessage, newDelivery, newEvent, newKey, newMessage, newRun, runEnd, start } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 async function openNews() {
@@ -57,7 +57,7 @@ it('follows a run to its end, and its messages to theirs', async () => {
   expect(await store.endRun(first!, runEnd())).toBe(false)
   const message = newMessage({ runId: run.id })
   await store.endRun(again!, runEnd({ events: [newEvent({ id: 'summary' })], messages: [message] }))
-  await store.cancelQueuedRun(waiting.id, start)
+  await store.cancelQueuedRun(waiting.id, cancelledEnd())
   const { id, fence } = await claimMessage(store)
   await store.endMessage(id, fence, { status: 'failed', reason: 'Nobody is there.' }, start)
   await store.retryMessage(id, start)

@@ -7,7 +7,7 @@ import { type OperationName, operations, perform } from '../../core/store/operat
 import { type Connection, connect } from '../../core/store/sqlite-connection.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Transaction } from '../../core/store/transaction.ts'
-import { newDelivery, newEvent, newKey, newMessage, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
+import { cancelledEnd, newDelivery, newEvent, newKey, newMessage, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
 
 const held = { id: 'held', fence: 1 }
 const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
@@ -39,7 +39,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
   reapRuns: [[start]],
-  cancelQueuedRun: [['waiting', start]],
+  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
   listRuns: [
     [{}, page],
@@ -156,9 +156,12 @@ describe('the plan of an operation', () => {
     const { tx } = connection
     await connection
       .transact(async () => {
-        await perform(tx, ['accept', [{ at: start, idempotency: newKey({ reply: '{"runId":"held"}' }), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }]])
+        await perform(tx, [
+          'accept',
+          [{ at: start, idempotency: newKey({ reply: '{"runId":"held"}' }), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }],
+        ])
         await perform(tx, ['accept', [{ at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] }]])
-        await perform(tx, ['cancelQueuedRun', ['over', start]])
+        await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
         await perform(tx, ['claimRuns', [claim]])
         await work()
         throw stop
