@@ -14,6 +14,8 @@ import { now, requestOf, type Sample, samples, type Sent, stamp } from './signin
 
 const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) => createVerifier(auth).verify({ ...requestOf(sent), now: at })
 
+const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
+
 /** Every text that differs from this one in a single bit. */
 const flips = (text: Buffer): Buffer[] =>
   Array.from({ length: text.length * 8 }, (_, bit) => {
@@ -462,9 +464,65 @@ describe('the rules of auth', () => {
     ['audience is required', { scheme: 'google-oidc', email: 'e' }],
     ['email is required', { scheme: 'google-oidc', audience: 'a' }],
     ['keysUrl must be an address', { scheme: 'google-oidc', audience: 'a', email: 'e', keysUrl: 'file:///etc/passwd' }],
+    ['secret must be a public key such as whpk_… of 32 bytes in base64, and has 31', { scheme: 'standard-webhooks', secret: `whpk_${base64(31)}` }],
+    ['secret must be a public key such as whpk_… of 32 bytes in base64, and has 33', { scheme: 'svix', secret: `whpk_${base64(33)}` }],
+    ['secrets.1 must be a public key such as whpk_…', { scheme: 'svix', secrets: [`whpk_${base64(32)}`, { secret: 'whpk_A', notAfter: '2030-01-31' }] }],
+    ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'whsec_A' }],
+    ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'whsec_' }],
+    ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'WHSEC_c2VjcmV0' }],
+    ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'whsk_c2VjcmV0' }],
+    ['secret must be written in base64', { scheme: 'hmac', header: 'x', secret: 'A', secretEncoding: 'base64' }],
+    ['secret must be written in base64', { scheme: 'hmac', header: 'x', secret: 'YWJjZ', secretEncoding: 'base64' }],
+    ['secret must be written in hex', { scheme: 'hmac', header: 'x', secret: 'abc', secretEncoding: 'hex' }],
+    ['secret must be the public key of the application', { scheme: 'discord', secret: 'ab'.repeat(31) }],
   ])('say: %s', (sentence, auth) => {
     const found = [...hookAuthRules(auth)].map(({ keys, problem }) => `${keys.join('.')} ${problem}`)
     expect(found).toHaveLength(1)
     expect(found[0]).toContain(sentence)
+  })
+
+  it('name the key of a secret and never its value', () => {
+    const secret = `whpk_${Buffer.from('a secret that nobody may read').toString('base64')}`
+    const text = [...hookAuthRules({ scheme: 'svix', secrets: [secret] })].map(({ keys, problem }) => keys.join('.') + problem).join('')
+    expect(text).toContain('secrets.0')
+    expect(text).not.toContain(secret.slice(5, 12))
+  })
+
+  it.each(hookSchemes)('accept no secret of the scheme %s that its verifier cannot use', (scheme) => {
+    const texts = [
+      'A',
+      'AA',
+      'AAAAA',
+      '=',
+      '==',
+      '====',
+      'é',
+      'whsec_',
+      'whsec_A',
+      'whsec_AA',
+      'whsec_=',
+      'whpk_',
+      'whpk_A',
+      'whpk_AA',
+      '0',
+      '00',
+      'zz',
+      ' x ',
+      base64(31),
+      base64(32),
+      base64(33),
+    ]
+    const prefixed = texts.flatMap((text) => [text, `whpk_${text}`, `whsec_${text}`])
+    for (const secretEncoding of ['utf8', 'hex', 'base64'] as const) {
+      for (const secret of prefixed) {
+        const auth: HookAuth = { scheme, secret, ...(scheme === 'hmac' && { header: 'x', secretEncoding }) }
+        if ([...hookAuthRules(auth, 'https://x.example')].length > 0) continue
+        const { prefix = '' } = /^(?<prefix>whsec_|whpk_)/.exec(secret)?.groups ?? {}
+        const encoding = scheme === 'hmac' ? secretEncoding : scheme === 'discord' ? 'hex' : ['svix', 'standard-webhooks'].includes(scheme) ? 'base64' : 'utf8'
+        const bytes = Buffer.from(encoding === 'base64' && scheme !== 'hmac' ? secret.slice(prefix.length) : secret, encoding)
+        expect({ secret, bytes: bytes.length > 0 }).toEqual({ secret, bytes: true })
+        expect(() => createVerifier(auth)).not.toThrow()
+      }
+    }
   })
 })

@@ -33,7 +33,8 @@ function* foreignKeys(auth: HookAuth): Iterable<RuleFinding> {
   }
 }
 
-function* secretRules({ scheme, secret, secrets, secretEncoding }: HookAuth): Iterable<RuleFinding> {
+function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
+  const { scheme, secret, secrets } = auth
   if (scheme === 'google-oidc') {
     if (secret !== undefined || secrets)
       yield { keys: [secrets ? 'secrets' : 'secret'], problem: 'is not needed: Google signs with keys of its own; take it out' }
@@ -41,32 +42,38 @@ function* secretRules({ scheme, secret, secrets, secretEncoding }: HookAuth): It
   }
   if (secret === undefined && !secrets) yield { keys: ['secret'], problem: 'is required; copy it from where the sender of the webhook shows it' }
   if (secret !== undefined && secrets) yield { keys: ['secrets'], problem: 'stands beside secret; put all of them into secrets' }
-  const form = scheme === 'hmac' ? encodings[secretEncoding ?? 'utf8'] : secretForms[scheme]
   const given = secret === undefined ? (secrets ?? []).map((one, index) => ({ one, keys: ['secrets', String(index)] })) : [{ one: secret, keys: ['secret'] }]
   for (const { one, keys } of given) {
-    const text = typeof one === 'string' ? one : one.secret
-    if (form && !form.pattern.test(text)) yield { keys, problem: `must be ${form.what}` }
+    const problem = misfitOf(auth, typeof one === 'string' ? one : one.secret)
+    if (problem !== undefined) yield { keys, problem }
     if (typeof one !== 'string' && Number.isNaN(Date.parse(one.notAfter))) {
       yield { keys: [...keys, 'notAfter'], problem: 'must be a time such as 2030-01-31T00:00:00Z' }
     }
   }
 }
 
-interface SecretForm {
-  pattern: RegExp
-  what: string
+/** What is wrong with a secret, found by decoding it as its verifier will; its value is never repeated. */
+function misfitOf({ scheme, secretEncoding }: HookAuth, secret: string): string | undefined {
+  if (scheme === 'discord') return bytesIn('hex', secret) === keyBytes ? undefined : 'must be the public key of the application: 64 hexadecimal digits'
+  if (scheme === 'standard-webhooks' || scheme === 'svix') return standardMisfit(secret)
+  if (scheme !== 'hmac' || secretEncoding === undefined || secretEncoding === 'utf8') return undefined
+  return bytesIn(secretEncoding, secret) > 0 ? undefined : `must be written in ${secretEncoding}, as secretEncoding says`
 }
 
-const encodings: Partial<Record<string, SecretForm>> = {
-  hex: { pattern: /^(?:[0-9a-f]{2})+$/i, what: 'written in hex, as secretEncoding says' },
-  base64: { pattern: /^[a-z0-9+/]+={0,2}$/i, what: 'written in base64, as secretEncoding says' },
+/** Bytes in an Ed25519 public key. */
+const keyBytes = 32
+
+function standardMisfit(secret: string): string | undefined {
+  const [, prefix, text = ''] = /^(whsec_|whpk_)?(.*)$/s.exec(secret) ?? []
+  const bytes = bytesIn('base64', text)
+  if (prefix === 'whpk_') return bytes === keyBytes ? undefined : `must be a public key such as whpk_… of ${keyBytes} bytes in base64, and has ${bytes}`
+  return bytes > 0 ? undefined : 'must be a secret such as whsec_… or a public key such as whpk_…, in base64'
 }
 
-const standardSecret = { pattern: /^(?:whsec_|whpk_)?[a-z0-9+/]+={0,2}$/i, what: 'a secret such as whsec_… or a public key such as whpk_…' }
-const secretForms: Partial<Record<HookScheme, SecretForm>> = {
-  'standard-webhooks': standardSecret,
-  svix: standardSecret,
-  discord: { pattern: /^[0-9a-f]{64}$/i, what: 'the public key of the application: 64 hexadecimal digits' },
+/** How many bytes a text stands for; 0: it is not written so. */
+function bytesIn(encoding: 'hex' | 'base64', text: string): number {
+  const written = encoding === 'hex' ? /^(?:[0-9a-f]{2})+$/i : /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2,4}={0,2})$/i
+  return written.test(text) ? Buffer.from(text, encoding).length : 0
 }
 
 function* hmacRules({ header, signed = '{body}', timestampHeader, timestampPrefix }: HookAuth): Iterable<RuleFinding> {
