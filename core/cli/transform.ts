@@ -1,12 +1,17 @@
-// The command `transform test`: runs a transform in the sandbox on a payload from a file, and shows what it makes of it.
+// The command `transform test`: runs a transform on a payload from a file, as its hook would, and shows what comes of it.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { readConfigFile } from '../config/file.ts'
+import { type ConfigDocument, readConfigFile, readConfigText } from '../config/file.ts'
 import { locateConfig } from '../config/locate.ts'
+import { resolveConfig } from '../config/resolve.ts'
+import { GatewayError } from '../errors.ts'
+import type { Trial, TrialRequest } from '../hooks/trial.ts'
+import { loadParts } from '../loader/registry.ts'
 import type { LogLine } from '../sandbox/frames.ts'
-import type { TransformCall } from '../sandbox/sandbox.ts'
+import { TransformError } from '../sandbox/transform-error.ts'
+import { CommandError } from './command-error.ts'
 
 export function register(program: Command): void {
   program
@@ -32,36 +37,65 @@ interface TestOptions {
 }
 
 async function test(module: string, options: TestOptions): Promise<void> {
-  const [{ createSandbox }, { TransformError }] = await Promise.all([import('../sandbox/sandbox.ts'), import('../sandbox/transform-error.ts')])
-  const sandbox = createSandbox({ ...transformsOf(options.config), log: silent })
+  const document = documentOf(options.config)
+  const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: silent })
+  parts.close()
+  const { config, dir } = resolveConfig(document, parts)
+  const [{ createSandbox }, { tryTransform }] = await Promise.all([import('../sandbox/sandbox.ts'), import('../hooks/trial.ts')])
+  const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {
-    const { result, logs, ms } = await sandbox.load(module, { export: options.export }).run(callOf(module, options))
-    show(logs)
-    process.stderr.write(`${meaningOf(result)} (${ms.toFixed(1)} ms)\n`)
-    process.stdout.write(`${JSON.stringify(result ?? null, null, 2)}\n`)
-  } catch (error) {
-    process.exitCode = 1
-    if (error instanceof TransformError) show(error.logs)
-    // Here the payload is the reader's own, so what was thrown may be shown.
-    const detail = error instanceof TransformError && error.detail && !error.message.includes(error.detail) ? [error.detail] : []
-    process.stderr.write(`${[(error as Error).message, ...detail].join('\n')}\n`)
+    show(await tryTransform({ config, dir, parts, sandbox, log: silent }, requestOf(module, options)))
   } finally {
     await sandbox.close()
   }
 }
 
-const collect = (value: string, before: string[]): string[] => [...before, value]
-
-function transformsOf(option: string | undefined): { root: string; dir: string } {
-  const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
-  const base = file === undefined ? process.cwd() : dirname(resolve(file))
-  const dir = file === undefined ? undefined : (readConfigFile(file).value as { hooks?: { transformsDir?: string } }).hooks?.transformsDir
-  return { root: resolve(base, 'transforms'), dir: resolve(base, dir ?? 'transforms') }
+function show({ mapping, run, error }: Trial): void {
+  showLines(run?.logs ?? [])
+  if (run) {
+    process.stderr.write(`${meaningOf(run.result)} (${run.ms.toFixed(1)} ms)\n`)
+    process.stdout.write(`${JSON.stringify(run.result ?? null, null, 2)}\n`)
+  }
+  if (mapping !== undefined) process.stderr.write(`It is tried as the mapping "${mapping}" uses it.\n`)
+  if (error === undefined) return
+  process.exitCode = 1
+  showError(error as Error)
 }
 
-function callOf(module: string, { payload, header, now = new Date().toISOString() }: TestOptions): TransformCall {
-  const headers = Object.fromEntries(header.map((line) => splitHeader(line)))
-  return { payload: readFileSync(payload === '-' ? 0 : payload), headers, query: {}, path: basename(module).replace(/\.\w+$/, ''), now, mapping: {} }
+function showError(error: Error): void {
+  if (error instanceof TransformError && error.status >= 500) {
+    showLines(error.logs)
+    // Here the payload is the reader's own, so what was thrown may be shown.
+    const detail = error.detail && !error.message.includes(error.detail) ? [error.detail] : []
+    process.stderr.write(`${[error.message, ...detail].join('\n')}\n`)
+  } else if (error instanceof GatewayError) {
+    process.stderr.write(`The hook would refuse this with ${error.status} ${error.code}: ${error.message}\n`)
+  } else process.stderr.write(`${error.message}\n`)
+}
+
+const collect = (value: string, before: string[]): string[] => [...before, value]
+
+/** Without a configuration file the defaults hold, and the transforms lie in ./transforms. */
+function documentOf(option: string | undefined): ConfigDocument {
+  const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
+  if (file !== undefined) return readConfigFile(file)
+  return readConfigText({ file: resolve('gateway.json5'), text: '{}', mode: 0o600, env: process.env })
+}
+
+const requestOf = (module: string, { payload, header, export: exportName, now = new Date().toISOString() }: TestOptions): TrialRequest => ({
+  module,
+  exportName,
+  body: readPayload(payload),
+  headers: Object.fromEntries(header.map((line) => splitHeader(line))),
+  now,
+})
+
+function readPayload(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? 0 : file)
+  } catch (error) {
+    throw new CommandError((error as Error).message)
+  }
 }
 
 function splitHeader(line: string): [string, string] {
@@ -75,7 +109,7 @@ function meaningOf(result: unknown): string {
   return Array.isArray(result) ? `It returned ${result.length} actions.` : 'It returned fields of the action.'
 }
 
-function show(lines: readonly LogLine[]): void {
+function showLines(lines: readonly LogLine[]): void {
   for (const [level, text] of lines) process.stderr.write(`${level}: ${text}\n`)
 }
 

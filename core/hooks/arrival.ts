@@ -90,9 +90,13 @@ function idempotencyOf(request: FastifyRequest, { hook, signedId, providerId, so
   if (key !== undefined && key !== providerId) return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
   const id = signedId ?? providerId
   if (id === undefined) return undefined
-  if (id.length > longestKey)
-    throw new GatewayError('invalid_request', `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`)
+  checkProviderId(id)
   return { scope: source === undefined ? `provider:${hook}` : `provider:${hook}?${source}`, key: id, bodyHash: '' }
+}
+
+export function checkProviderId(id: string): void {
+  if (id.length <= longestKey) return
+  throw new GatewayError('invalid_request', `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`)
 }
 
 function readKey(request: FastifyRequest): string {

@@ -79,42 +79,54 @@ export interface AgentWork extends AgentBody {
 /** A body that a sender wrote may hold any field; those that only a mapping may set are ignored. */
 const withoutMappingFields = ({ accountId: _account, threadId: _thread, fixedKey: _key, ...body }: AgentWork): AgentBody => body
 
-export interface Dispatch {
-  /** What the action would start; nothing is kept. */
+/** What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they refuse. */
+export interface Planner {
   planWake(body: WakeBody, source: Source): Plan<WakeReply>
   planAgent(body: AgentWork, source: Source): Plan<AgentReply>
+}
+
+export interface Dispatch extends Planner {
   /** Stores it, all or nothing, and sets it going. */
   accept<Reply extends object>(arrival: Arrival, plan: Plan<Reply>): Promise<Dispatched<Reply>>
 }
 
-interface DispatchDeps {
+interface PlannerDeps {
   config: Config
   agents: Agents
   models: Models
-  recipients: Recipients
+  recipients: Pick<Recipients, 'unusable'>
+  createId: () => string
+}
+
+interface DispatchDeps extends PlannerDeps {
   runs: Runs
   journal: Journal
-  createId: () => string
 }
 
 /** How long an Idempotency-Key is remembered. */
 const idempotencyMs = 24 * 60 * 60 * 1000
 
-export function createDispatch(deps: DispatchDeps): Dispatch {
-  const { agents, runs, journal, createId } = deps
+export function createPlanner(deps: PlannerDeps): Planner {
+  const { agents, createId } = deps
 
-  const planWake: Dispatch['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct }) => {
+  const planWake: Planner['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct }) => {
     const id = createId()
     const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct }
     return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
   }
 
-  const planAgent: Dispatch['planAgent'] = (given, source) => {
+  const planAgent: Planner['planAgent'] = (given, source) => {
     const body = source.direct ? withoutMappingFields(given) : given
     const run = createRun(deps, body, source)
     const warnings = warningsOf(deps, body, run)
     return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warnings.length > 0 && { warnings }) } }
   }
+
+  return { planWake, planAgent }
+}
+
+export function createDispatch(deps: DispatchDeps): Dispatch {
+  const { runs, journal, createId } = deps
 
   const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
@@ -128,10 +140,10 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return { reply: JSON.parse(result.reply) as Reply, replayed: true, deliveryId: delivery.id }
   }
 
-  return { planWake, planAgent, accept }
+  return { ...createPlanner(deps), accept }
 }
 
-function createRun({ config, agents, models, createId }: DispatchDeps, body: AgentWork, { hook, trusted, auth, gate }: Source): NewRun {
+function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, trusted, auth, gate }: Source): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()

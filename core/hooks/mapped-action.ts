@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type createAgentBody, trimNames, WakeBody } from './action.ts'
-import type { AgentWork, Dispatch, Plan, Source } from './dispatch.ts'
+import type { AgentWork, Plan, Planner, Source } from './dispatch.ts'
 import type { Fields } from './mapping.ts'
 
 export type Action = { action: 'wake'; body: WakeBody } | { action: 'agent'; body: AgentWork }
@@ -39,8 +39,8 @@ export interface SeveralReply {
 }
 
 /** All actions of one request, as one piece of work. */
-export function planActions(dispatch: Dispatch, actions: readonly Action[], source: Source): Plan<object> {
-  const plans = actions.map((action) => (action.action === 'wake' ? dispatch.planWake(action.body, source) : dispatch.planAgent(action.body, source)))
+export function planActions(planner: Planner, actions: readonly Action[], source: Source): Plan<object> {
+  const plans = actions.map((action) => (action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source)))
   const [first] = plans
   if (plans.length === 1 && first) return first
   const events = plans.flatMap(({ work }) => work.events ?? [])

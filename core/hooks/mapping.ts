@@ -187,7 +187,7 @@ function createTransformCall(handle: TransformHandle, { config, id, log }: { con
   return async ({ payload, ...rest }: MappedRequest): Promise<Said> => {
     try {
       const { result } = await handle.run({ ...rest, mapping, payload: JSON.stringify(payload) })
-      return result as Said
+      return withFixedKeys(result as Said)
     } catch (error) {
       // Its message names the file and never what the transform said.
       if (error instanceof TransformError && error.status >= 500) log.error({ mapping: id, fault: error.fault }, error.message)
@@ -202,16 +202,17 @@ function createPresetReader(preset: Preset, config: Record<string, unknown>) {
     read(request: MappedRequest): Said {
       check ??= compileCheck(preset.payload)
       if (!check.fits(request.payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
-      const said = ask(() => preset.toAction?.({ ...request, config }))
-      return Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said)
+      return withFixedKeys(ask(() => preset.toAction?.({ ...request, config })))
     },
     deliveryId: (request: MappedRequest): string | undefined => notBlankOf(ask(() => preset.deliveryId?.({ ...request, config }))),
   }
 }
 
-/** A preset is the operator's choice, and so are the sessions that it names among those of the hooks. */
+/** Transforms and presets are the operator's choice, and so are the sessions that they name among those of the hooks. */
+const withFixedKeys = (said: Said): Said => (Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as Fields))
+
 function withFixedKey({ sessionKey, ...fields }: Fields): Fields {
-  return sessionKey?.startsWith('hook:') ? { ...fields, fixedKey: sessionKey } : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
+  return sessionKey?.trim().startsWith('hook:') ? { ...fields, fixedKey: sessionKey } : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 
 /** By its name, since a plugin may bring a copy of the contract of its own. */

@@ -44,6 +44,52 @@ describe('svc-gateway transform test', () => {
     expect(done).toMatchObject({ code: 0, stdout: 'null\n', stderr: expect.stringContaining('It returned null: the request is skipped.') })
   })
 
+  const keyed = 'export default ({ payload }) => payload'
+  const refusals: [string, object, string][] = [
+    ['a session of another namespace', { message: 'x', sessionKey: 'main' }, 'sessionKey is not accepted here'],
+    ['an unknown model', { message: 'x', model: 'nobody/x' }, 'model names a provider that is not configured'],
+    ['a blank text', { action: 'wake', text: ' ' }, 'text must not be blank'],
+    ['an id that is too long', { message: 'x', idempotencyKey: 'x'.repeat(257) }, 'The id of the request is longer than 256 characters'],
+  ]
+
+  it.each(refusals)('refuses what the hook would refuse: %s', async (_case, payload, sentence) => {
+    const files = { 'gateway.json5': `{ hooks: {} }`, 'transforms/keyed.js': keyed }
+    const { code, stdout, stderr } = await test(files, ['keyed.js', '--payload', '-'], JSON.stringify(payload))
+    expect({ code, result: JSON.parse(stdout) }).toEqual({ code: 1, result: payload })
+    expect(stderr).toContain(`The hook would refuse this with 400 invalid_request: `)
+    expect(stderr).toContain(sentence)
+  })
+
+  it('puts the result over the mapping that uses the transform', async () => {
+    const mapping = `{ id: 'mine', match: { path: 'in' }, sessionKey: 'main', transform: { module: 'keyed.js' } }`
+    const files = (hooks: string) => ({ 'gateway.json5': `{ hooks: { ${hooks} mappings: [${mapping}] } }`, 'transforms/keyed.js': keyed })
+    const args = ['keyed.js', '--payload', '-']
+    expect(await test(files(''), args, '{"message":"x"}')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('It is tried as the mapping "mine" uses it.'),
+    })
+    expect(await test(files(''), args, '{"name":"x"}')).toMatchObject({ code: 1, stderr: expect.stringContaining('message is required') })
+    const bounded = await test(files(`allowedSessionKeyPrefixes: ['hook:'],`), args, '{"message":"x"}')
+    expect(bounded).toMatchObject({ code: 1, stderr: expect.stringContaining('sessionKey must begin with one of the prefixes') })
+  })
+
+  it('accepts a session of the hooks, and a payload that a hook accepts', async () => {
+    const files = { 'transforms/keyed.js': keyed }
+    expect(await test(files, ['keyed.js', '--payload', '-'], '{"message":"x","sessionKey":"hook:mine"}')).toMatchObject({ code: 0 })
+    const form = ['keyed.js', '--payload', '-', '--header', 'content-type: application/x-www-form-urlencoded']
+    expect(await test(files, form, 'message=x')).toMatchObject({ code: 0, stdout: '{\n  "message": "x"\n}\n' })
+    expect(await test(files, ['keyed.js', '--payload', '-'], '7')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The body must be a JSON object or array'),
+    })
+  })
+
+  it('shows the transform no credential, as the hook does', async () => {
+    const files = { 'transforms/see.js': 'export default ({ headers }) => ({ message: Object.keys(headers).join() })' }
+    const headers = ['--header', 'Authorization: Bearer x', '--header', 'x-event: push']
+    expect(await test(files, ['see.js', '--payload', '-', ...headers], '{}')).toMatchObject({ code: 0, stdout: expect.stringContaining('"x-event"') })
+  })
+
   it.each([
     [['other.js', '--payload', '-'], 'There is no other.js in the transforms directory; write the whole name, with its ending.\n'],
     [['../hello.js', '--payload', '-'], /^"\.\.\/hello\.js" must be a relative path .*\n$/],

@@ -21,6 +21,8 @@ const answers = {
   agent: { agentId: 'nobody-listed' },
   channel: { channel: 'pigeon' },
   key: { sessionKey: 'main' },
+  ownKey: { sessionKey: ' hook:Stock:7' },
+  ownKeys: [{ message: 'one', sessionKey: 'hook:stock:7' }, { message: 'two', sessionKey: 'hook:stock:8' }],
   half: [{ message: 'one' }, { message: ' ' }],
   twice: { idempotencyKey: 'same' },
 }
@@ -56,6 +58,10 @@ describe('a transform', () => {
     expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped"'))).toHaveLength(2)
     expect(gateway.logged.join()).not.toContain('4711')
     await expect.poll(async () => (await gateway.get('/api/deliveries?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
+
+    expect((await send('ownKey')).body.sessionKey).toBe('agent:main:hook:stock:7')
+    const keys = (await send('ownKeys')).body.runIds.map(async (id: string) => (await runOf(id)).sessionKey)
+    expect(await Promise.all(keys)).toEqual(['agent:main:hook:stock:7', 'agent:main:hook:stock:8'])
 
     for (const what of ['agent', 'channel', 'key', 'half', 7])
       expect(await send(what)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } })

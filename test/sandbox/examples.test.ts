@@ -1,9 +1,10 @@
 // The examples that ship with us: the same input gives the same output, word for word. And the one on the page is tried as the page says.
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createSandbox } from '../../core/sandbox/sandbox.ts'
+import { startGateway, temporaryFolder } from '../helpers.ts'
 import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -79,6 +80,41 @@ describe('transforms/form-to-agent.js', () => {
 
   it('skips spam and silence', async () => {
     for (const message of ['Best CASINO in town', '  ', '<br>']) expect((await run(handle, { message })).result).toBeNull()
+  })
+})
+
+describe('the examples over HTTP', () => {
+  const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+  const mappings = [
+    { match: { path: 'grafana-alert' }, ...quiet, transform: { module: 'grafana-alert.ts' } },
+    { match: { path: 'order-lines' }, ...quiet, transform: { module: 'order-lines.ts' } },
+    { match: { path: 'form-to-agent' }, ...quiet, transform: { module: 'form-to-agent.js' } },
+  ]
+
+  it('are accepted by a hook with nothing but a path and a module', async () => {
+    const folder = temporaryFolder()
+    cpSync(dir, join(folder, 'transforms'), { recursive: true })
+    const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, sales: {} }
+    const { post, get } = await startGateway({ agents, hooks: { mappings } }, folder)
+    const runOf = async (id: string) => (await get(`/runs/${id}`)).body
+
+    const lines = [
+      { sku: 'CUP-1', title: 'Cup', quantity: 5, stock: 2 },
+      { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
+    ]
+    const order = await post('/hooks/order-lines', { order: 'A-17', currency: 'EUR', total: 59.9, lines })
+    expect(order).toMatchObject({ status: 200, body: { ok: true, runIds: [expect.any(String)], eventIds: [expect.any(String)] } })
+    expect(await runOf(order.body.runIds[0])).toMatchObject({ name: 'Stock of CUP-1', sessionKey: 'agent:main:hook:stock:cup-1' })
+
+    const alerts = [{ status: 'firing', labels: { alertname: 'DiskFull' } }]
+    const alert = await post('/hooks/grafana-alert', { status: 'firing', groupKey: 'g1', alerts })
+    expect(alert).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
+    expect((await post('/hooks/grafana-alert', { status: 'firing', groupKey: 'g1', alerts, title: 'again' })).body).toEqual(alert.body)
+    expect((await post('/hooks/grafana-alert', { status: 'resolved', groupKey: 'g1', alerts: [] })).body).toEqual({ ok: true, skipped: true })
+
+    const form = await post('/hooks/form-to-agent', 'name=Ann&topic=pricing&message=How+much%3F', { 'content-type': 'application/x-www-form-urlencoded' })
+    expect(form).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
+    expect(await runOf(form.body.runId)).toMatchObject({ agentId: 'sales', name: 'Contact form: pricing' })
   })
 })
 

@@ -1,0 +1,97 @@
+// Tries a transform as its hook would use it: the payload is read and the result judged by the same rules, and nothing is stored or started.
+import { createAgents } from '../agents/agents.ts'
+import { createModels } from '../agents/models.ts'
+import type { Config, MappingConfig } from '../config/schema.ts'
+import { normalizeHookName } from '../config/hooks-path.ts'
+import { createRecipients } from '../delivery/recipient.ts'
+import { GatewayError } from '../errors.ts'
+import { decode, parsePayload } from '../http/payload.ts'
+import type { Parts } from '../loader/registry.ts'
+import type { Log } from '../plugin.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { TransformRun } from '../sandbox/transform.ts'
+import { createIds } from '../store/ids.ts'
+import { createAgentBody } from './action.ts'
+import { checkProviderId } from './arrival.ts'
+import { createPlanner, sourceOf } from './dispatch.ts'
+import { createActionReader, planActions } from './mapped-action.ts'
+import { createMapping } from './mapping.ts'
+import { visibleHeaders } from './secret-headers.ts'
+import type { SecretUse } from './secret-use.ts'
+
+export interface TrialRequest {
+  module: string
+  exportName: string
+  body: Buffer
+  headers: Readonly<Record<string, string>>
+  /** ISO 8601. */
+  now: string
+}
+
+export interface Trial {
+  /** Id of the mapping whose transform it is; absent: none uses it yet. */
+  mapping: string | undefined
+  /** What the transform did; absent: it was not called, or failed. */
+  run: TransformRun | undefined
+  /** Why the hook would refuse the request, or the fault of the transform. */
+  error: unknown
+}
+
+interface TrialDeps {
+  config: Config
+  /** The configuration directory. */
+  dir: string
+  parts: Pick<Parts, 'channels' | 'providers'>
+  sandbox: Sandbox
+  log: Log
+}
+
+export async function tryTransform({ config, dir, parts, sandbox, log }: TrialDeps, request: TrialRequest): Promise<Trial> {
+  const { module, exportName, body, now } = request
+  const { id, settings } = mappingOf(config, request)
+  let run: TransformRun | undefined
+  try {
+    const handle = sandbox.load(module, { ...settings.transform, export: exportName })
+    const transform = { ...handle, run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)) }
+    const path = normalizeHookName(settings.match?.path ?? module.replace(/^.*\/|\.\w+$/g, ''))
+    const readAction = createActionReader(createAgentBody(parts.channels.keys()))
+    const mapping = createMapping({ id: id ?? module, path, config: settings, transform }, { readAction, secretUse: noSecretUse, log })
+    if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
+    const payload = parsePayload(decode(body), 'object-or-array-or-form', request.headers['content-type'])
+    const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
+    const { actions, providerId } = await mapping.draw({ payload, headers, query: {}, path, now })
+    planActions(plannerOf({ config, dir, parts, log }), actions, sourceOf(path, mapping))
+    if (providerId !== undefined) checkProviderId(providerId)
+    return { mapping: id, run, error: undefined }
+  } catch (error) {
+    return { mapping: id, run, error }
+  }
+}
+
+/** The mapping that uses the transform; else one that gives everything that a transform may leave to its mapping. */
+function mappingOf({ hooks }: Config, { module, exportName }: TrialRequest): { id: string | undefined; settings: MappingConfig } {
+  const isUsed = ({ transform }: MappingConfig): boolean => transform?.module === module && (transform.export ?? 'default') === exportName
+  const index = hooks.mappings.findIndex(isUsed)
+  const settings = hooks.mappings[index]
+  if (settings) return { id: settings.id ?? `mappings[${index}]`, settings }
+  return { id: undefined, settings: { messageTemplate: 'from the mapping', textTemplate: 'from the mapping', transform: { module } } }
+}
+
+function plannerOf({ config, dir, parts, log }: Omit<TrialDeps, 'sandbox'>) {
+  const agents = createAgents(config, dir)
+  return createPlanner({
+    config,
+    agents,
+    models: createModels({ config, providers: parts.providers, log }),
+    recipients: createRecipients({
+      store: { lastRoute: async () => undefined },
+      channels: config.channels,
+      loaded: new Set(parts.channels.keys()),
+      mainSession: agents.default.mainSession,
+    }),
+    createId: createIds(),
+  })
+}
+
+/** Nobody signs here. */
+const noSecretUse: SecretUse = { open: () => ({ note: () => undefined, list: async () => [] }) }
