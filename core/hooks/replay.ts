@@ -82,7 +82,7 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
     const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
     const mapping = wanted === undefined ? mappings.at(hook).find(payload) : named(wanted)
     if (!mapping) throw noHook()
-    const visible = visibleHeaders(headers, mapping.verifier?.hiddenHeaders)
+    const visible = visibleHeaders(headers, mappings.at(hook).hidden.concat(mapping.verifier?.hiddenHeaders ?? []))
     const leave = mappings.enter()
     const { actions } = await mapping.draw({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
     return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping }

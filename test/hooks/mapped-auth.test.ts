@@ -22,6 +22,8 @@ describe('a mapping with auth of its own', () => {
         { match: { path: 'token' }, auth: { scheme: 'token', secrets: ['first secret', 'second secret'] }, ...quiet, messageTemplate: 'x' },
         { match: { path: 'mixed', source: 'signed' }, auth: hmac, ...quiet, messageTemplate: 'x' },
         { match: { path: 'mixed' }, ...quiet, messageTemplate: 'x' },
+        { match: { path: 'pair', source: 'shown' }, auth: { scheme: 'token', header: 'X-Partner', secret }, ...quiet, messageTemplate: 'x' },
+        { match: { path: 'pair' }, ...quiet, messageTemplate: 'seen: {{ headers.x-partner }}.' },
         { match: { path: 'chat' }, auth: { scheme: 'slack', secret }, ...quiet, messageTemplate: 'x' },
         {
           match: { path: 'standard' },
@@ -74,6 +76,13 @@ describe('a mapping with auth of its own', () => {
     expect((await post('/hooks/mixed', signed)).status).toBe(401)
     expect((await post('/hooks/mixed', other, sign(other))).status).toBe(401)
     expect((await post('/hooks/mixed', other, without)).status).toBe(401)
+  })
+
+  it('hides the secret of another mapping of the same name', async () => {
+    const { body: answer } = await post('/hooks/pair', {}, { 'x-partner': secret, prefer: 'wait=30' })
+    expect(answer.reply).toContain('seen: .')
+    const { id } = (await get('/api/deliveries?limit=1&hook=pair')).body.items[0]
+    expect((await get(`/api/deliveries/${id}`)).body.headers['x-partner']).toBe('[redacted]')
   })
 
   it('leaves the hook token to all others', async () => {

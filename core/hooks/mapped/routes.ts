@@ -86,7 +86,8 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     const passed = proven?.passed.find(({ verifier }) => verifier === mapping.verifier)
     if (proven && !passed) door.guard.judge(request, false)
     mapping.rate?.()
-    const hidden = mapping.verifier?.hiddenHeaders ?? []
+    // Also the headers of the other mappings of this name: a request may hold the secret of one that it did not reach.
+    const { hidden } = place
     const seen: MappedRequest = {
       payload,
       headers: visibleHeaders(request.headers, hidden),
