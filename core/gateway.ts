@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { createDeltas } from './agents/deltas.ts'
 import type { ReloadResult } from './agents/gateway-verbs.ts'
 import { createRuns } from './agents/runs.ts'
+import { describeProblem } from './config/config-error.ts'
 import { readConfigFile } from './config/file.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
 import { resolveConfig } from './config/resolve.ts'
@@ -16,6 +17,7 @@ import { createConnections } from './delivery/connections.ts'
 import { createOutbox } from './delivery/outbox.ts'
 import { createReplyRoutes } from './delivery/reply-routes.ts'
 import { describeError, GatewayError } from './errors.ts'
+import { type CheckedConfig, findWarnings } from './findings.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { createJournal } from './hooks/journal.ts'
 import { createSecretUse } from './hooks/secret-use.ts'
@@ -61,6 +63,8 @@ export interface Gateway {
    * @throws {ConfigError} when it is not valid: then everything stays as it is.
    */
   reload(): Promise<ReloadResult>
+  /** Logs what is worth a warning in the configuration that it was started with; a reload does so by itself. */
+  logWarnings(checked: CheckedConfig): void
   /** Stops accepting, finishes what can be finished in `gateway.drainSeconds`, leaves the rest for the next start. */
   close(): Promise<void>
 }
@@ -172,7 +176,8 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
 
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !ready) return { restartFor: [] }
-    const resolved = resolveConfig(readConfigFile(file, env), parts)
+    const document = readConfigFile(file, env)
+    const resolved = resolveConfig(document, parts)
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept } = keepFixed(resolved.config, current.config)
     const previous = current
@@ -189,7 +194,16 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     retention.ring()
     ringWaiting(generation)
     log.info({ restartFor: kept }, 'the configuration was read again')
+    logWarnings({ document, resolved })
     return { restartFor: kept }
+  }
+
+  /** Nobody waits for them: a transform may take seconds to load. */
+  function logWarnings(checked: CheckedConfig): void {
+    void findWarnings(checked, { parts, sandbox: current.transforms.sandbox }).then(
+      (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
+      (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
+    )
   }
 
   async function createReady(next: Config, previous: Generation): Promise<Generation> {
@@ -261,7 +275,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
   }
 
   let closing: Promise<void> | undefined
-  return { app: first.app, listen: starting.call, reload: reloads.call, close: () => (closing ??= close()) }
+  return { app: first.app, listen: starting.call, reload: reloads.call, logWarnings, close: () => (closing ??= close()) }
 }
 
 /** One call after the other, so that two changes never cross. */

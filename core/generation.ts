@@ -53,6 +53,7 @@ import type { Events } from './sessions/events.ts'
 import { createSessionsView } from './sessions/sessions.ts'
 import type { withNews } from './store/news.ts'
 import type { Store } from './store/store.ts'
+import { declareTheirTools } from './tools/declared.ts'
 import { createInvoke } from './tools/invoke.ts'
 import { registerMcp } from './tools/mcp.ts'
 import { createPolicy } from './tools/policy.ts'
@@ -136,7 +137,9 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   opened.defer(tools.use())
   const { catalogue } = tools
   const policy = createPolicy({ config, catalogue, modelOf: (agentId) => modelRefs.get(agentId) ?? '', isForeign: (toolset) => !isOwnToolset(parts, toolset) })
-  for (const problem of [...catalogue.problems, ...policy.problems]) logFor('tools').warn({}, problem)
+  // Where every toolset declares its tools, names that mean none are among the findings about the configuration.
+  const unmatched = declareTheirTools(parts.toolsets.values()) ? [] : policy.problems
+  for (const problem of [...catalogue.problems, ...unmatched]) logFor('tools').warn({}, problem)
   const invoke = createInvoke({ catalogue, policy, verbs: (call) => verbs(call), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
 
   // Runs, and what follows them

@@ -188,6 +188,11 @@ export interface Toolset<Config = unknown> {
   /** Schema of the config section `tools.<name>`; absent: the toolset takes none. */
   config?: JsonSchema
   tools?: readonly Tool[]
+  /**
+   * The tools that `open` may bring or offer, by their names or by names with `*`, told without opening anything.
+   * The lists of a policy may name them before they are there, and `check` can tell which names mean no tool.
+   */
+  expected?(config: Config): readonly Pick<Tool, 'name' | 'group'>[]
   /** The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them. */
   open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
 }
@@ -195,8 +200,6 @@ export interface Toolset<Config = unknown> {
 /** The living end of a toolset. */
 export interface OpenedToolset {
   tools: readonly Tool[]
-  /** Tools that may be offered later, by their names or by names with `*`: the lists of a policy may name them before they are there. */
-  expected?: readonly Pick<Tool, 'name' | 'group'>[]
   close(): Promise<void>
 }
 

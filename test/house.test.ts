@@ -31,6 +31,7 @@ const floors: Record<string, number> = {
   cli: 11,
   'gateway.ts': 10,
   'generation.ts': 9,
+  'findings.ts': 9,
   'resources.ts': 8,
   hooks: 8,
   control: 8,

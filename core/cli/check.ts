@@ -5,26 +5,36 @@ import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { type ConfigDocument, readConfigFile } from '../config/file.ts'
 import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
 import { resolveConfig } from '../config/resolve.ts'
+import { findWarnings } from '../findings.ts'
 import { loadParts } from '../loader/registry.ts'
+import { CommandError } from './command-error.ts'
 
 export function register(program: Command): void {
   program
     .command('check')
-    .description('Check the configuration and start nothing; the exit code is 0 or 1.')
+    .description('Check the configuration and start nothing. The exit code is 1 for an error, else 0.')
     .option('--config <file>', 'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)')
+    .option('--strict', 'exit with 1 for a warning, too')
     .action(check)
 }
 
-async function check({ config }: { config?: string }): Promise<void> {
+async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
   const document = readDocument(config)
   const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: silent })
-  parts.close()
-  // A part that was refused is told first: without it, its section is an unknown key.
-  for (const problem of parts.problems) process.stderr.write(`warning: ${problem}\n`)
-  const { warnings } = resolveConfig(document, parts)
-  for (const warning of warnings) process.stderr.write(`warning: ${describeProblem(warning)}\n`)
-  process.stdout.write('ok\n')
+  try {
+    // A part that was refused is told first: without it, its section is an unknown key.
+    for (const problem of parts.problems) warn(problem)
+    const warnings = await findWarnings({ document, resolved: resolveConfig(document, parts) }, { parts })
+    for (const warning of warnings) warn(describeProblem(warning))
+    const count = parts.problems.length + warnings.length
+    if (strict && count > 0) throw new CommandError(`There ${count === 1 ? 'is 1 warning' : `are ${count} warnings`}, and --strict allows none.`)
+    process.stdout.write('ok\n')
+  } finally {
+    parts.close()
+  }
 }
+
+const warn = (text: string): void => void process.stderr.write(`warning: ${text}\n`)
 
 function readDocument(option: string | undefined): ConfigDocument {
   const surroundings = { option, env: process.env, cwd: process.cwd(), home: homedir() }

@@ -9,10 +9,11 @@ import { findLocalServers } from '../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
-import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
+import { resolveConfig } from '../config/resolve.ts'
 import { watchConfig } from '../config/watch.ts'
 import { readVersion } from '../control/version.ts'
 import { describeError } from '../errors.ts'
+import type { CheckedConfig } from '../findings.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadParts, ownSource, type Parts } from '../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
@@ -56,12 +57,13 @@ async function run(options: StartOptions, life: Life): Promise<void> {
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { resolved, parts, log, redactor } = await prepare(file, life)
+  const { document, resolved, parts, log, redactor } = await prepare(file, life)
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
   const gateway = await createGateway({ config, dir, file, port, parts, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
   life.opened.defer(gateway.close)
+  gateway.logWarnings({ document, resolved })
   const address = await gateway.listen()
   life.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
@@ -89,8 +91,7 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
 /** Those that plugins have brought. */
 const extensionsOf = ({ sources }: Parts): string[] => [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
 
-interface Prepared {
-  resolved: ResolvedConfig
+interface Prepared extends CheckedConfig {
   parts: Parts
   log: ProcessLog
   redactor: Redactor
@@ -107,7 +108,7 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   // Before the check: without a part that was refused, its section is an unknown key.
   for (const problem of parts.problems) early.warn(problem)
   const resolved = resolveConfig(document, parts)
-  const { config, warnings } = resolved
+  const { config } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)
   if (generated) {
     config.gateway.auth[generated.mode] = generated.value
@@ -116,8 +117,7 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
   life.configured({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
-  for (const warning of warnings) log.logFor('config').warn(describeProblem(warning))
-  return { resolved, parts, log, redactor }
+  return { document, resolved, parts, log, redactor }
 }
 
 function parsePort(text: string): number {

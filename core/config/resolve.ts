@@ -33,8 +33,8 @@ export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts
   const findings = checkRules({ config, parts, env, dir })
   const unfit = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits]
   const problems = [...firstOfEachKey(unfit), ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding)))]
-  if (problems.length > 0) throw new ConfigError(file, inFile(problems, document))
-  const warnings = inFile([...findings, ...openSecrets(document, config, schema)], document)
+  if (problems.length > 0) throw new ConfigError(file, placeInFile(problems, document))
+  const warnings = placeInFile([...findings, ...openSecrets(document, config, schema)], document)
   return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
 }
 
@@ -71,7 +71,7 @@ const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
 const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
 
 /** Where each finding is in the file. */
-function inFile(findings: readonly (Finding & { line?: number })[], { layout, value }: ConfigDocument): ConfigProblem[] {
+export function placeInFile(findings: readonly (Finding & { line?: number })[], { layout, value }: ConfigDocument): ConfigProblem[] {
   return findings.map(({ keys, line, problem }) => {
     const id = mappingIdOf(keys, value)
     return { path: dotted(keys), ...(id !== undefined && { id }), line: line ?? layout.lineOf(keys), problem }

@@ -94,7 +94,7 @@ interface PlannerDeps {
   config: Config
   agents: Agents
   models: Models
-  recipients: Pick<Recipients, 'unusable'>
+  recipients: Pick<Recipients, 'whyUndeliverable'>
   createId: () => string
 }
 
@@ -164,7 +164,7 @@ function createRun({ config, agents, models, createId }: PlannerDeps, body: Agen
 }
 
 /** What is not done as asked. A warning holds nothing of the body. */
-function warningsOf({ recipients }: DispatchDeps, { agentId }: AgentWork, { agentId: runsAs, spec }: NewRun): string[] {
+function warningsOf({ recipients }: PlannerDeps, { agentId }: AgentWork, { agentId: runsAs, spec }: NewRun): string[] {
   const undeliverable = spec.deliver && recipients.whyUndeliverable(spec.deliver)
   return [
     ...(agentId === undefined || agentId.trim().toLowerCase() === runsAs ? [] : ['agentId names no configured agent; the default agent runs it.']),

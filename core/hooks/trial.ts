@@ -85,6 +85,7 @@ function plannerOf({ config, dir, parts, log }: Omit<TrialDeps, 'sandbox'>) {
     models: createModels({ config, providers: parts.providers, log }),
     recipients: createRecipients({
       store: { lastRoute: async () => undefined },
+      routes: { last: () => undefined },
       channels: config.channels,
       loaded: new Set(parts.channels.keys()),
       mainSession: agents.default.mainSession,

@@ -43,7 +43,7 @@ export async function loadParts({ plugins, dir, log, importLimitMs = 10_000 }: L
 export const ownSource = 'svc-gateway'
 
 /** Whether a toolset is one of ours, and not a plugin's. */
-export function isOwnToolset({ toolsets, sources }: Parts, name: string): boolean {
+export function isOwnToolset({ toolsets, sources }: Pick<Parts, 'toolsets' | 'sources'>, name: string): boolean {
   const toolset = toolsets.get(name)
   return toolset !== undefined && sources.get(toolset) === ownSource
 }

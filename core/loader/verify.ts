@@ -100,8 +100,9 @@ function settingsFault(kind: Kind, schema: unknown): string | undefined {
 }
 
 function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | undefined> {
-  const { config, tools, open } = toolset
+  const { config, tools, open, expected } = toolset
   if (config !== undefined) yield fieldFault('config', 'settings', { value: config, compile })
+  if (expected !== undefined) yield fieldFault('expected', 'function', { value: expected, compile })
   if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
   else if (!Array.isArray(tools) || tools.length === 0) yield 'it has no tools; give `tools`, or `open` when they need a connection'
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)

@@ -1,5 +1,6 @@
 // A transform's module and what it imports as one text. Nothing of it is executed, and every file is confined when it is named and when it is read.
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/paths.ts'
 import { bundleName } from './compartment.ts'
@@ -118,7 +119,7 @@ function toTransformError(error: unknown, module: string): TransformError {
   const [first = error as BundlerProblem] = (error as { errors?: BundlerProblem[] }).errors ?? []
   if (first instanceof TransformError) return new TransformError(first.fault, first.message, { cause: first.cause })
   if (first instanceof PathError) return new TransformError('compile', `${first.message}.`, { cause: first })
-  const [line = ''] = (first.message ?? '').split('\n')
+  const [line = ''] = stripVTControlCharacters(first.message ?? '').split('\n')
   const place = first.loc ? ` at line ${first.loc.line}, column ${first.loc.column}` : ''
   return new TransformError('compile', `The transform ${module} does not compile${place}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`, { cause: error })
 }

@@ -132,7 +132,7 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
   try {
     const live = await withDeadline(limits, () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })))
     const { sound, problems } = sift(name, live?.tools ?? [], { compile: true })
-    const expected = (live?.expected ?? []).map((tool) => ({ name: tool.name, group: tool.group, toolset: name }))
+    const expected = expectedTools(toolset, settings)
     return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: () => closeInTime(live, { toolset: name, log: context.log }) }
   } catch (error) {
     // Nobody waits any more for one that opens after all: it is closed at once.
@@ -158,6 +158,10 @@ async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: Of
     log.warn({ toolset, reason: reasonOf(error) }, 'a toolset could not be closed')
   }
 }
+
+/** What a toolset says of its tools without being opened. */
+export const expectedTools = (toolset: Toolset<never>, settings: unknown): ExpectedTool[] =>
+  ((toolset as Toolset).expected?.(settings) ?? []).map(({ name, group }) => ({ name, group, toolset: toolset.name }))
 
 /** Tools that were declared are verified when their file is loaded; those that a connection brought, here. */
 function sift(toolset: string, tools: readonly Tool[], { compile }: { compile: boolean }): { sound: Tool[]; problems: string[] } {

@@ -1,30 +1,39 @@
 // Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it seems to.
 import { nearest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
-import { dotted } from '../typebox.ts'
 import { fold, isNamed, matches, type PolicyTool } from './names.ts'
 import { groups } from './profiles.ts'
 
 type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
-/** A sentence for each, with the path of its list. Of a tool that is expected later the name may hold `*`. */
-export function findIdleNames(config: PolicyConfig, { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] }): string[] {
-  const tools = known.map(({ name }) => name)
-  const all = [...tools, ...knownGroups, ...known.flatMap(({ group, toolset }) => [...(group ? [`group:${group}`] : []), ...(toolset ? [toolset] : [])])]
+/** A name that means no tool: the keys of its list, and the rest of a sentence about it. */
+export interface IdleName {
+  keys: readonly string[]
+  problem: string
+}
+
+/** Of a tool that is expected later the name may hold `*`. */
+export function findIdleNames(config: PolicyConfig, { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] }): IdleName[] {
+  const certain = [...known, ...expected.filter(({ name }) => !name.includes('*'))]
+  const all = [
+    ...certain.map(({ name }) => name),
+    ...knownGroups,
+    ...certain.flatMap(({ group, toolset }) => [...(group ? [`group:${group}`] : []), ...(toolset ? [toolset] : [])]),
+  ]
   // A group that we know is no slip, whether or not its tools are loaded.
   const means = (name: string): boolean => knownGroups.includes(fold(name)) || [...known, ...expected].some((tool) => matches(name, tool)) || mayCome(name)
   const mayCome = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
   const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || mayCome(name)
   return [
     ...listsIn(policiesOf(config), []).flatMap((list) => idle(list, { means, names: all })),
-    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, { means: isTool, names: tools })),
+    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => idle(list, { means: isTool, names: certain.map(({ name }) => name) })),
   ]
 }
 
 const knownGroups: readonly string[] = ['plugins', ...Object.keys(groups)].map((group) => `group:${group}`)
 
 interface List {
-  path: string
+  keys: readonly string[]
   names: readonly string[]
 }
 
@@ -34,13 +43,13 @@ interface Known {
   names: readonly string[]
 }
 
-function idle({ path, names }: List, known: Known): string[] {
+function idle({ keys, names }: List, known: Known): IdleName[] {
   return names
     .filter((name) => !known.means(name))
     .map((name) => {
       const meant = nearest(name, known.names)
       const fix = meant ? `did you mean ${JSON.stringify(meant)}?` : 'check the spelling, and whether its plugin is loaded.'
-      return `${path} names ${JSON.stringify(name)}, but no loaded tool is called so; ${fix}`
+      return { keys, problem: `names ${JSON.stringify(name)}, but no loaded tool is called so; ${fix}` }
     })
 }
 
@@ -62,7 +71,7 @@ const mapValues = <In, Out>(record: Readonly<Record<string, In>>, change: (value
 
 /** Every list beneath a place: here all lists are of names. */
 function listsIn(value: unknown, keys: readonly string[]): List[] {
-  if (Array.isArray(value)) return [{ path: dotted(keys), names: value as string[] }]
+  if (Array.isArray(value)) return [{ keys, names: value as string[] }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, child]) => listsIn(child, [...keys, key]))
 }

@@ -1,5 +1,6 @@
 // The tool policy: who may use which tool, decided once for all subjects of one shape and looked up from then on.
 import type { Config } from '../config/schema.ts'
+import { dotted } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { decide, type Decision, type Verdict } from './decide.ts'
 import { findGroupPolicy } from './group.ts'
@@ -98,7 +99,7 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
       const decision = decide(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
       return entry ? decision : { allowed: false, layers: [unknown, ...decision.layers] }
     },
-    problems: findIdleNames(config, { known: tools.map(viewOf), expected: catalogue.expected }),
+    problems: findIdleNames(config, { known: tools.map(viewOf), expected: catalogue.expected }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
   }
 }
 

@@ -32,6 +32,7 @@ export default defineToolset<Static<typeof Config>>({
   name: 'exec',
   description: 'Commands in the workspace.',
   config: Config,
+  expected: () => [{ name: 'exec', group: 'runtime' }],
   async open(config) {
     const exec = defineTool<Static<typeof Args>>({
       name: 'exec',

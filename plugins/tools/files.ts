@@ -104,6 +104,7 @@ const list = defineTool<Static<typeof ListArgs>>({
 export default defineToolset({
   name: 'files',
   description: "The files in the agent's workspace.",
+  expected: () => ['read', 'write', 'edit', 'list'].map((name) => ({ name, group: 'fs' })),
   async open() {
     const inTurn = createTurns()
     const write = defineTool<Static<typeof WriteArgs>>({

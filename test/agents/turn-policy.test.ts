@@ -113,16 +113,3 @@ describe('a turn', () => {
     expect(offered(await model.request(0))).toEqual([])
   })
 })
-
-describe('the start', () => {
-  it('warns of names that mean no tool', async () => {
-    const { logged } = await startGateway({ tools: { deny: ['session_satus'] } })
-    expect(logged.filter((line) => line.includes('tools.deny names'))).toEqual([
-      JSON.stringify({
-        level: 'warn',
-        room: 'tools',
-        message: 'tools.deny names "session_satus", but no loaded tool is called so; did you mean "session_status"?',
-      }),
-    ])
-  })
-})

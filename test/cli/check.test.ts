@@ -1,9 +1,10 @@
 // The command `check`, as a process of its own.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { spawnGateway } from '../helpers.ts'
 
 const main = new URL('../../core/main.ts', import.meta.url).pathname
 
@@ -22,6 +23,23 @@ async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) 
   )
   return await done.promise
 }
+
+const brokenHooks = `{
+  gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' } },
+  hooks: {
+    enabled: true, token: 'hook-token-of-the-tests-0123456789',
+    mappings: [
+      { match: { path: 'empty' }, deliver: false },
+      { id: 'news', match: { path: 'news' }, action: 'wake', textTemplate: '{{ text' },
+      { id: 'never', match: { path: '/news/' }, action: 'wake', textTemplate: 'x' },
+      { id: 'missing', match: { path: 'a' }, transform: { module: 'missing.ts' } },
+      { match: { path: 'b' }, transform: { module: 'broken.ts' } },
+      { match: { path: 'c' }, transform: { module: 'empty.js' } },
+      { match: { path: 'd' }, transform: { module: 'fine.js' } },
+    ],
+  },
+  tools: { deny: ['web_fech', 'exec', 'everything__*'], mcp: { servers: { everything: { command: 'touch', args: ['started'] } } } },
+}`
 
 describe('svc-gateway check', () => {
   it('says ok and ends with 0', async () => {
@@ -56,6 +74,50 @@ describe('svc-gateway check', () => {
       stdout: 'ok\n',
       stderr: 'warning: line 1: hooks.token has fewer than 24 characters and may be guessed; a longer one is safer\n',
     })
+  })
+
+  it('ends with 1 for a warning where --strict is given', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'gateway.json5')
+    writeFileSync(file, "{ hooks: { enabled: true, token: 'short' } }", { mode: 0o600 })
+    const strict = await run(folder, ['check', '--strict'])
+    expect([strict.code, strict.stdout]).toEqual([1, ''])
+    expect(strict.stderr).toMatch(/^warning: line 1: hooks\.token has fewer[^\n]*\nThere is 1 warning, and --strict allows none\.\n$/)
+    writeFileSync(file, '{}')
+    expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
+  })
+
+  it('says what the start and a reload log: hooks that cannot work, transforms that cannot run, policies that name no tool', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'gateway.json5')
+    writeFileSync(file, brokenHooks, { mode: 0o600 })
+    mkdirSync(join(folder, 'transforms'))
+    writeFileSync(join(folder, 'transforms', 'broken.ts'), 'export default function (')
+    writeFileSync(join(folder, 'transforms', 'empty.js'), 'export const name = 1')
+    writeFileSync(join(folder, 'transforms', 'fine.js'), 'export default () => undefined')
+    const { code, stdout, stderr } = await run(folder, ['check'])
+    const warnings = stderr.trimEnd().split('\n')
+    expect([code, stdout]).toEqual([0, 'ok\n'])
+    expect(existsSync(join(folder, 'started'))).toBe(false)
+    expect(warnings).toEqual(
+      [
+        'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
+        'line 7: hooks.mappings[1].textTemplate ("news") holds "{{" without',
+        'line 8: hooks.mappings[2] ("never") is never reached, since hooks.mappings[1] ("news")',
+        'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests are answered 500 until it is mended: There is no missing.ts',
+        'line 10: hooks.mappings[4].transform.module cannot be used, so requests are answered 500 until it is mended: The transform broken.ts does not compile at line 1, column 25: Expected',
+        'line 11: hooks.mappings[5].transform.module cannot be used, so requests are answered 500 until it is mended: The transform empty.js',
+        'line 15: tools.deny names "web_fech", but no loaded tool is called so; did you mean "web_fetch"?',
+      ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
+    )
+
+    const gateway = await spawnGateway(file)
+    const logged = () => gateway.log.map((line) => JSON.parse(line) as { room: string; level: number; msg: string })
+    const configWarnings = () => logged().flatMap(({ room, level, msg }) => (room === 'config' && level === 40 ? [`warning: ${msg}`] : []))
+    await expect.poll(configWarnings).toEqual(warnings)
+    gateway.process.kill('SIGHUP')
+    await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
+    expect(await gateway.end('SIGTERM')).toBe(0)
   })
 
   it('names the part that was refused, whose section is then unknown', async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
 import type { Tool, Toolset, ToolVerbs } from '../../core/plugin.ts'
+import { matches } from '../../core/tools/names.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 import { createTestVerbs } from './verbs.ts'
@@ -40,6 +41,16 @@ export function toolsetContract<Config>(toolset: Toolset<Config>, { config, call
     it('is declared without fault', async () => {
       expect(findFault(toolset, { compile: true })).toBeUndefined()
       await withTools((tools) => expect(tools.map((tool) => toolFault(tool, true)).filter(Boolean)).toEqual([]))
+    })
+
+    it('brings no other tools than it says', async () => {
+      const { expected } = toolset
+      if (!expected) return
+      const names = expected(config as Config).map(({ name }) => name)
+      await withTools((tools) => {
+        const brought = tools.filter((tool) => !toolset.tools?.includes(tool))
+        expect(brought.filter((tool) => !names.some((name) => matches(name, tool))).map(({ name }) => name)).toEqual([])
+      })
     })
 
     it('has a call of each tool here', async () => {

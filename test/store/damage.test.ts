@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 import { startGateway } from '../helpers.ts'
-import { newDelivery, newRun, runEnd, start, startRun } from '../contracts/store-samples.ts'
+import { cancelledEnd, newDelivery, newRun, runEnd, start, startRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 const pageSize = 8192
@@ -85,8 +85,8 @@ describe('a damaged page', () => {
     })
     const { cancelQueuedRun, accept, probe, getRun } = await open()
     const outcomes = await Promise.allSettled([
-      cancelQueuedRun('run-8', start),
-      cancelQueuedRun('run-0', start),
+      cancelQueuedRun('run-8', cancelledEnd()),
+      cancelQueuedRun('run-0', cancelledEnd()),
       accept({ at: start, delivery: newDelivery() }),
       probe(),
     ])

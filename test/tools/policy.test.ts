@@ -1,7 +1,10 @@
 // The policy of a whole configuration: which lists hold for whom, what it says of itself, and what it warns of.
 import { describe, expect, it } from 'vitest'
+import type { Config } from '../../core/config/schema.ts'
+import { loadParts } from '../../core/loader/registry.ts'
 import { defineToolset, type Tool } from '../../core/plugin.ts'
 import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { findUndeclaredNames } from '../../core/tools/declared.ts'
 import type { Verdict } from '../../core/tools/decide.ts'
 import { createPolicy } from '../../core/tools/policy.ts'
 import type { Subject } from '../../core/tools/subject.ts'
@@ -327,5 +330,26 @@ describe('the warnings', () => {
   it('are none where everything is in order', async () => {
     const { policy } = await openPolicy(toolsets, { tools: { profile: 'full', deny: ['EXEC', 'group:plugins', 'roll_*', 'shell'] } })
     expect(policy.problems).toEqual([])
+  })
+
+  it('know the tools of our own toolsets without opening one, and keep silent where a toolset does not declare its tools', async () => {
+    const parts = await loadParts({ plugins: [], dir: '/', log: createTestContext().log })
+    const config = { tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] }, agents: {}, gateway: { tools: { allow: ['write'] } }, channels: {} }
+    const settled = { ...config, tools: { ...config.tools, mcp: { servers: { db: {} } } } } as unknown as Config
+    expect(findUndeclaredNames(settled, parts)).toEqual([{ keys: ['tools', 'deny'], problem: expect.stringContaining('did you mean "web_fetch"?') }])
+    const secretive = defineToolset({ name: 'secretive', description: 'S.', open: () => Promise.reject(new Error('not opened here')) })
+    expect(findUndeclaredNames(settled, { ...parts, toolsets: new Map([...parts.toolsets, ['secretive', secretive]]) })).toEqual([])
+  })
+
+  it('are the same for what our toolsets declare and for what they bring', async () => {
+    const parts = await loadParts({ plugins: [], dir: '/', log: createTestContext().log })
+    for (const toolset of parts.toolsets.values()) {
+      if (!toolset.open || toolset.name === 'mcp') continue
+      const opened = await toolset.open?.({ allowHosts: [] }, { ...createTestContext(), offer: () => undefined })
+      const brought = opened?.tools.map(({ name, group }) => ({ name, group })) ?? []
+      expect(toolset.expected?.({})).toEqual(expect.arrayContaining(brought))
+      expect(brought).toHaveLength(toolset.expected?.({}).length ?? 0)
+      await opened?.close()
+    }
   })
 })

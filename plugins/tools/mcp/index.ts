@@ -8,6 +8,7 @@ export default defineToolset<Config>({
   name: 'mcp',
   description: 'Tools of MCP servers.',
   config: Config,
+  expected: ({ servers }) => Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
   async open({ servers }, context) {
     const offered = new Map<string, readonly Tool[]>()
     // Where the process exits without closing anything, its programs would live on.
@@ -23,7 +24,6 @@ export default defineToolset<Config>({
     // Nothing here waits for a server: the gateway starts without it, and its tools come when it does.
     return {
       tools: [],
-      expected: Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
       close: async () => {
         await Promise.all(connections.map(({ close }) => close()))
         process.off('exit', onExit)

@@ -28,6 +28,7 @@ export default defineToolset<Static<typeof Config>>({
   name: 'web',
   description: 'The web.',
   config: Config,
+  expected: () => [{ name: 'web_fetch', group: 'web' }],
   async open({ allowHosts, timeoutSeconds, maxBytes }) {
     const addresses = createAddresses()
     const webFetch = defineTool<Static<typeof Args>>({
