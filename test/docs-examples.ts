@@ -1,0 +1,104 @@
+// The examples of the documents: found in their pages, completed to what they are a part of, and made ready to be tried.
+import { createHmac } from 'node:crypto'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import JSON5 from 'json5'
+import { baseDocument, type Document, gatewayToken, hookToken } from './helpers.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+export interface Example {
+  /** `docs/mcp.md:14` */
+  place: string
+  page: string
+  language: string
+  text: string
+}
+
+export const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((page) => page === 'README.md' || page.startsWith('docs/'))
+
+export const examples: readonly Example[] = pages.flatMap((page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+  return Array.from(text.matchAll(/^```(\w*)\n([^]*?)^```/gm), (found) => ({
+    place: `${page}:${text.slice(0, found.index).split('\n').length}`,
+    page,
+    language: found[1] ?? '',
+    text: found[2] ?? '',
+  }))
+})
+
+// ── Configurations ──────────────────────────────────────────────────────────────────────────────
+
+/** What the pages take for granted: that a channel is there, models and agents that they name, and servers of an example before. */
+const assumed: Document = {
+  ...baseDocument,
+  channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
+  agents: { main: {}, reviewer: {} },
+  providers: { ollama: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1' } },
+  tools: { mcp: { servers: { files: { command: 'npx' }, tickets: { command: 'npx' } } } },
+}
+
+/** A whole configuration around an example, which may be one, some of its sections, or the section of a preset or of `auth` alone. */
+export function configurationAround({ text }: Example): Document {
+  const written = JSON5.parse<Document>(/^(?:\/\/.*\n)*\s*\{/.test(text) ? text : `{ ${text} }`)
+  if (written['github']) return merge(assumed, { hooks: { presets: ['github'], ...written } })
+  if (written['auth']) return merge(assumed, { hooks: { mappings: [{ match: { path: 'x' }, messageTemplate: 'x', ...written }] } })
+  return merge(assumed, written)
+}
+
+function merge(base: Document, over: Document): Document {
+  const merged = { ...base }
+  for (const [key, value] of Object.entries(over)) {
+    const before = merged[key]
+    merged[key] = isSection(before) && isSection(value) ? merge(before, value) : value
+  }
+  return merged
+}
+
+const isSection = (value: unknown): value is Document => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Any variable that an example names: a secret that every scheme takes. */
+export const anySecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw'
+export const variables = new Proxy<NodeJS.ProcessEnv>({}, { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true })
+
+/** Code of the pages that begins with the name of its file. */
+export const files = examples
+  .filter(({ language }) => language === 'ts')
+  .flatMap(({ text }) => {
+    const name = /^\/\/ ([\w-]+\.ts): /.exec(text)?.[1]
+    return name === undefined || name.endsWith('.test.ts') ? [] : [{ name, text }]
+  })
+
+// ── Requests ────────────────────────────────────────────────────────────────────────────────────
+
+export interface Curl {
+  place: string
+  path: string
+  init: { method: string; headers: Record<string, string>; body?: string }
+}
+
+/** The calls of curl in an example; `values` are the variables that it does not set itself. */
+export function curlsOf({ place, text }: Example, values: Readonly<Record<string, string>>): Curl[] {
+  const set = Object.fromEntries(Array.from(text.matchAll(/^(\w+)='([^']*)'$/gm), ([, name = '', value = '']) => [name, value]))
+  const signature = createHmac('sha256', anySecret)
+    .update(set['BODY'] ?? '')
+    .digest('hex')
+  const known: Record<string, string> = { GATEWAY: '', HOOK_TOKEN: hookToken, GATEWAY_TOKEN: gatewayToken, SIGNATURE: signature, ...set, ...values }
+  const filled = (word: string): string => word.replace(/\$(\w+)/g, (_all, name: string) => known[name] ?? `(${name} is not set)`)
+  return Array.from(text.replaceAll('\\\n', ' ').matchAll(/^curl ((?:'[^']*'|[^\n'])*)/gm), ([, call = '']) => {
+    const words = Array.from(call.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g), ([, single, double, bare]) => single ?? filled(double ?? bare ?? ''))
+    return { place, ...requestOf(words.slice(0, words.indexOf('#') === -1 ? undefined : words.indexOf('#'))) }
+  })
+}
+
+function requestOf(words: readonly string[]): Omit<Curl, 'place'> {
+  const after = (flag: string): string[] => words.flatMap((word, index) => (words[index - 1] === flag ? [word] : []))
+  const [body] = after('-d')
+  const headers = Object.fromEntries(after('-H').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]))
+  const path = words.find((word) => word.startsWith('/')) ?? ''
+  return { path, init: { method: body === undefined ? 'GET' : 'POST', headers, ...(body !== undefined && { body }) } }
+}
