@@ -86,6 +86,7 @@ describe('POST {hooks.path}/<name>', () => {
         { match: { path: 'trusted' }, ...quiet, allowUnsafeExternalContent: true, messageTemplate: 'x' },
         { match: { path: 'model' }, ...quiet, model: '{{ model }}', thinking: '{{ thinking }}', messageTemplate: 'x' },
         { match: { path: 'slack' }, channel: 'slack', wakeMode: 'next-heartbeat', messageTemplate: 'x' },
+        { match: { path: 'nobody' }, agentId: 'nobody', ...quiet, messageTemplate: 'x' },
         { match: { path: 'once' }, ...quiet, idempotencyKey: '{{ id }}', messageTemplate: 'x' },
         { match: { path: 'busy' }, ...quiet, rateLimit: { maxPerMinute: 2 }, messageTemplate: 'x' },
       ],
@@ -158,8 +159,9 @@ describe('POST {hooks.path}/<name>', () => {
     expect((await runOf(forged.body.runId)).origin).toMatchObject({ trusted: false })
   })
 
-  it('warns of a channel that is not configured', async () => {
+  it('warns of a channel that is not configured, and of an agent that is not there', async () => {
     expect((await post('/hooks/slack', {})).body.warnings).toEqual([expect.stringContaining('slack')])
+    expect((await post('/hooks/nobody', {})).body.warnings).toEqual(['agentId names no configured agent; the default agent runs it.'])
   })
 
   it('takes what comes twice once, by the template or by the header that goes before it', async () => {

@@ -8,21 +8,26 @@ import type { RuleContext, RuleFinding } from './rule.ts'
 interface Entry {
   keys: readonly string[]
   id: string | undefined
-  /** What a request must fulfil; nothing: any request does. */
-  conditions: ReadonlyMap<string, string>
+  /** What a request must fulfil, each as text; none: any request does. */
+  conditions: readonly string[]
 }
 
+/** An entry before it takes all of its requests where its conditions are some of those here, or the same. Looked up, so that long lists cost little. */
 export function* unreachedWarnings(context: RuleContext): Iterable<RuleFinding> {
-  const entries = entriesOf(context)
-  for (const [index, entry] of entries.entries()) {
-    const before = entries.slice(0, index).find((one) => covers(one, entry))
-    if (!before) continue
-    const name = `${dotted(before.keys)}${before.id === undefined ? '' : ` ("${before.id}")`}`
-    yield {
-      keys: entry.keys,
-      problem: `is never reached, since ${name} takes every request that it could have; change the order, or take one of the two out`,
-      warning: true,
-    }
+  const firsts = new Map<string, Entry>()
+  for (const entry of entriesOf(context)) {
+    const before = subsetsOf(entry.conditions).flatMap((subset) => firsts.get(keyOf(subset)) ?? [])[0]
+    if (before) yield unreached(entry, before)
+    else firsts.set(keyOf(entry.conditions), entry)
+  }
+}
+
+function unreached({ keys }: Entry, before: Entry): RuleFinding {
+  const name = `${dotted(before.keys)}${before.id === undefined ? '' : ` (${JSON.stringify(before.id)})`}`
+  return {
+    keys,
+    problem: `is never reached, since ${name} takes every request that it could have; change the order, or take one of the two out`,
+    warning: true,
   }
 }
 
@@ -36,12 +41,19 @@ function entriesOf({ config: { hooks }, parts }: RuleContext): Entry[] {
   }))
   const presets = hooks.presets.flatMap((name, index) => {
     const { match } = { ...parts.presets.get(name)?.mapping, ...presetSection(hooks, name) } as MappingConfig
-    return { keys: ['hooks', 'presets', String(index)], id: name, conditions: conditionsOf({ ...match, path: name }) }
+    return { keys: ['hooks', 'presets', String(index)], id: undefined, conditions: conditionsOf({ ...match, path: name }) }
   })
   return [...mappings, ...presets]
 }
 
-const conditionsOf = (match: NonNullable<MappingConfig['match']>): Entry['conditions'] =>
-  new Map(Object.entries(match).map(([key, value]) => [key, JSON.stringify(key === 'path' ? normalizeHookName(value) : value)]))
+const conditionsOf = (match: NonNullable<MappingConfig['match']>): string[] =>
+  Object.entries(match).map(([key, value]) => JSON.stringify([key, key === 'path' ? normalizeHookName(value) : value]))
 
-const covers = (one: Entry, other: Entry): boolean => [...one.conditions].every(([key, value]) => other.conditions.get(key) === value)
+/** Of two conditions four, so that this stays small. */
+function subsetsOf([condition, ...others]: readonly string[]): string[][] {
+  if (condition === undefined) return [[]]
+  const without = subsetsOf(others)
+  return [...without, ...without.map((subset) => [condition].concat(subset))]
+}
+
+const keyOf = (conditions: readonly string[]): string => conditions.toSorted().join('\n')
