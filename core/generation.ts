@@ -228,7 +228,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
     config,
     app,
     attempt: (run, stop) => work.track(attempt(run, stop)),
-    outcome: createOutcome({ agents, recipients, createId }),
+    outcome: createOutcome({ agents, recipients, createId, onFailure: hooks.onFailure, log: logFor('agents') }),
     receive: createInbound({
       accept: runs.accept,
       agent: agents.default,

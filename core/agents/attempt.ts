@@ -141,5 +141,6 @@ function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds:
     return endWith('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
   }
   log.warn({ runId: run.id, error: error.code }, 'run failed')
-  return endWith('failed', error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message })
+  const record = error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message }
+  return { ...endWith('failed', record), cause: error.message }
 }

@@ -1,10 +1,13 @@
 // What follows a run: the summary for the main session, the delivery of its reply, the bell.
+import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
+import type { Log } from '../plugin.ts'
 import type { Recipient, RunResult, RunSpec } from '../store/run-spec.ts'
 import type { NewMessage, NewTranscriptEntry, RunEnd, StoredRun } from '../store/store.ts'
 import { isAcknowledgement } from './acknowledgement.ts'
 import type { Agent, Agents } from './agents.ts'
 import { announce } from './announcement.ts'
+import { createAlert } from './failure-alert.ts'
 
 /** How an attempt at a run ended. */
 export interface Ended {
@@ -13,6 +16,8 @@ export interface Ended {
   /** What the turn adds to the conversation. */
   transcript: readonly NewTranscriptEntry[]
   eventsRendered: boolean
+  /** Why it failed, without what differs from run to run. */
+  cause?: string | undefined
 }
 
 export interface Outcome {
@@ -24,9 +29,11 @@ interface OutcomeDeps {
   agents: Agents
   recipients: Recipients
   createId: () => string
+  onFailure: Config['hooks']['onFailure']
+  log: Log
 }
 
-export function createOutcome({ agents, recipients, createId }: OutcomeDeps): Outcome {
+export function createOutcome({ agents, recipients, createId, ...alerts }: OutcomeDeps): Outcome {
   return {
     resolve: async (run, ended) => {
       const { spec } = run
@@ -41,6 +48,7 @@ export function createOutcome({ agents, recipients, createId }: OutcomeDeps): Ou
         events: announce({ run, ended, acknowledged, messages, mainSession: agents.default.mainSession, createId }),
         messages,
         eventsRendered: ended.eventsRendered,
+        alert: await createAlert({ recipients, ...alerts }, run, ended),
       }
     },
   }

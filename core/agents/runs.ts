@@ -145,7 +145,7 @@ export function createRuns(deps: RunsDeps): Runs {
   const announce = (run: StoredRun, end: RunEnd): void => {
     logRunEnd(log, run, end)
     events.announce(end.events)
-    if (end.messages.some((message) => message.status === 'pending')) deps.onMessages()
+    if (end.alert || end.messages.some((message) => message.status === 'pending')) deps.onMessages()
     waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
   }
 

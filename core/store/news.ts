@@ -85,10 +85,12 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
     const [run, messages] = await Promise.all([store.getRun(id), store.messagesOfRun(id)])
     return run && { run, messages }
   })
+  const tellMessage = createReread(outbox, (id) => store.getMessage(id))
   const tellEnd = async (id: string, end: RunEnd): Promise<void> => {
     await tellRun(id)
     for (const event of end.events) events.tell({ ...event, at: end.at })
     for (const message of end.messages) outbox.tell(fresh(message, end.at))
+    if (end.alert) await tellMessage(end.alert.message.id)
   }
   return {
     claimRuns: async (claim) => {

@@ -131,6 +131,15 @@ export interface RunEnd {
   messages: readonly NewMessage[]
   /** Whether the events that this run took (`takeEvents`) have been rendered and leave the queue; else they wait again. */
   eventsRendered: boolean
+  /** Present: a person is to be told of the failure. */
+  alert?: FailureAlert | undefined
+}
+
+/** Stored only when none of the same cause was within `quietMs`. */
+export interface FailureAlert {
+  cause: string
+  quietMs: number
+  message: NewMessage
 }
 
 // ── Outbox ──────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@ import { finishTaken, giveBackTaken, insertEvents } from './events.ts'
 import { insertMessage } from './outbox.ts'
 import { releaseKey, type RunKey } from './released-keys.ts'
 import { appendTranscript, touchSession } from './sessions.ts'
-import type { RunEnd, RunRef } from './store.ts'
+import type { FailureAlert, RunEnd, RunRef, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const endedColumns = `session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
@@ -48,5 +48,16 @@ async function storeEnd(tx: Transaction, run: EndedRow & { id: string }, end: Ru
   await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)
+  if (end.alert && (await isTimely(tx, end.alert, at))) await insertMessage(tx, end.alert.message, at)
   await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
+}
+
+/** Remembers when somebody was last told of a cause. A time in the future was set before the clock went back. */
+const alertSql = `
+  INSERT INTO state (part, key, value) VALUES ('failure-alert', ?, ?)
+  ON CONFLICT (part, key) DO UPDATE SET value = excluded.value
+  WHERE CAST(state.value AS BIGINT) <= ? OR CAST(state.value AS BIGINT) > ?`
+
+async function isTimely(tx: Transaction, { cause, quietMs }: FailureAlert, at: Timestamp): Promise<boolean> {
+  return (await tx.run(alertSql, cause, JSON.stringify(at), at - quietMs, at)) === 1
 }

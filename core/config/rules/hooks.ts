@@ -8,6 +8,7 @@ export function* hookRules(context: RuleContext): Iterable<RuleFinding> {
   yield* tokenRules(context)
   yield* pathRules(context)
   yield* routingWarnings(context)
+  yield* onFailureRules(context)
 }
 
 function* tokenRules({ config, env }: RuleContext): Iterable<RuleFinding> {
@@ -44,4 +45,13 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
     const problem = `names no configured agent; webhooks that ask for it reach the default agent`
     return ids.has(id.trim().toLowerCase()) ? [] : [{ keys: ['hooks', 'allowedAgentIds', String(index)], problem, warning: true }]
   })
+}
+
+function* onFailureRules({ config, parts }: RuleContext): Iterable<RuleFinding> {
+  const channel = config.hooks.onFailure?.channel
+  if (channel === undefined || channel === 'last') return
+  const keys = ['hooks', 'onFailure', 'channel']
+  const names = [...parts.channels.keys()]
+  if (!names.includes(channel)) yield { keys, problem: `must be "last" or the name of a loaded channel (${names.join(', ') || 'none is loaded'})` }
+  else if (!config.channels[channel]?.enabled) yield { keys, problem: `names a channel that is not configured; add channels.${channel}`, warning: true }
 }

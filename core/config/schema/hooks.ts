@@ -13,6 +13,15 @@ const HookRateLimit = Type.Object(
   { additionalProperties: false, default: {}, description: 'Locks out addresses that keep sending wrong hook tokens.' },
 )
 
+const OnFailure = Type.Object(
+  {
+    channel: Type.String({ pattern: notBlank, description: 'The channel: its name, or "last" for where the last message came from.' }),
+    accountId: Type.Optional(Type.String({ pattern: notBlank, description: 'The account of the channel that sends it. Not set: the first.' })),
+    to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
+  },
+  { additionalProperties: false, description: 'Who is told when a run of a webhook has failed, at most once for a cause in ten minutes. Not set: nobody.' },
+)
+
 const HooksSection = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: 'Turns the webhook endpoints on.' }),
@@ -35,6 +44,7 @@ const HooksSection = Type.Object(
         description: 'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.',
       }),
     ),
+    onFailure: Type.Optional(OnFailure),
     mappings: Type.Array(Mapping, { default: [], description: 'What becomes of hooks of other names; the first that matches a request has it.' }),
     presets: Type.Array(Type.String({ pattern: notBlank }), { default: [], description: 'Ready-made mappings, by their names; they come after the mappings.' }),
     transformsDir: Type.String({
