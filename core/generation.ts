@@ -204,7 +204,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
       log: logFor('hooks'),
     })
     const preview = createPreview({ store, agents, models, recipients, policy })
-    replay = createReplay({ dispatch, agentBody, mappings, journal, createId, preview })
+    replay = createReplay({ dispatch, agentBody, mappings, keepBody: hooks.keepBody, journal, createId, preview })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
   const endpoints = createEndpoints({
     config,

@@ -127,7 +127,9 @@ const Delivery = Type.Object({
   ...line,
   headers: Type.Record(Type.String(), Type.String(), { description: 'Without credentials and signatures.' }),
   query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), { description: 'The query of the address, without secrets.' }),
-  body: Type.Union([Type.String(), Type.Null()], { description: 'As it came, but for the tokens of a handshake; null when none was read.' }),
+  body: Type.Union([Type.String(), Type.Null()], {
+    description: 'As it came, but for the tokens of a handshake; null when none was read, or it is not kept, or no more.',
+  }),
   actions: Type.Array(
     Type.Object({
       action: Type.Enum(['wake', 'agent']),

@@ -75,6 +75,11 @@ function watch(store: Store, { deliveries, runs, messages, forgotten, accepts }:
       for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(forgotten, `kind="${kind}"`, times)
       return result
     },
+    forgetBodies: async (step) => {
+      const result = await store.forgetBodies(step)
+      if (result.count > 0) count(forgotten, 'kind="bodies"', result.count)
+      return result
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
 
 interface SessionsDeps {
-  store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'transcript'>
+  store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'countWaitingEvents' | 'transcript'>
   agents: SessionOwners
 }
 
@@ -42,9 +42,10 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
       },
       handle: async ({ params, query }) => {
         const { agentId, sessionKey: key } = resolveSession(agents, params.key)
-        const [stored, events, route, { items, next }] = await Promise.all([
+        const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
           store.getSession(key),
           store.waitingEvents(key, shownEvents),
+          store.countWaitingEvents(key),
           store.lastRoute(key),
           store.transcript(key, pageRequest(query, usualLines)),
         ])
@@ -55,6 +56,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
           ...viewSession(session),
           ...(route && { lastRoute: viewRoute(route) }),
           events: events.map(({ id, text, mode, at }) => ({ id, text, mode, at: iso(at) })),
+          waitingEvents,
           transcript: viewTranscript(items.toReversed()),
           ...(next !== undefined && { next: String(next) }),
         }
@@ -97,6 +99,7 @@ const WholeSession = Type.Object({
   events: Type.Array(Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }), {
     description: `Events that no turn has rendered yet: the oldest ${shownEvents.count}, or fewer where they are long.`,
   }),
+  waitingEvents: Type.Integer({ description: 'How many events wait in all.' }),
   transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
     description: 'What was said, the newest lines, oldest first.',
   }),

@@ -18,6 +18,8 @@ export interface Admitted {
   hidden?: readonly string[] | undefined
   /** Absent: the hook token. */
   proof?: Proof | undefined
+  /** False: the body is used and not kept. */
+  keepBody: boolean
 }
 
 export interface Kept extends Admitted {
@@ -38,6 +40,7 @@ export function arrivalOf(request: FastifyRequest, kept: Kept): Arrival {
     query,
     proof,
     rawBody: request.text,
+    keepBody: kept.keepBody,
     idempotency: idempotencyOf(request, kept),
   }
 }
@@ -45,7 +48,7 @@ export function arrivalOf(request: FastifyRequest, kept: Kept): Arrival {
 /** What is kept of a request of which nothing was to be made. */
 export const skippedOf = (request: FastifyRequest, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> => ({
   ...senderOf(request, admitted),
-  body: request.text,
+  body: admitted.keepBody ? request.text : null,
   status: 'skipped',
 })
 
@@ -53,7 +56,7 @@ export const skippedOf = (request: FastifyRequest, admitted: Admitted): Omit<New
 export function refusalOf(request: FastifyRequest, error: GatewayError, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> {
   return {
     ...senderOf(request, admitted),
-    body: (request.rawBody as Buffer | null)?.toString('utf8') ?? null,
+    body: keptBytes(request, admitted)?.toString('utf8') ?? null,
     status: error.status < 500 ? 'rejected' : 'failed',
     error: { type: error.code, message: recordedMessage(error) },
   }
@@ -61,11 +64,14 @@ export function refusalOf(request: FastifyRequest, error: GatewayError, admitted
 
 /** What is kept of a request that only asks whether somebody is there: the tokens in its body are for nobody to read. */
 export function handshakeOf(request: FastifyRequest, admitted: Admitted): Omit<NewRefusal, 'id' | 'hook'> {
-  const bytes = request.rawBody as Buffer | null
+  const bytes = keptBytes(request, admitted)
   return { ...senderOf(request, admitted), body: bytes && withoutSecrets(bytes.toString('utf8')), status: 'skipped', reason: 'handshake' }
 }
 
-const senderOf = (request: FastifyRequest, { hidden = [], proof }: Omit<Admitted, 'hook'>) => ({
+/** Null where they were not read, too. */
+const keptBytes = ({ rawBody }: FastifyRequest, { keepBody }: Admitted): Buffer | null => (keepBody ? (rawBody as Buffer | null) : null)
+
+const senderOf = (request: FastifyRequest, { hidden = [], proof }: Pick<Admitted, 'hidden' | 'proof'>) => ({
   client: request.client.address,
   headers: harmless(request.headers, hidden),
   query: queryOf(request),

@@ -21,6 +21,8 @@ export interface Arrival {
   /** The same, where the address has one. */
   query?: string | undefined
   rawBody: string
+  /** False: the body is not stored. */
+  keepBody: boolean
   /** `bodyHash` is empty where the key identifies the request by itself. */
   idempotency?: { scope: string; key: string; bodyHash: string } | undefined
   /** The delivery that an operator has repeated with this one. */
@@ -52,21 +54,20 @@ export interface Source {
   auth: 'token' | 'signed'
   /** True: the body of the request is the action itself. */
   direct: boolean
+  /** Whether the body is stored. */
+  keepBody: boolean
   /** How many of its runs may be under way at once; absent: any number. */
   gate?: NewRun['gate']
 }
 
 /** Of a request whose body is the action: what it says is the sender's. */
-export const direct = (hook: string): Source => ({ hook, trusted: false, auth: 'token', direct: true })
+export const direct = (hook: string, keepBody: boolean): Source => ({ hook, trusted: false, auth: 'token', direct: true, keepBody })
 
 /** Of a request that a mapping has turned into actions. */
-export const sourceOf = (hook: string, { trusted, verifier, gate }: { trusted: boolean; verifier: unknown; gate: NewRun['gate'] }): Source => ({
-  hook,
-  trusted,
-  auth: verifier ? 'signed' : 'token',
-  direct: false,
-  gate,
-})
+export const sourceOf = (
+  hook: string,
+  { trusted, verifier, gate, keepBody }: { trusted: boolean; verifier: unknown; gate: NewRun['gate']; keepBody: boolean },
+): Source => ({ hook, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, gate })
 
 /** The agent payload, and what only a mapping may set. */
 export interface AgentWork extends AgentBody {
@@ -109,9 +110,9 @@ const idempotencyMs = 24 * 60 * 60 * 1000
 export function createPlanner(deps: PlannerDeps): Planner {
   const { agents, createId } = deps
 
-  const planWake: Planner['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct }) => {
+  const planWake: Planner['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct, keepBody }) => {
     const id = createId()
-    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct }
+    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct && keepBody }
     return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
   }
 
@@ -130,8 +131,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, query, rawBody, replayOf, proof } = arrival
-    const delivery = { id: createId(), hook, client, headers, query, body: rawBody, replayOf, proof }
+    const { hook, client, headers, query, rawBody, keepBody, replayOf, proof } = arrival
+    const delivery = { id: createId(), hook, client, headers, query, body: keepBody ? rawBody : null, replayOf, proof }
     const idempotency = arrival.idempotency && { ...arrival.idempotency, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
     const result = await runs.accept({ at, delivery, idempotency, events: work.events, runs: work.runs })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')

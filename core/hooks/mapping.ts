@@ -33,6 +33,8 @@ export interface Mapping {
   path: string | undefined
   source: string | undefined
   trusted: boolean
+  /** False: the bodies of its requests are not kept. */
+  keepBody: boolean
   /** Absent: its senders show the hook token. */
   verifier: Verifier | undefined
   /** Those of its own `auth`, where it has one. */
@@ -63,6 +65,8 @@ export interface MappingSeed {
 }
 
 interface MappingDeps {
+  /** What `hooks.keepBody` says. */
+  keepBody: boolean
   readAction: ReadAction
   secretUse: SecretUse
   /** The public address below which the hooks lie, where the configuration says it. */
@@ -76,7 +80,7 @@ export interface Fields extends ActionOverrides {
   fixedKey?: string | undefined
 }
 
-export function createMapping(seed: MappingSeed, { readAction, secretUse, address, log }: MappingDeps): Mapping {
+export function createMapping(seed: MappingSeed, { keepBody, readAction, secretUse, address, log }: MappingDeps): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
   const fieldsOf = compileFields(config)
@@ -92,6 +96,7 @@ export function createMapping(seed: MappingSeed, { readAction, secretUse, addres
     path,
     source: config.match?.source,
     trusted: config.allowUnsafeExternalContent === true,
+    keepBody: config.keepBody ?? keepBody,
     verifier: config.auth && createVerifier(config.auth, address && `${address}/${path}`),
     secrets,
     transform: seed.transform?.state,

@@ -25,6 +25,8 @@ export interface Place {
   verifiers: readonly Guarding[]
   /** Headers, in lower case, that hold a secret or a signature of theirs. */
   hidden: readonly string[]
+  /** Whether all of them keep the bodies of their requests. */
+  keepBody: boolean
   /** Whether the hook token opens it. */
   token: boolean
   /** Whether one of them has a transform, which nobody may close as long as a request is in. */
@@ -64,7 +66,7 @@ export function createMappings({ hooks, publicUrl, presets, agentBody, sandbox, 
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
   const address = publicUrl && publicUrl + hooks.path
-  const all = seeds.map((seed) => createMapping(seed, { readAction, secretUse, address, log }))
+  const all = seeds.map((seed) => createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, address, log }))
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
   const places = new Map(names.map((name) => [name, createPlace(all.filter(({ path }) => path === name || path === undefined))]))
@@ -114,6 +116,7 @@ function createPlace(mappings: readonly Mapping[]): Place {
     mappings,
     verifiers,
     hidden: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders),
+    keepBody: mappings.every((mapping) => mapping.keepBody),
     token: mappings.some(({ verifier }) => verifier === undefined),
     transforms: mappings.some(({ transform }) => transform !== undefined),
     find: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
@@ -149,9 +152,10 @@ function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks'
   const preset = presets.get(name)
   const { auth, ...settings } = presetSection(hooks, name)
   const presetConfig = preset && resolvePresetSettings(preset, settings)
-  const { concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey } = settings
+  const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey } = settings
   const config = {
     ...preset?.mapping,
+    ...(keepBody !== undefined && { keepBody }),
     ...(concurrency !== undefined && { concurrency }),
     ...(rateLimit && { rateLimit }),
     ...(allowUnsafeExternalContent !== undefined && { allowUnsafeExternalContent }),

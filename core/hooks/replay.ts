@@ -30,6 +30,8 @@ interface ReplayDeps {
   dispatch: Dispatch
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
+  /** What `hooks.keepBody` says. */
+  keepBody: boolean
   journal: Journal
   createId: () => string
   preview: Preview
@@ -43,7 +45,7 @@ export interface Replayed {
   mapping?: Mapping
 }
 
-export function createReplay({ dispatch, agentBody, mappings, journal, createId, preview }: ReplayDeps): Replay {
+export function createReplay({ dispatch, agentBody, mappings, keepBody, journal, createId, preview }: ReplayDeps): Replay {
   const showDryRun = createDryRun(preview)
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
@@ -57,8 +59,16 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
         ? planDirect(hook, rawBody)
         : await planMapped(delivery, { rawBody, wanted, edited: body !== undefined })
     if (dryRun) return await showDryRun(replayed, { delivery, chosen: wanted !== undefined })
-    const { plan } = replayed
-    const arrival = { hook, client, headers: JSON.stringify(delivery.headers), query: keptQuery(delivery.query), rawBody, replayOf: id }
+    const { plan, mapping } = replayed
+    const arrival = {
+      hook,
+      client,
+      headers: JSON.stringify(delivery.headers),
+      query: keptQuery(delivery.query),
+      rawBody,
+      keepBody: mapping?.keepBody ?? keepBody,
+      replayOf: id,
+    }
     if (!plan) return skip(arrival)
     const { reply, deliveryId } = await dispatch.accept(arrival, plan)
     return { ...reply, deliveryId }
@@ -69,7 +79,8 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
     if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
-    return { plan: hook === 'wake' ? dispatch.planWake(payload as WakeBody, direct(hook)) : dispatch.planAgent(payload as AgentBody, direct(hook)) }
+    const source = direct(hook, keepBody)
+    return { plan: hook === 'wake' ? dispatch.planWake(payload as WakeBody, source) : dispatch.planAgent(payload as AgentBody, source) }
   }
 
   async function planMapped(
@@ -95,9 +106,9 @@ export function createReplay({ dispatch, agentBody, mappings, journal, createId,
     return mapping
   }
 
-  function skip({ rawBody, ...arrival }: Arrival): object {
+  function skip({ rawBody, keepBody: isKept, ...arrival }: Arrival): object {
     const deliveryId = createId()
-    journal.note({ id: deliveryId, ...arrival, body: rawBody, status: 'skipped' })
+    journal.note({ id: deliveryId, ...arrival, body: isKept ? rawBody : null, status: 'skipped' })
     return { ok: true, skipped: true, deliveryId }
   }
 }
@@ -111,7 +122,10 @@ function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
   return () => (check ??= compileCheck(schema))
 }
 
+const bodyless =
+  'The body of this delivery was not kept: keepBody is false, storage.retention.bodyHours is over, or it was refused before it was read; send one in "body".'
+
 function keptBody({ body }: StoredDelivery): string {
-  if (body === null) throw new GatewayError('conflict', 'The body of this delivery was refused before it was read; send one in "body".')
+  if (body === null) throw new GatewayError('conflict', bodyless)
   return body
 }

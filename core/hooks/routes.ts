@@ -41,6 +41,7 @@ export interface HooksDoor {
 
 export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody, ...door }: HooksDoor): void {
   const { dispatch, journal, runs, createId } = door
+  const { keepBody } = hooks
   const wake = {
     summary: 'Tells the default agent a line of news.',
     body: WakeBody,
@@ -58,16 +59,16 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
       scope.register(async (strict) => {
         strict.addHook('onRequest', createHookAuth(guard))
         strict.addHook('onRequest', (request, _reply, done) => {
-          admit(request, { hook: nameOf(request) })
+          admit(request, { hook: nameOf(request), keepBody })
           done()
         })
         strict.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
         strict.post<{ Body: WakeBody }>('/wake', { schema: wake }, async (request, reply) => {
-          return answer(reply, await dispatch.accept(arrivalOf(request, { hook: 'wake' }), dispatch.planWake(request.body, direct('wake'))))
+          return answer(reply, await dispatch.accept(arrivalOf(request, { hook: 'wake', keepBody }), dispatch.planWake(request.body, direct('wake', keepBody))))
         })
         strict.post<{ Body: AgentBody }>('/agent', { schema: agent, preValidation: withTrimmedNames }, async (request, reply) => {
-          const arrival = arrivalOf(request, { hook: 'agent' })
-          const accepted = answer(reply, await dispatch.accept(arrival, dispatch.planAgent(request.body, direct('agent'))))
+          const arrival = arrivalOf(request, { hook: 'agent', keepBody })
+          const accepted = answer(reply, await dispatch.accept(arrival, dispatch.planAgent(request.body, direct('agent', keepBody))))
           return request.headers.prefer === undefined ? accepted : await waitFor(runs, accepted, { request, reply })
         })
       })

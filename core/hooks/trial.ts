@@ -55,7 +55,10 @@ export async function tryTransform({ config, dir, parts, sandbox, log }: TrialDe
     const transform = { ...handle, run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)) }
     const path = normalizeHookName(settings.match?.path ?? module.replace(/^.*\/|\.\w+$/g, ''))
     const readAction = createActionReader(createAgentBody(parts.channels.keys()))
-    const mapping = createMapping({ id: id ?? module, path, config: settings, transform }, { readAction, secretUse: noSecretUse, log })
+    const mapping = createMapping(
+      { id: id ?? module, path, config: settings, transform },
+      { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, log },
+    )
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
     const payload = parsePayload(decode(body), 'object-or-array-or-form', request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)

@@ -22,6 +22,24 @@ export interface Forgotten {
   next?: ForgetPlaces
 }
 
+export interface ForgetBodiesStep {
+  /** Only those of deliveries that came before this time. */
+  before: Timestamp
+  /** The last delivery that the step before has looked at; absent: the step begins with the oldest. */
+  from?: number | undefined
+}
+
+export interface ForgottenBodies {
+  /** How many bodies were deleted. */
+  count: number
+  /** The last delivery that was looked at. */
+  last: number
+  /** Whether there may be older ones than `before` behind it. */
+  more: boolean
+  /** False: a body was left, for it is the text of an event that waits. */
+  complete: boolean
+}
+
 /** In bytes: the room that the store takes on its disk, and how much of that holds nothing. */
 export interface Space {
   bytes: number

@@ -2,6 +2,7 @@
 import { accept, forgetExpired } from './accept.ts'
 import { getDelivery, listDeliveries, recordRefusal } from './deliveries.ts'
 import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents } from './events.ts'
+import { forgetBodies } from './forget-bodies.ts'
 import { forget } from './forget.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
@@ -46,6 +47,7 @@ export const writes = {
   expireLeases,
   forgetExpired,
   forget,
+  forgetBodies,
   shrink,
   probe,
 } satisfies Partial<Operations>

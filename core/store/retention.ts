@@ -15,19 +15,21 @@ export interface Retention {
 export interface RetentionLimits {
   /** How long what is over is kept, in days; 0: for good. */
   days: number
+  /** How long bodies of requests are kept, in hours; 0: as long as the requests. */
+  bodyHours: number
   /** The size that the store is kept below, in MiB; 0: any. */
   maxMb: number
 }
 
 interface RetentionDeps {
-  store: Pick<Store, 'forget' | 'space' | 'shrink'>
+  store: Pick<Store, 'forget' | 'forgetBodies' | 'space' | 'shrink'>
   limits: () => RetentionLimits
   log: Log
 }
 
-const [dayMs, mib] = [24 * 60 * 60 * 1000, 1024 * 1024]
+const [hourMs, dayMs, mib] = [60 * 60 * 1000, 24 * 60 * 60 * 1000, 1024 * 1024]
 /** Between two looks at the size, and at the age. */
-const [lookMs, sweepMs] = [30_000, 60 * 60 * 1000]
+const [lookMs, sweepMs] = [30_000, hourMs]
 /** However little room there is: whoever has just been answered may still ask what became of it. */
 const youngMs = 60_000
 /** The part of the store that may be free: what is given back today would have to be asked for again tomorrow. */
@@ -39,6 +41,8 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   let timer: NodeJS.Timeout | undefined
   let sweptAt = -Infinity
   let crowded = false
+  /** No delivery up to this one has a body left to delete. */
+  let bodyless = 0
   let closing = false
 
   const look = (): void => {
@@ -53,7 +57,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 
   async function sweep(): Promise<void> {
-    const total = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0 }
+    const total = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0, bodies: 0 }
     try {
       await forgetOld(total)
       await forgetBeyond(limits().maxMb * mib, total)
@@ -64,10 +68,31 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 
   async function forgetOld(total: Counts): Promise<void> {
-    const { days } = limits()
-    if (days === 0 || performance.now() < sweptAt + sweepMs) return
-    await forgetWhile(async () => true, Date.now() - days * dayMs, total)
+    if (performance.now() < sweptAt + sweepMs) return
+    // Set before it begins: whoever changes the limits meanwhile has all of it looked at again.
     sweptAt = performance.now()
+    const { days, bodyHours } = limits()
+    try {
+      if (days > 0) await forgetWhile(async () => true, Date.now() - days * dayMs, total)
+      if (bodyHours > 0) await forgetBodies(Date.now() - bodyHours * hourMs, total)
+    } catch (error) {
+      sweptAt = -Infinity
+      throw error
+    }
+  }
+
+  async function forgetBodies(before: Timestamp, total: Counts): Promise<void> {
+    let isComplete = true
+    for (let [from, more] = [bodyless, true]; more && !closing;) {
+      const begun = performance.now()
+      const step = await store.forgetBodies({ before, from })
+      total.bodies += step.count
+      ;({ last: from, more } = step)
+      // What a waiting event needs is looked for again next time.
+      isComplete &&= step.complete
+      if (isComplete) bodyless = from
+      if (more) await rest(begun)
+    }
   }
 
   async function forgetBeyond(most: number, total: Counts): Promise<void> {
@@ -87,7 +112,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     while (!closing && (await wanted())) {
       const begun = performance.now()
       const { counts, next } = await store.forget({ before, from })
-      for (const kind of Object.keys(total) as (keyof Counts)[]) total[kind] += counts[kind]
+      for (const [kind, count] of Object.entries(counts)) total[kind as keyof typeof counts] += count
       if (!next) return
       from = next
       await rest(begun)
@@ -122,7 +147,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 }
 
-type Counts = Forgotten['counts']
+type Counts = Forgotten['counts'] & { bodies: number }
 
 /** As long as the step has taken: half of the store's time is left to everybody else. */
 const rest = (begun: number): Promise<void> => delay(performance.now() - begun)

@@ -1,6 +1,6 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json } from '../plugin.ts'
-import type { Forgotten, ForgetStep, Space } from './forget-records.ts'
+import type { ForgetBodiesStep, Forgotten, ForgottenBodies, ForgetStep, Space } from './forget-records.ts'
 import type {
   AcceptCommand,
   AcceptResult,
@@ -133,6 +133,8 @@ export interface Store {
    * What is not over stays, and so do a delivery whose body is the text of an event that waits, a run whose messages are still to be sent, every session that somebody has named.
    */
   forget(step: ForgetStep): Promise<Forgotten>
+  /** One step of deleting the bodies of old deliveries, the oldest first; the deliveries stay, and so do bodies that are the text of an event that waits. */
+  forgetBodies(step: ForgetBodiesStep): Promise<ForgottenBodies>
   space(): Promise<Space>
   /** Gives at most so many free bytes back to the disk, rounded up to what the engine can part with. */
   shrink(bytes: number): Promise<void>

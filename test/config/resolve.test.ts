@@ -16,6 +16,7 @@ describe('an empty document', () => {
         enabled: false,
         path: '/hooks',
         maxBodyBytes: 262_144,
+        keepBody: true,
         maxQueuedRuns: 10_000,
         rateLimit: { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 },
         allowRequestSessionKey: false,
@@ -38,7 +39,7 @@ describe('an empty document', () => {
       providers: {},
       channels: {},
       plugins: [],
-      storage: { url: 'sqlite:state/gateway.db', retention: { days: 30, maxMb: 0 } },
+      storage: { url: 'sqlite:state/gateway.db', retention: { days: 30, bodyHours: 72, maxMb: 0 } },
       log: { level: 'info' },
     })
   })

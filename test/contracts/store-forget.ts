@@ -158,6 +158,47 @@ export function forgetContract(opened: OpenStore): void {
     })
   })
 
+  describe('forgetBodies', () => {
+    const bodiesOf = async (store: Store, ids: readonly string[]) => await Promise.all(ids.map(async (id) => (await store.getDelivery(id))?.body))
+
+    it('takes the bodies of old deliveries, and leaves the deliveries', async () => {
+      const { store } = opened
+      for (const id of ['old', 'young']) await store.accept({ at: id === 'old' ? start : later, delivery: newDelivery({ id }) })
+      expect(await store.forgetBodies({ before: start })).toMatchObject({ count: 0, more: false })
+      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 1, more: false })
+      await opened.reopen()
+      expect(await bodiesOf(opened.store, ['old', 'young'])).toEqual([null, '{}'])
+      expect(await opened.store.getDelivery('old')).toMatchObject({ status: 'accepted', headers: { 'content-type': 'application/json' } })
+    })
+
+    it('leaves a body that is the text of an event until a turn has rendered it', async () => {
+      const { store } = opened
+      const body = '{"text":"the roof leaks"}'
+      await store.accept({ at: start, delivery: newDelivery({ id: 'wake', body }), events: [newEvent({ text: 'the roof leaks', inBody: true })] })
+      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 0, complete: false })
+      const run = await startRun(store)
+      expect(await store.takeEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }])
+      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 0, complete: false })
+      await store.endRun(run, runEnd())
+      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 1, complete: true })
+    })
+
+    it('goes in steps of bounded size, and on from where a step has ended', async () => {
+      const { store } = opened
+      const body = 'x'.repeat(500_000)
+      await Promise.all(Array.from({ length: 20 }, () => store.accept({ at: start, delivery: newDelivery({ body }) })))
+      let [steps, total, from] = [0, 0, 0]
+      for (let more = true; more; steps++) {
+        const step = await store.forgetBodies({ before: later, from })
+        total += step.count
+        ;({ last: from, more } = step)
+      }
+      expect(total).toBe(20)
+      expect(steps).toBeGreaterThan(3)
+      expect(await store.forgetBodies({ before: later, from })).toEqual({ count: 0, last: from, more: false, complete: true })
+    })
+  })
+
   describe('the space of a store', () => {
     it('is free when something was forgotten, and given back a little at a time', async () => {
       const { store } = opened

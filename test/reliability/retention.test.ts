@@ -6,7 +6,7 @@ import { startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, writeConfig } from '../helpers.ts'
 import { surviveCrashesWhileForgetting } from './crash-scenarios.ts'
 
-const [minute, day] = [60_000, 24 * 60 * 60 * 1000]
+const [minute, hour, day] = [60_000, 60 * 60 * 1000, 24 * 60 * 60 * 1000]
 const calm = { agents: { defaults: { heartbeat: { every: 0 } } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const wait = { prefer: 'wait=20' }
@@ -53,7 +53,7 @@ describe('storage.retention.days', () => {
       body: { error: { type: 'delivery_not_found' } },
     })
     expect((await itemsOf(running, '/api/deliveries')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
-    await expect.poll(() => toldOf(running, 'old records were forgotten')).toHaveLength(1)
+    await expect.poll(() => toldOf(running, '"deliveries":1')).toHaveLength(1)
     const metrics = await metricsOf(running)
     expect(metrics).toMatch(/^svc_gateway_store_forgotten_total\{kind="deliveries"\} 1$/m)
     expect(metrics).toMatch(/^svc_gateway_store_bytes\{state="used"\} [1-9]\d+$/m)
@@ -75,6 +75,40 @@ describe('storage.retention.days', () => {
     expect(await running.get(`/runs/${runId}`)).toMatchObject({ status: 200 })
     await later(running, 0, { ...calm, storage: { retention: { days: 999 } } })
     await expect.poll(() => running.get(`/runs/${runId}`)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('storage.retention.bodyHours', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+  const bodyOf = async ({ get }: RunningGateway, id: string) => (await get(`/api/deliveries/${id}`)).body.body as string | null
+
+  it('has the bodies forgotten after three days, and leaves what is known of the requests', async () => {
+    const running = await startGateway(calm)
+    const { runId } = (await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)).body
+    await running.post('/hooks/wake', { text: 'the roof leaks', mode: 'next-heartbeat' })
+    const [wake, agent] = await itemsOf(running, '/api/deliveries')
+    await later(running, 71 * hour, calm)
+    await running.post('/hooks/agent', { message: 'today', ...quiet }, wait)
+    const [young] = await itemsOf(running, '/api/deliveries')
+    await later(running, 2 * hour, calm)
+    await expect.poll(() => bodyOf(running, agent!.id)).toBeNull()
+    expect(await bodyOf(running, young!.id)).toContain('today')
+    expect(await bodyOf(running, wake!.id)).toContain('the roof leaks')
+    expect(await running.get(`/runs/${runId}`)).toMatchObject({ status: 200 })
+    await expect.poll(() => metricsOf(running)).toMatch(/^svc_gateway_store_forgotten_total\{kind="bodies"\} 1$/m)
+  })
+
+  it('0 keeps them as long as their requests', async () => {
+    const kept = { ...calm, storage: { retention: { bodyHours: 0 } } }
+    const running = await startGateway(kept)
+    await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)
+    const [agent] = await itemsOf(running, '/api/deliveries')
+    await later(running, 29 * day, kept)
+    await later(running, 0, { ...calm, storage: { retention: { bodyHours: 1000 } } })
+    expect(await bodyOf(running, agent!.id)).toContain('long ago')
+    await later(running, 0, { ...calm, storage: { retention: { bodyHours: 600 } } })
+    await expect.poll(() => bodyOf(running, agent!.id)).toBeNull()
   })
 })
 
@@ -112,7 +146,10 @@ describe('storage.retention.maxMb', () => {
     }
     expect(toldOf(running, 'the store is larger than storage.retention.maxMb')).toHaveLength(1)
     expect(await itemsOf(running, '/api/deliveries')).toHaveLength(25)
-    expect((await running.get('/api/sessions/main')).body.events).toHaveLength(25)
+    const { events, waitingEvents } = (await running.get('/api/sessions/main')).body
+    expect(waitingEvents).toBe(25)
+    expect(events[0].text).toMatch(/^0 x/)
+    expect(events.length).toBeLessThan(25)
   })
 })
 

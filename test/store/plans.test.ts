@@ -89,6 +89,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   expireLeases: [[]],
   forgetExpired: [[start]],
   forget: [[{ before: start + 1 }]],
+  forgetBodies: [[{ before: start + 1 }]],
   space: [[]],
   shrink: [[1]],
   probe: [[]],

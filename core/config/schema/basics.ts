@@ -25,6 +25,11 @@ export const StorageSection = Type.Object(
           default: 30,
           description: 'How many days deliveries, runs and messages are kept after they are over; 0: for good.',
         }),
+        bodyHours: Type.Integer({
+          minimum: 0,
+          default: 72,
+          description: 'How many hours the bodies of webhook requests are kept; 0: as long as the requests.',
+        }),
         maxMb: Type.Integer({
           minimum: 0,
           default: 0,

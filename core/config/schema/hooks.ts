@@ -28,6 +28,7 @@ const HooksSection = Type.Object(
     token: Type.Optional(Type.String({ secret: true, description: 'The token that senders of webhooks use; not the credential of the gateway.' })),
     path: Type.String({ default: '/hooks', description: 'Path prefix of the webhook endpoints.' }),
     maxBodyBytes: Type.Integer({ minimum: 1, maximum: 67_108_864, default: 262_144, description: 'Largest body of a webhook, in bytes.' }),
+    keepBody: Type.Boolean({ default: true, description: 'Whether the bodies of webhook requests are kept, to look at and to replay. A mapping may differ.' }),
     maxQueuedRuns: Type.Integer({ minimum: 1, default: 10_000, description: 'How many accepted runs may wait; beyond it webhooks are answered 503.' }),
     rateLimit: HookRateLimit,
     allowedAgentIds: Type.Optional(

@@ -55,7 +55,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
         refuseTokenInQuery(request)
         if (!isSigned(place)) {
           door.guard.judge(request, door.guard.hasToken(request))
-          door.admit(request, { hook: name })
+          door.admit(request, { hook: name, keepBody: place.keepBody })
           if (place.mappings.length === 0) throw noHook()
         }
         done()
@@ -96,7 +96,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
       now: now(),
     }
     const drawn = await mapping.draw(seen)
-    const sender = { hook: name, hidden, proof: passed?.proof }
+    const sender = { hook: name, hidden, proof: passed?.proof, keepBody: mapping.keepBody }
     if (drawn.actions.length === 0) {
       door.journal.note({ id: door.createId(), hook: name, ...skippedOf(request, sender) })
       return { ok: true, skipped: true }
@@ -128,7 +128,7 @@ export function registerMapped(app: FastifyInstance, door: MappedDoor): void {
     }
     if (place.token && door.guard.hasToken(request)) passed.push({ verifier: undefined })
     door.guard.judge(request, passed.length > 0)
-    door.admit(request, { hook: name, hidden: place.hidden, proof: passed[0]?.proof })
+    door.admit(request, { hook: name, hidden: place.hidden, proof: passed[0]?.proof, keepBody: place.keepBody })
     return { passed, handshake }
   }
 
@@ -204,7 +204,7 @@ function registerChallenge(app: FastifyInstance, { name, verifier, guard, note }
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const found = verifier.challenge?.(new URLSearchParams(query))
     guard.judge(request, found !== undefined)
-    note(request, { hook: name, hidden: verifier.hiddenHeaders, proof: { scheme: verifier.scheme } })
+    note(request, { hook: name, hidden: verifier.hiddenHeaders, proof: { scheme: verifier.scheme }, keepBody: false })
     return answerQuestion(reply, found as HandshakeReply)
   })
 }
