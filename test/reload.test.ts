@@ -1,10 +1,10 @@
 // The configuration changes while the gateway runs: what takes effect, what stays, and that nobody notices.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
 import { startModel } from './doubles/model.ts'
-import { ask, gatewayToken, hookToken, type RunningGateway, spawnGateway, startGateway, temporaryFolder, writeConfig } from './helpers.ts'
+import { ask, baseDocument, gatewayToken, hookToken, type RunningGateway, spawnGateway, startGateway, temporaryFolder, writeConfig } from './helpers.ts'
 import { reloadUnderLoad } from './reliability/reloads.ts'
 
 /** Writes the file anew and has it read. */
@@ -103,6 +103,52 @@ describe('a reload', () => {
 })
 
 describe('the file of a running gateway', () => {
+  it('is read again when the file of a secret changes, also one that a reload has named', async () => {
+    const dir = temporaryFolder()
+    mkdirSync(join(dir, 'secrets'))
+    const secret = (name: string, token: string) => writeFileSync(join(dir, 'secrets', name), `${token}\n`)
+    secret('one', hookToken)
+    const gateway = await spawnGateway(writeConfig(dir, { hooks: { token: { file: 'secrets/one' } } }))
+    onTestFinished(() => void gateway.process.kill('SIGKILL'))
+    const wake = async (token: string) =>
+      (await ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })).status
+    secret('one', other)
+    await expect.poll(() => wake(other)).toBe(200)
+    mkdirSync(join(dir, 'elsewhere'))
+    writeFileSync(join(dir, 'elsewhere', 'two'), other)
+    writeConfig(dir, { hooks: { token: { file: 'elsewhere/two' } }, session: { historyTurns: 5 } })
+    await expect.poll(() => gateway.log.filter((line) => line.includes('was read again')).length).toBe(2)
+    writeFileSync(join(dir, 'elsewhere', 'two'), hookToken)
+    await expect.poll(() => wake(hookToken)).toBe(200)
+  })
+
+  it('is read again when Kubernetes replaces a ConfigMap and a Secret, whose files are links through "..data"', async () => {
+    const dir = temporaryFolder()
+    const mount = (name: string, version: string, content: Record<string, string>) => {
+      const folder = join(dir, name)
+      mkdirSync(join(folder, version), { recursive: true })
+      for (const [file, text] of Object.entries(content)) {
+        writeFileSync(join(folder, version, file), text, { mode: 0o600 })
+        if (!existsSync(join(folder, file))) symlinkSync(join('..data', file), join(folder, file))
+      }
+      symlinkSync(version, join(folder, '..data_tmp'))
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+    }
+    const config = (token: unknown) => ({ 'gateway.json5': JSON.stringify({ ...baseDocument, hooks: { enabled: true, token } }) })
+    mount('config', '..1', config(hookToken))
+    mount('secret', '..1', { hook: other })
+    const gateway = await spawnGateway(join(dir, 'config', 'gateway.json5'))
+    onTestFinished(() => void gateway.process.kill('SIGKILL'))
+    const wake = async (token: string) =>
+      (await ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })).status
+    mount('config', '..2', config({ file: '../secret/hook' }))
+    await expect.poll(() => wake(other)).toBe(200)
+    for (const version of ['..2', '..3']) {
+      mount('secret', version, { hook: `${other}${version}` })
+      await expect.poll(() => wake(`${other}${version}`)).toBe(200)
+    }
+  })
+
   it('asks for no restart because of --port', async () => {
     const dir = temporaryFolder()
     const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), { args: ['--port', '0'] })

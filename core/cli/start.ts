@@ -10,7 +10,9 @@ import { firstConfigFile, locateConfig } from '../config/locate.ts'
 import { addMissingCredential } from '../config/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
 import { resolveConfig } from '../config/resolve.ts'
-import { watchConfig } from '../config/watch.ts'
+import { createConfigSchema } from '../config/schema.ts'
+import { listSecretFiles } from '../config/secrets.ts'
+import { watchFiles } from '../config/watch.ts'
 import { readVersion } from '../control/version.ts'
 import { describeError } from '../errors.ts'
 import type { CheckedConfig } from '../findings.ts'
@@ -68,12 +70,18 @@ async function run(options: StartOptions, life: Life): Promise<void> {
   life.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
   onChange = () => void reload(gateway, { log, signal: life.signal })
-  const watcher = watchConfig(file, onChange)
+  const watcher = watchFiles(() => filesOf(file, parts), onChange)
   life.opened.defer(watcher.close)
   if (changed) onChange()
   logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(parts) }, 'started')
   process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
+}
+
+/** What the configuration is read from: its file, and those of its secrets. Throws while the file is not valid. */
+function filesOf(file: string, parts: Parts): string[] {
+  const document = readConfigFile(file)
+  return [file, ...listSecretFiles(document, createConfigSchema(parts, document.value))]
 }
 
 /** What does not fit is told, and everything stays as it is. */

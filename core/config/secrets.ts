@@ -68,4 +68,15 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
   return { value, problems }
 }
 
+/** The files that hold secrets of the document, absolute. */
+export function listSecretFiles({ value: document, dir }: { value: unknown; dir: string }, schema: JsonSchema): string[] {
+  const files: string[] = []
+  const note = (value: unknown, { secret }: { secret: boolean }) => {
+    if (secret && isSecretFile(value)) files.push(resolve(dir, value.file))
+    return value
+  }
+  replaceValues(document, note, rootPlace(schema))
+  return files
+}
+
 const isSecretFile = (value: unknown): value is { file: string } => isRecord(value) && typeof value['file'] === 'string' && Object.keys(value).length === 1
