@@ -137,6 +137,16 @@ const keysOf = (pointer: string) =>
 export const dotted = (keys: readonly string[]): string =>
   keys.reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 
+/** All problems as the end of a sentence, one for each value; of very many the first. */
+export function allProblems(problems: readonly Problem[], root = 'the body'): string {
+  const firstOfEach = problems.filter((one, index) => problems.findIndex(({ path }) => path === one.path) === index)
+  const named = firstOfEach.slice(0, mostNamed).map((problem) => firstProblem([problem], root))
+  const more = firstOfEach.length - named.length
+  return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ') || firstProblem([], root)
+}
+
+const mostNamed = 20
+
 /** The first problem as the end of a sentence: `channel must be one of "last", "console"`. */
 export function firstProblem(problems: readonly Problem[], root = 'the body'): string {
   const first = problems.find(({ problem }) => problem !== unknownKey) ?? problems[0]

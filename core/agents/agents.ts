@@ -16,6 +16,8 @@ export interface Agent {
   model: string
   /** The models that a request may choose; absent: any. */
   models: Defaults['models']
+  /** The key of the configuration that lists them. */
+  modelsKey: string
   thinking: Defaults['thinking']
   systemPrompt: string | undefined
   timeoutSeconds: number
@@ -61,6 +63,7 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     workspace: resolve(dir, own.workspace ?? defaultWorkspace(defaults.workspace, id, isDefault)),
     model: own.model ?? defaults.model,
     models: own.models ?? defaults.models,
+    modelsKey: `agents.${own.models ? id : 'defaults'}.models`,
     thinking: own.thinking ?? defaults.thinking,
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,

@@ -27,7 +27,7 @@ export interface Models {
   /** The model that the configuration names, by reference or alias. Throws `invalid_request` for an unknown provider or alias. Loads nothing. */
   resolve(reference: string, agent: ListOwner): Model
   /** The same for a reference that came with a request: where the agent's models are listed, it must be one of them. */
-  requested(reference: string, agent: ListOwner): Model
+  requested(reference: string, agent: ListOwner & Pick<Agent, 'modelsKey'>): Model
 }
 
 export interface ModelsDeps {
@@ -78,7 +78,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     resolve,
     requested(reference, agent) {
       if (!agent.models || findEntry(reference, agent)) return resolve(reference, agent)
-      throw new GatewayError('invalid_request', 'model is not one of the models that may be used; name one of agents.defaults.models, or add it there.')
+      throw new GatewayError('invalid_request', `model is not one of the models that may be used; name one of ${agent.modelsKey}, or add it there.`)
     },
   }
 }

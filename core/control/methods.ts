@@ -1,9 +1,9 @@
 // What clients may call over the WebSocket. Where HTTP has the same, it is the same code, and the result is what HTTP answers.
 import type { Subject } from '../tools/subject.ts'
-import { InvokeBody } from '../tools/messages.ts'
+import { InvokeBody, Routing } from '../tools/messages.ts'
 import type { ToolRequest } from '../tools/request.ts'
 import { resolveSession, type SessionOwners } from '../tools/session.ts'
-import { Type } from '../typebox.ts'
+import { type Static, Type } from '../typebox.ts'
 import { type Chat, ChatRequest } from './chat.ts'
 import type { Caller } from './connection.ts'
 import type { Asked, Endpoint } from './endpoint.ts'
@@ -19,13 +19,22 @@ interface MethodsDeps {
 
 const TopicList = Type.Object({ topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })) })
 
+/** The body over HTTP, and what its headers say there. */
+const InvokeParams = Type.Object({ ...InvokeBody.properties, ...Routing.properties })
+type InvokeParams = Static<typeof InvokeParams>
+
 export function createMethods({ chat, invokeTool, agents, endpoints }: MethodsDeps): ReadonlyMap<string, Method<Caller>> {
-  const subjectOf = ({ sessionKey }: InvokeBody): Subject => ({ caller: 'http', ...resolveSession(agents, sessionKey) })
+  const subjectOf = ({ sessionKey, channel, accountId }: InvokeParams): Subject => ({
+    caller: 'http',
+    ...resolveSession(agents, sessionKey),
+    channel: channel?.trim() || undefined,
+    accountId: accountId?.trim() || undefined,
+  })
   return new Map<string, Method<Caller>>([
     ['subscribe', method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.add(topics) }))],
     ['unsubscribe', method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.remove(topics) }))],
     ['chat.send', method(ChatRequest, (request, { notify }: Caller) => chat(request, (delta) => notify('chat.delta', delta)))],
-    ['tools.invoke', method(InvokeBody, (body) => invokeTool(body, subjectOf(body)))],
+    ['tools.invoke', method(InvokeParams, (body) => invokeTool(body, subjectOf(body)))],
     ['runs.get', byId(endpoints, 'GET /runs/:id')],
     ['runs.cancel', byId(endpoints, 'POST /api/runs/:id/cancel')],
   ])

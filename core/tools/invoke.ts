@@ -1,7 +1,7 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
 import { GatewayError, placeOf } from '../errors.ts'
 import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolVerbs } from '../plugin.ts'
-import { dotted, firstProblem } from '../typebox.ts'
+import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { withDeadline } from './deadline.ts'
 import type { Policy } from './policy.ts'
@@ -49,8 +49,8 @@ export function createInvoke(deps: InvokeDeps): Invoke {
 function checkArguments(entry: CatalogueEntry, args: unknown): void {
   const check = entry.check()
   if (check.fits(args)) return
-  const problems = check.problems(args).map(({ keys, problem }) => ({ path: dotted(['args', ...keys]), keys, problem }))
-  throw new GatewayError('invalid_arguments', `${firstProblem(problems)}.`)
+  const problems = listProblems(entry.tool.args, args).map(({ keys, problem }) => ({ path: dotted(['args', ...keys]), keys, problem }))
+  throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
 function execute({ verbs, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {

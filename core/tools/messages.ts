@@ -47,11 +47,14 @@ export const ExplainReply = Type.Object({
   ),
 })
 
-/** They say on which channel and account the call is to be judged. */
-export const RoutingHeaders = Type.Object({
-  'x-svc-message-channel': Type.Optional(Type.String({ description: 'Channel that the call has to do with, such as `slack`.' })),
-  'x-svc-account-id': Type.Optional(Type.String({ description: 'Account of that channel, where it has several.' })),
+/** On which channel and account a call is to be judged. */
+export const Routing = Type.Object({
+  channel: Type.Optional(Type.String({ description: 'Channel that the call has to do with, such as `slack`.' })),
+  accountId: Type.Optional(Type.String({ description: 'Account of that channel, where it has several.' })),
 })
+
+/** The same, as headers. */
+export const RoutingHeaders = Type.Object({ 'x-svc-message-channel': Routing.properties.channel, 'x-svc-account-id': Routing.properties.accountId })
 
 /** As for the tools' door, and the session beside them. */
 export const McpHeaders = Type.Object({

@@ -47,8 +47,9 @@ function setUp(answer: () => Promise<LanguageModel> = rules) {
   return { models: createModels({ config, providers, log: createTestContext().log }), recorded }
 }
 
-const free = { models: undefined }
-const listed = { models: ['router/vendor/large', { id: 'router/small', alias: 'quick', reasoning: false }] }
+const modelsKey = 'agents.main.models'
+const free = { models: undefined, modelsKey }
+const listed = { models: ['router/vendor/large', { id: 'router/small', alias: 'quick', reasoning: false }], modelsKey }
 
 const refusal = (act: () => unknown): string => {
   try {
@@ -79,9 +80,9 @@ describe('a model reference', () => {
   it('that a request brings must be listed where there is a list; the configuration itself is free', () => {
     const { models } = setUp()
     expect(refusal(() => models.requested('builtin/rules', listed))).toBe(
-      'model is not one of the models that may be used; name one of agents.defaults.models, or add it there.',
+      'model is not one of the models that may be used; name one of agents.main.models, or add it there.',
     )
-    expect(refusal(() => models.requested('builtin/rules', { models: [] }))).toContain('model is not one')
+    expect(refusal(() => models.requested('builtin/rules', { models: [], modelsKey }))).toContain('model is not one')
     expect(models.requested('builtin/rules', free).ref).toBe('builtin/rules')
     expect(models.resolve('builtin/rules', listed).ref).toBe('builtin/rules')
   })

@@ -44,7 +44,7 @@ describe('hooks.path', () => {
     expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not be the root')])
   })
 
-  it.each(['/tools', 'tools/x', '/mcp', '/api/', '/ws', '/runs', '/healthz', '/readyz', '/openapi.json', '/metrics'])(
+  it.each(['/tools', 'tools/x', '/mcp', '/api/', '/ws', '/runs', '/healthz', '/readyz', '/openapi.json', '/metrics', '/docs', '/docs/hooks'])(
     'refuses %j, where something else is',
     (path) => {
       expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not lie at /')])

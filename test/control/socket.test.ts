@@ -365,6 +365,23 @@ describe('tools.invoke', () => {
     if (status === 200) expect(result).toEqual(overHttp.body)
     else expect({ type: error.data.type, message: error.message }).toEqual(overHttp.body.error)
   })
+
+  it('judges a call by the channel and the account that it names, as the headers do over HTTP', async () => {
+    const groups = (deny: string[]) => ({ groups: { '*': { tools: { deny } } } })
+    const accounts = { ops: { file: 'ops.jsonl', ...groups(['sessions_list']) } }
+    const { url, post } = await startGateway({ ...still, channels: { console: { ...groups(['agents_list']), accounts } } })
+    const client = await login(url)
+    const statuses = async (tool: string, channel: string, accountId: string) => {
+      const call = { tool, sessionKey: 'console:group:g' }
+      const headers = { authorization: `Bearer ${gatewayToken}`, 'x-svc-message-channel': channel, 'x-svc-account-id': accountId }
+      return [(await post('/tools/invoke', call, headers)).status, (await client.call('tools.invoke', { ...call, channel, accountId })).error?.data.type]
+    }
+    expect(await statuses('sessions_list', 'console', 'ops')).toEqual([404, 'tool_not_available'])
+    expect(await statuses('sessions_list', ' console ', ' ')).toEqual([200, undefined])
+    expect(await statuses('agents_list', 'console', '')).toEqual([404, 'tool_not_available'])
+    expect(await statuses('agents_list', 'elsewhere', '')).toEqual([200, undefined])
+    expect((await client.call('tools.invoke', { tool: 'agents_list', channel: 5 })).error.message).toBe('channel must be a string.')
+  })
 })
 
 describe('the end', () => {

@@ -177,6 +177,15 @@ describe('agents.defaults.models', () => {
     expect(await ask([], 'builtin/rules')).toBe(400)
   })
 
+  it('is named by the refusal, or the list of the agent where that decides', async () => {
+    const agents = { defaults: { ...quiet, models: ['builtin/rules'] }, main: {}, ops: { models: ['builtin/small'] } }
+    const { post } = await startGateway({ agents })
+    const refused = async (agentId: string, model: string) => (await post('/hooks/agent', { message: 'hi', ...still, agentId, model })).body.error?.message
+    expect(await refused('main', 'builtin/small')).toContain('name one of agents.defaults.models, or add it there')
+    expect(await refused('ops', 'builtin/rules')).toContain('name one of agents.ops.models, or add it there')
+    expect(await refused('ops', 'builtin/small')).toBeUndefined()
+  })
+
   it('must hold the model that is asked for', async () => {
     expect(await ask(['builtin/rules'], 'builtin/other')).toBe(400)
     expect(await ask(['builtin/rules'], 'builtin/rules')).toBe(200)
