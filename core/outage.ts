@@ -5,8 +5,8 @@ import type { Log } from './plugin.ts'
 export interface Outage {
   /** It failed. A cause that is not the last one's is logged, too. */
   failed(error: unknown, fields?: object): void
-  /** It worked. */
-  worked(fields?: object): void
+  /** It worked. True: it had failed before, and that is over. */
+  worked(fields?: object): boolean
 }
 
 interface OutageMessages {
@@ -30,9 +30,11 @@ export function createOutage(log: Log, { failed, worked, level = 'error', descri
       log[level]({ ...fields, ...described }, failed)
     },
     worked: (fields = {}) => {
-      if (failures > 0) log.info({ ...fields, failures }, worked)
+      if (failures === 0) return false
+      log.info({ ...fields, failures }, worked)
       cause = undefined
       failures = 0
+      return true
     },
   }
 }

@@ -1,6 +1,6 @@
 // One attempt at a run: takes the waiting events, renders the prompt, has the turn, all within the run's time.
 import type { Config } from '../config/schema.ts'
-import { GatewayError } from '../errors.ts'
+import { describeError, GatewayError } from '../errors.ts'
 import type { Json, Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/fence.ts'
 import { readTranscript } from '../sessions/transcript.ts'
@@ -137,7 +137,7 @@ function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds:
     throw error
   }
   if (!(error instanceof GatewayError)) {
-    log.error({ runId: run.id, error: (error as Error).name }, 'run failed')
+    log.error({ runId: run.id, ...describeError(error) }, 'run failed')
     return endWith('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
   }
   log.warn({ runId: run.id, error: error.code }, 'run failed')

@@ -1,5 +1,6 @@
 // The heartbeat: a periodic check of an agent's main session, and the one listener of the bell.
 import { parseDuration } from '../config/duration.ts'
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import type { RunSpec } from '../store/run-spec.ts'
@@ -64,6 +65,7 @@ interface Heart {
 function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Heart {
   const everyMs = parseDuration(config.every) ?? 0
   const beatOnce = createBeat(deps, agent, config)
+  const outage = createOutage(deps.log, { failed: 'heartbeat failed; it is tried again', worked: 'the heartbeat beats again' })
   const alarm = createAlarm(() => void beat())
   let periodic: NodeJS.Timeout | undefined
   let beating = false
@@ -94,10 +96,11 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
     try {
       for (;;) {
         const end = await beatOnce()
+        outage.worked({ agentId: agent.id })
         if (closed || end !== 'more') return end !== 'failed'
       }
     } catch (error) {
-      deps.log.error({ agentId: agent.id, error: (error as Error).name }, 'heartbeat failed')
+      outage.failed(error, { agentId: agent.id })
       return false
     }
   }

@@ -1,6 +1,7 @@
 // Accepted runs: on disk before the caller knows, one at a time per session, taken up again after a crash.
 import { setTimeout as delay } from 'node:timers/promises'
-import { GatewayError } from '../errors.ts'
+import { describeError, GatewayError } from '../errors.ts'
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createClaims } from '../store/claims.ts'
@@ -106,7 +107,7 @@ export function createRuns(deps: RunsDeps): Runs {
       if ('retry' in outcome) await postpone(run, outcome.retry)
       else await end(run, outcome)
     } catch (error) {
-      if (!(error instanceof Stopped)) log.error({ runId: run.id, error: (error as Error).name }, 'could not end a run')
+      if (!(error instanceof Stopped)) log.error({ runId: run.id, ...describeError(error) }, 'could not end a run')
       else if (error.reason === 'stopping') await store.releaseRun(run).catch(() => undefined)
     }
   }
@@ -158,7 +159,8 @@ export function createRuns(deps: RunsDeps): Runs {
     await store.forgetExpired(Date.now())
   }
 
-  const reap = async (): Promise<void> => {
+  /** The number of those that begin again. */
+  const reap = async (): Promise<number> => {
     const { queued: again, exhausted } = await store.reapRuns(Date.now())
     queued += again
     if (again > 0) claims.ring()
@@ -166,9 +168,11 @@ export function createRuns(deps: RunsDeps): Runs {
       const error = { type: 'interrupted', message: `The gateway stopped during the run, ${run.attempt} times in a row; it is not tried again.` }
       await end(run, { status: 'failed', result: { error }, transcript: [], eventsRendered: false })
     }
+    return again
   }
 
-  const keepUp = (): void => void upkeep().catch((error: Error) => log.error({ error: error.name }, 'upkeep of runs failed'))
+  const outage = createOutage(log, { failed: 'upkeep of runs failed; it is tried again', worked: 'upkeep of runs works again' })
+  const keepUp = (): void => void upkeep().then(() => void outage.worked(), outage.failed)
 
   return {
     accept: async (command) => {
@@ -206,7 +210,8 @@ export function createRuns(deps: RunsDeps): Runs {
 
     resume: async () => {
       queued = await store.countQueuedRuns()
-      await reap()
+      const again = await reap()
+      if (again > 0) log.info({ runs: again }, `took up ${again} ${again === 1 ? 'run' : 'runs'} after a crash`)
       timer = setInterval(keepUp, leaseMs / 3).unref()
       retries.ring()
     },

@@ -1,4 +1,5 @@
 // Schedules: starts runs at their times, each time once, and what was missed while the gateway was down once at its start.
+import { createOutage, type Outage } from '../outage.ts'
 import { InputError, type Log, type ScheduleRequest, type ScheduleSummary, type ScheduleVerbs } from '../plugin.ts'
 import type { Post } from '../delivery/post.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
@@ -40,6 +41,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 
   // Before the first look nobody knows what the clock said when the times were worked out.
   let lookedAt = Infinity
+  const outage = createOutage(log, { failed: 'a schedule could not fire; it is tried again', worked: 'the schedules fire again' })
 
   const fireDue = async (): Promise<void> => {
     const now = Date.now()
@@ -47,7 +49,8 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     lookedAt = now
     const due = await store.dueSchedules(Date.now(), firedAtOnce)
     let failed = false
-    for (const schedule of due) failed = !(await fire(deps, schedule)) || failed
+    for (const schedule of due) failed = !(await fire(deps, schedule, outage)) || failed
+    if (due.length > 0 && !failed) outage.worked()
     const next = await store.nextScheduleAt()
     if (next === undefined) return
     const wait = Math.min(Math.max(0, next - Date.now()), longestNapMs)
@@ -95,12 +98,12 @@ async function replan({ store, agents }: SchedulesDeps, now: number): Promise<vo
 }
 
 /** False: it is still due, and tried again. */
-async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<boolean> {
+async function fire(deps: SchedulesDeps, schedule: StoredSchedule, outage: Outage): Promise<boolean> {
   try {
     await fireOnce(deps, schedule)
     return true
   } catch (error) {
-    deps.log.error({ schedule: schedule.id, error: (error as Error).name }, 'a schedule could not fire')
+    outage.failed(error, { schedule: schedule.id })
     return false
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../config/accounts.ts'
 import type { Config } from '../config/schema.ts'
+import { createOutage } from '../outage.ts'
 import type { Channel, ChannelContext, Connection, InboundMessage, Log, PartState } from '../plugin.ts'
 
 export interface Account {
@@ -106,6 +107,13 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
   const stop = new AbortController()
   let retry: NodeJS.Timeout | undefined
   let opening: Promise<void> | undefined
+  const fields = { channel: channel.name, accountId }
+  const outage = createOutage(deps.log, {
+    level: 'warn',
+    failed: 'channel could not connect; it is tried again',
+    worked: 'channel connected',
+    describe: (error) => ({ reason: error instanceof Error ? error.message : typeof error }),
+  })
 
   const connect = async (waitMs: number): Promise<void> => {
     try {
@@ -113,14 +121,12 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
       link.state = 'connected'
+      if (!outage.worked(fields)) deps.log.info(fields, 'channel connected')
       deps.onConnected()
     } catch (error) {
       if (stop.signal.aborted) return
       link.state = 'failing'
-      deps.log.warn(
-        { channel: channel.name, accountId, error: error instanceof Error ? error.message : typeof error },
-        'channel could not connect; it is tried again',
-      )
+      outage.failed(error, fields)
       retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
     }
   }
@@ -141,7 +147,9 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       clearTimeout(retry)
       const over = delay(closeMs, undefined, { ref: false })
       await Promise.race([opening, over])
-      await Promise.race([link.connection?.close(), over])
+      if (!link.connection) return
+      await Promise.race([link.connection.close(), over])
+      deps.log.info(fields, 'channel closed')
     },
   }
   return link

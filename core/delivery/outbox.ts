@@ -1,5 +1,6 @@
 // The outbox: takes what must be said from the store, in order per recipient, has it sent, and records what became of it.
 import { setTimeout as delay } from 'node:timers/promises'
+import { describeError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { createClaims } from '../store/claims.ts'
 import { insist } from '../store/insist.ts'
@@ -52,7 +53,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
 
   const begin = (message: StoredMessage): void => {
     const done = deliver(message)
-      .catch((error: Error) => log.error({ messageId: message.id, error: error.name }, 'could not record a delivery'))
+      .catch((error: Error) => log.error({ messageId: message.id, ...describeError(error) }, 'could not record a delivery'))
       .finally(() => {
         sending.delete(done)
         claims.ring()

@@ -1,4 +1,5 @@
 // Notes requests that led to nothing. Nobody waits for a note, and where too many are being written the next ones are dropped.
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { NewRefusal, Store } from '../store/store.ts'
 
@@ -11,13 +12,17 @@ const mostAtOnce = 64
 
 export function createJournal({ store, log }: { store: Pick<Store, 'recordRefusal'>; log: Log }): Journal {
   let underWay = 0
+  const outage = createOutage(log, { level: 'warn', failed: 'a refused delivery could not be noted', worked: 'refused deliveries are noted again' })
   return {
     note(refusal) {
       if (underWay >= mostAtOnce) return
       underWay += 1
       store
         .recordRefusal(refusal, Date.now())
-        .catch((error: Error) => log.warn({ deliveryId: refusal.id, error: error.name }, 'a refused delivery could not be noted'))
+        .then(
+          () => void outage.worked(),
+          (error: unknown) => outage.failed(error, { deliveryId: refusal.id }),
+        )
         .finally(() => (underWay -= 1))
     },
   }

@@ -1,4 +1,5 @@
 // When each secret of a mapping was last used: in memory, and on disk once a minute at most; of a secret only its place is stored.
+import { describeError } from '../errors.ts'
 import type { HookAuth } from '../config/schema/hook-auth.ts'
 import type { Json, Log } from '../plugin.ts'
 import type { Store, Timestamp } from '../store/store.ts'
@@ -86,7 +87,7 @@ export function createSecretUse({ store, log }: { store: Pick<Store, 'getState' 
     const kept: Kept = { notAfter, lastUsedAt: uses.map(({ at }) => at ?? null) }
     await store
       .setState(part, mapping, kept as unknown as Json)
-      .catch((error: Error) => log.warn({ mapping, error: error.name }, 'when a secret was last used could not be noted'))
+      .catch((error: Error) => log.warn({ mapping, ...describeError(error) }, 'when a secret was last used could not be noted'))
   }
 }
 

@@ -48,7 +48,8 @@ export interface FailedRequest {
 /** One line for each failure. Never a header, a payload or the text of an unknown error: they may hold secrets. */
 export function logFailure(log: Log, error: GatewayError, request: FailedRequest): void {
   const fields = { ...request, status: error.status, type: error.code }
-  if (error.status >= 500) log.error({ ...fields, ...placeOf(error.cause) }, 'request failed')
+  // Whoever asks while the gateway starts or stops has met no fault of it.
+  if (error.status >= 500 && error.code !== 'shutting_down') log.error({ ...fields, ...placeOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
 }
 

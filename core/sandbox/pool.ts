@@ -1,4 +1,5 @@
 // The children: one that serves (or several), one that stands by, one for a moment to try what is new. None before the first transform.
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import { type Answer, type Child, ChildEnded, type ChildLimits, startChild } from './child.ts'
 import { TransformError } from './transform-error.ts'
@@ -58,6 +59,7 @@ export function createPool(options: PoolOptions): Pool {
   let probes: Promise<unknown> = Promise.resolve()
   let probing = 0
   let prober: Child | undefined
+  const outage = createOutage(log, { failed: 'a sandbox process cannot be started; it is tried again', worked: 'sandbox processes can be started again' })
 
   async function readCode(): Promise<string> {
     runner ??= await options.readRunner()
@@ -77,9 +79,10 @@ export function createPool(options: PoolOptions): Pool {
     try {
       const child = spawn(code)
       for (const [number, source] of sources) load(child, number, source)
+      outage.worked()
       return child
     } catch (error) {
-      log.error({ code: (error as NodeJS.ErrnoException).code }, 'a sandbox process cannot be started')
+      outage.failed(error)
       deathsInARow = Math.max(deathsInARow, quickRestarts) + 1
       replace()
       return undefined

@@ -1,4 +1,5 @@
 // Claiming work from the store: rung as often as anyone likes, one claim at a time, again after a failure.
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 
 export interface Claims {
@@ -24,6 +25,7 @@ export function createClaims({ claim, retryMs, log }: ClaimsDeps): Claims {
   let rungMeanwhile = false
   let closed = false
   let timer: NodeJS.Timeout | undefined
+  const outage = createOutage(log, { failed: 'could not claim work; it is tried again', worked: 'work can be claimed again' })
 
   const claimAll = async (): Promise<void> => {
     try {
@@ -31,8 +33,9 @@ export function createClaims({ claim, retryMs, log }: ClaimsDeps): Claims {
         rungMeanwhile = false
         await claim()
       } while (rungMeanwhile && !closed)
+      outage.worked()
     } catch (error) {
-      log.error({ error: (error as Error).name }, 'could not claim work')
+      outage.failed(error)
       ringIn(retryMs)
     } finally {
       claiming = undefined

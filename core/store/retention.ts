@@ -1,5 +1,6 @@
 // Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it forgotten in small steps.
 import { setTimeout as delay } from 'node:timers/promises'
+import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { Forgotten, ForgetPlaces, Store, Timestamp } from './store.ts'
 
@@ -44,11 +45,12 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   /** No delivery up to this one has a body left to delete. */
   let bodyless = 0
   let closing = false
+  const outage = createOutage(log, { failed: 'could not forget old records; it is tried again', worked: 'old records can be forgotten again' })
 
   const look = (): void => {
     turn = turn
       .then(sweep)
-      .catch((error: Error) => log.error({ error: error.name }, 'could not forget old records; it is tried again'))
+      .then(() => void outage.worked(), outage.failed)
       .then(lookLater)
   }
   const lookLater = (): void => {

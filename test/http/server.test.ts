@@ -159,12 +159,17 @@ describe('checks', () => {
 describe('a gateway that is not ready', () => {
   it('answers 503 with Retry-After everywhere but at health', async () => {
     let ready = false
-    const { url } = await startApp({ isReady: () => ready })
+    const { url, lines } = await startApp({ isReady: () => ready })
     const response = await post(`${url}/hooks/echo`)
     expect(response.headers.get('retry-after')).toBe('1')
     await expectFailure(response, 503, 'shutting_down')
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     await expectFailure(await fetch(`${url}/readyz`), 503, 'shutting_down')
+    // Nothing is wrong with the gateway, so nobody is to be woken.
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'info', type: 'shutting_down' },
+      { level: 'info', type: 'shutting_down' },
+    ])
     ready = true
     expect((await post(`${url}/hooks/echo`)).status).toBe(200)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)

@@ -4,7 +4,7 @@ import type { Log } from 'svc-gateway/plugin'
 import { firstPauseMs, longestPauseMs, steadyMs } from './limits.ts'
 import { openSession, type SessionDeps } from './session.ts'
 
-export interface ConnectionDeps extends Omit<SessionDeps, 'sdk'> {
+export interface ConnectionDeps extends Omit<SessionDeps, 'sdk' | 'onConnected'> {
   log: Log
 }
 
@@ -30,14 +30,21 @@ export function keepConnected(deps: ConnectionDeps): Connection {
 async function keep(deps: ConnectionDeps): Promise<void> {
   // Loaded here, so that the start never waits for it.
   const sdk = await import('@modelcontextprotocol/client')
+  let cause: string | undefined
   for (let failures = 0; !deps.signal.aborted; failures++) {
     const since = performance.now()
-    const reason = await openSession({ ...deps, sdk }).catch(reasonOf)
+    const onConnected = (): void => {
+      deps.log.info({ server: deps.server, ...(failures > 0 && { failures }) }, 'an MCP server is connected')
+      cause = undefined
+    }
+    const reason = await openSession({ ...deps, onConnected, sdk }).catch(reasonOf)
     deps.onTools([], refuse)
     if (deps.signal.aborted) return
     if (performance.now() - since > steadyMs) failures = 0
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures)
-    deps.log.warn({ server: deps.server, reason, pauseMs }, 'an MCP server is not connected; it is tried again')
+    // However often it is tried, one cause is told once.
+    if (reason !== cause) deps.log.warn({ server: deps.server, reason }, 'an MCP server is not connected; it is tried again')
+    cause = reason
     await delay(pauseMs, undefined, { signal: deps.signal }).catch(() => {})
   }
 }

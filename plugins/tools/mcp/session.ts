@@ -26,12 +26,14 @@ export interface SessionDeps {
   /** Aborts when the process exits: a program is killed then, without a goodbye. */
   exit: AbortSignal
   log: Log
+  /** Called when the server has given its first list of tools. */
+  onConnected(): void
   /** Called with every list of tools that the server gives, the first one included. */
   onTools(listed: readonly Listed[], call: CallTool): void
 }
 
 /** Runs the session to its end; resolves or rejects with the reason. */
-export async function openSession({ sdk, server, settings, signal, exit, log, onTools }: SessionDeps): Promise<string> {
+export async function openSession({ sdk, server, settings, signal, exit, log, onConnected, onTools }: SessionDeps): Promise<string> {
   const over = Promise.withResolvers<string>()
   const end = (reason: string): void => over.resolve(reason)
   let known = ''
@@ -58,7 +60,7 @@ export async function openSession({ sdk, server, settings, signal, exit, log, on
   try {
     await client.connect(transport, { timeout: connectMs, signal })
     await list()
-    log.info({ server }, 'an MCP server is connected')
+    onConnected()
     return await over.promise
   } finally {
     signal.removeEventListener('abort', onAbort)
