@@ -39,9 +39,9 @@ describe('an outage', () => {
     claims.ring()
     await vi.advanceTimersByTimeAsync(40_000)
     expect(tries).toBe(31)
-    expect(logged.map(({ level, fields }) => ({ level, ...fields }))).toEqual([
-      { level: 'error', reason: 'The disk is full.' },
-      { level: 'info', failures: 30 },
+    expect(logged.map(({ level, fields }) => [level, fields])).toEqual([
+      ['error', { reason: 'The disk is full.' }],
+      ['info', { failures: 30 }],
     ])
     await claims.close()
   })
@@ -54,10 +54,18 @@ describe('an outage', () => {
       if (fault !== undefined) throw new Error(fault)
       return { send: async () => ({ outcome: 'sent' }) as const, close: async () => undefined }
     }
-    const channel = { kind: 'channel', name: 'pager', description: '', config: Type.Object({}), target: Type.String(), connect } as unknown as Channel
+    const channel: Channel<never> = {
+      kind: 'channel',
+      name: 'pager',
+      description: '',
+      config: Type.Object({}),
+      target: Type.String(),
+      limits: { maxText: 100, format: 'plain', idempotency: 'none' } as const,
+      connect,
+    }
     const connections = createConnections({
       channels: new Map([['pager', channel]]),
-      config: { pager: { enabled: true } } as never,
+      config: { pager: { enabled: true } },
       receive: async () => 'accepted',
       onConnected: () => undefined,
       state: () => createTestContext().state,
