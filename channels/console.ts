@@ -1,11 +1,17 @@
 // The console channel: replies go to stdout, lines from stdin come in. The smallest whole channel; docs/plugins.md walks through it.
 import { randomUUID } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object({
-  file: Type.Optional(Type.String({ path: true, pattern: String.raw`\S`, description: 'A file to which every message is also appended, as a line of JSON.' })),
+  file: Type.Optional(
+    Type.String({
+      path: true,
+      pattern: String.raw`\S`,
+      description: 'A file to which every message is also appended, as a line of JSON. A log rotation may rename it: a new one is begun.',
+    }),
+  ),
   input: Type.Optional(Type.Boolean({ default: false, description: 'Whether lines typed into the terminal are messages to the agent.' })),
 })
 
@@ -47,23 +53,59 @@ export default defineChannel<Static<typeof Config>>({
 
 /** What the file holds is what was sent: a key that is in it is never written again, not even after a crash. */
 async function openJournal(file: string) {
-  const handle = await open(file, 'a+', 0o600)
-  const content = await handle.readFile('utf8')
-  const keys = new Set(content.split('\n').flatMap(keyOf))
-  // A crash or a full disk may have left half a line: the next record starts on a line of its own.
-  let torn = content !== '' && !content.endsWith('\n')
+  let { handle, keys, torn } = await openFile(file)
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function write(record: Message): Promise<void> {
+    if (!(await isStill(file, handle))) await reopen()
+    const line = `${torn ? '\n' : ''}${JSON.stringify(record)}\n`
+    torn = true
+    await handle.appendFile(line)
+    await handle.datasync()
+    torn = false
+    keys.add(record.key)
+  }
+
+  /** Log rotation has put the file elsewhere. What was sent stays known. */
+  async function reopen(): Promise<void> {
+    const next = await openFile(file)
+    await handle.close()
+    ;({ handle, torn } = next)
+    keys = keys.union(next.keys)
+  }
+
   return {
     has: (key: string) => keys.has(key),
-    async append(record: { key: string; to: string; text: string; at: string }) {
-      const line = `${torn ? '\n' : ''}${JSON.stringify(record)}\n`
-      torn = true
-      await handle.appendFile(line)
-      await handle.datasync()
-      torn = false
-      keys.add(record.key)
+    /** One record after the other, so that each has a line of its own. */
+    append(record: Message): Promise<void> {
+      const written = last.then(() => write(record))
+      last = written.catch(ignore)
+      return written
     },
-    close: () => handle.close(),
+    async close() {
+      await last
+      await handle.close()
+    },
   }
+}
+
+interface Message {
+  key: string
+  to: string
+  text: string
+  at: string
+}
+
+async function openFile(file: string) {
+  const handle = await open(file, 'a+', 0o600)
+  const content = await handle.readFile('utf8')
+  // A crash or a full disk may have left half a line: the next record starts on a line of its own.
+  return { handle, keys: new Set(content.split('\n').flatMap(keyOf)), torn: content !== '' && !content.endsWith('\n') }
+}
+
+async function isStill(file: string, handle: FileHandle): Promise<boolean> {
+  const [opened, named] = await Promise.all([handle.stat(), stat(file).catch(ignore)])
+  return opened.dev === named?.dev && opened.ino === named.ino
 }
 
 function keyOf(line: string): string[] {

@@ -1,7 +1,7 @@
 // The console channel: the law of channels over its file, and what it prints and reads as a real process.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
@@ -51,6 +51,32 @@ describe('the file of the console', () => {
       await connection.close()
     }
     expect((await journal(file)).map(({ key }) => key)).toEqual(['k'])
+  })
+
+  it('holds one record in each line, however many are sent at once', async () => {
+    const file = join(dir, 'messages.jsonl')
+    const connection = await connect({ file })
+    const texts = Array.from({ length: 100 }, (_, index) => `${index} `.padEnd(20_000, '☃'))
+    await Promise.all(texts.map((text, index) => connection.send({ key: `k${index}`, to: 'a', text })))
+    await connection.close()
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    expect(lines.pop()).toBe('')
+    expect(lines.map((line) => (JSON.parse(line) as { text: string }).text).toSorted()).toEqual(texts.toSorted())
+  })
+
+  it.each([
+    ['renamed', (file: string) => rename(file, `${file}.1`)],
+    ['removed', (file: string) => rm(file)],
+    ['emptied', (file: string) => truncate(file)],
+  ])('is begun anew when it was %s, as a rotation of logs does', async (_how, rotate) => {
+    const file = join(dir, 'messages.jsonl')
+    const connection = await connect({ file })
+    await connection.send({ key: 'k1', to: 'a', text: 'before' })
+    await rotate(file)
+    for (const key of ['k1', 'k2']) await connection.send({ key, to: 'a', text: 'after' })
+    await connection.close()
+    expect((await journal(file)).map(({ key }) => key)).toEqual(['k2'])
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
   it('is readable by its owner alone', async () => {
