@@ -23,8 +23,9 @@ export interface Agent {
   timeoutSeconds: number
   /** What becomes of its runs when the model fails for a passing reason. */
   retry: Defaults['retry']
-  /** Absent: this agent has no periodic check. */
-  heartbeat: HeartbeatConfig | undefined
+  heartbeat: HeartbeatConfig
+  /** False: this agent has no periodic check, and only a wake that names it makes its heart beat. */
+  beats: boolean
   /** How much a reply may say beside its acknowledgement and still be none, in characters. */
   ackMaxChars: number
   mainSession: string
@@ -68,7 +69,8 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
     retry: { ...defaults.retry, ...own.retry },
-    heartbeat: beats ? { ...defaults.heartbeat, ...own.heartbeat } : undefined,
+    heartbeat: { ...defaults.heartbeat, ...own.heartbeat },
+    beats,
     ackMaxChars: own.heartbeat?.ackMaxChars ?? defaults.heartbeat.ackMaxChars,
     mainSession: mainSessionKey(config, id),
   }

@@ -102,7 +102,7 @@ interface Turn {
 
 async function haveTurn({ models, runTurn, deltas, log }: AttemptDeps, { run, agent, session: { events, history }, signal }: Turn): Promise<Ended> {
   const { spec } = run
-  const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined
+  const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent, run.sessionKey) : undefined
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
   const plan = planTurn(models, { run, agent, events, notes })

@@ -1,6 +1,7 @@
-// The heartbeat: a periodic check of an agent's main session, and the one listener of the bell.
+// The heartbeat: a periodic check of an agent's main session, the one listener of the bell, and what a bell in another session sets off.
 import { parseDuration } from '../config/duration.ts'
-import { createOutage } from '../outage.ts'
+import { describeError } from '../errors.ts'
+import { createOutage, type Outage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import type { RunSpec } from '../store/run-spec.ts'
@@ -19,7 +20,7 @@ interface HeartbeatDeps {
   agents: Agents
   events: Events
   runs: Runs
-  store: Pick<Store, 'countWaitingEvents'>
+  store: Pick<Store, 'countWaitingEvents' | 'waitingWakes'>
   createId: () => string
   maxAttempts: number
   log: Log
@@ -34,40 +35,100 @@ const longestPauseMs = 30 * 60_000
 const longestNapMs = 15 * 60_000
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
-  const hearts = deps.agents.all.flatMap((agent) => (agent.heartbeat ? [createHeart(deps, agent, agent.heartbeat)] : []))
-  const onBell = (sessionKey: string): void => {
-    // In global scope all agents share one main session: its bell is the default agent's.
-    const agents = [deps.agents.default, ...deps.agents.all]
-    const rung = agents.find((agent) => agent.mainSession === sessionKey)
-    hearts.find((heart) => heart.agent === rung)?.ring(coalesceMs)
-  }
+  const { agents, events, store } = deps
+  const hearts = createHearts(deps)
+  const periodic: NodeJS.Timeout[] = []
   let unsubscribe: (() => void) | undefined
+  let closed = false
+
+  const onBell: Parameters<Events['onBell']>[0] = ({ sessionKey, agentId }) => {
+    const agent = agentId === undefined ? ownerOf(agents, sessionKey) : agents.all.find(({ id }) => id === agentId)
+    if (agent) hearts.of(agent, sessionKey).ring(coalesceMs)
+  }
+
+  /** The main session, and every other one in which events wait for this agent. */
+  const beatEverywhere = async (agent: Agent): Promise<void> => {
+    hearts.of(agent, agent.mainSession).ring(0)
+    const wakes = await store.waitingWakes()
+    for (const { agentId, sessionKey } of wakes) if (agentId === agent.id && !closed) hearts.of(agent, sessionKey).ring(0)
+  }
+
   return {
     start: () => {
-      unsubscribe = deps.events.onBell(onBell)
-      for (const heart of hearts) heart.start()
+      unsubscribe = events.onBell(onBell)
+      for (const agent of agents.all) {
+        const everyMs = parseDuration(agent.heartbeat.every) ?? 0
+        if (!agent.beats || everyMs === 0) continue
+        const beat = () => void beatEverywhere(agent).catch((error: unknown) => hearts.outagesOf(agent).beat.failed(error))
+        periodic.push(setInterval(beat, everyMs).unref())
+      }
     },
     close: () => {
+      closed = true
       unsubscribe?.()
-      for (const heart of hearts) heart.close()
+      for (const timer of periodic) clearInterval(timer)
+      hearts.close()
     },
   }
 }
 
-interface Heart {
+/** In global scope all agents share one main session: its bell is the default agent's. */
+function ownerOf(agents: Agents, sessionKey: string): Agent | undefined {
+  const owner = [agents.default, ...agents.all].find(({ mainSession }) => mainSession === sessionKey)
+  return owner?.beats ? owner : undefined
+}
+
+/** One heart for each agent and session in which it has something to do. */
+function createHearts(deps: HeartbeatDeps) {
+  const hearts = new Map<string, Heart>()
+  const outages = new Map(deps.agents.all.map(({ id }) => [id, createOutages(id, deps.log)]))
+  const outagesOf = ({ id }: Agent): Outages => outages.get(id) as Outages
+  return {
+    outagesOf,
+    of(agent: Agent, sessionKey: string): Heart {
+      const key = JSON.stringify([agent.id, sessionKey])
+      const heart = hearts.get(key) ?? createHeart(deps, { agent, sessionKey, outages: outagesOf(agent), rested: () => hearts.delete(key) })
+      hearts.set(key, heart)
+      return heart
+    },
+    close: () => {
+      for (const heart of hearts.values()) heart.close()
+    },
+  }
+}
+
+/** What fails again and again is logged once. */
+interface Outages {
+  beat: Outage
+  notes: Outage
+}
+
+const createOutages = (agentId: string, log: Log): Outages => ({
+  beat: createOutage(log, {
+    failed: 'heartbeat failed; it is tried again',
+    worked: 'the heartbeat beats again',
+    describe: (error) => ({ agentId, ...describeError(error) }),
+  }),
+  notes: createNotesOutage(agentId, log),
+})
+
+interface HeartSeed {
   agent: Agent
-  start(): void
+  sessionKey: string
+  outages: Outages
+  /** It has beaten, and nobody has rung it meanwhile. */
+  rested(): void
+}
+
+interface Heart {
   /** Beats in `ms`, or right after the beat that is under way. */
   ring(ms: number): void
   close(): void
 }
 
-function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): Heart {
-  const everyMs = parseDuration(config.every) ?? 0
-  const beatOnce = createBeat(deps, agent, config)
-  const outage = createOutage(deps.log, { failed: 'heartbeat failed; it is tried again', worked: 'the heartbeat beats again' })
+function createHeart(deps: HeartbeatDeps, seed: HeartSeed): Heart {
+  const { agent, outages, rested } = seed
   const alarm = createAlarm(() => void beat())
-  let periodic: NodeJS.Timeout | undefined
   let beating = false
   let rungMeanwhile = false
   let failures = 0
@@ -79,7 +140,7 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
   }
 
   const beat = async (): Promise<void> => {
-    const wait = minutesUntilActive(config.activeHours, new Date())
+    const wait = minutesUntilActive(agent.heartbeat.activeHours, new Date())
     // The wall clock may jump on the way (daylight saving, a machine that slept), so it is looked at again now and then.
     if (wait > 0) return ring(Math.min(wait * 60_000, longestNapMs))
     beating = true
@@ -88,6 +149,7 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
     failures = done ? 0 : failures + 1
     if (rungMeanwhile) ring(coalesceMs)
     else if (!done) ring(Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs))
+    else rested()
     rungMeanwhile = false
   }
 
@@ -95,29 +157,21 @@ function createHeart(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig)
   const beatAll = async (): Promise<boolean> => {
     try {
       for (;;) {
-        const end = await beatOnce()
-        outage.worked({ agentId: agent.id })
+        const end = await beatOnce(deps, seed)
+        outages.beat.worked({ agentId: agent.id })
         if (closed || end !== 'more') return end !== 'failed'
       }
     } catch (error) {
-      outage.failed(error, { agentId: agent.id })
+      outages.beat.failed(error)
       return false
     }
   }
 
-  const start = (): void => {
-    if (everyMs === 0) return
-    periodic = setInterval(() => ring(0), everyMs).unref()
-  }
-
   return {
-    agent,
     ring,
-    start,
     close: () => {
       closed = true
       alarm.clear()
-      clearInterval(periodic)
     },
   }
 }
@@ -144,20 +198,17 @@ function createAlarm(goOff: () => void) {
 }
 
 /** One beat; `more` when it rendered events and others still wait, `failed` when it left them. Nothing to look at: no run, no model call. */
-function createBeat(deps: HeartbeatDeps, agent: Agent, config: HeartbeatConfig): () => Promise<'done' | 'more' | 'failed'> {
-  const outage = createNotesOutage(agent.id, deps.log)
-  return async () => {
-    const waiting = await deps.store.countWaitingEvents(agent.mainSession)
-    if (waiting === 0 && !(await heartbeatNotes(agent, outage))) return 'done'
-    const id = deps.createId()
-    const spec = heartbeatSpec(agent.id, config)
-    const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey: agent.mainSession, spec, maxAttempts: deps.maxAttempts } as const
-    await deps.runs.accept({ at: Date.now(), runs: [run] })
-    const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
-    if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
-    const left = await deps.store.countWaitingEvents(agent.mainSession)
-    return left > 0 && left < waiting ? 'more' : 'done'
-  }
+async function beatOnce(deps: HeartbeatDeps, { agent, sessionKey, outages }: HeartSeed): Promise<'done' | 'more' | 'failed'> {
+  const waiting = await deps.store.countWaitingEvents(sessionKey)
+  if (waiting === 0 && !(await heartbeatNotes(agent, sessionKey, outages.notes))) return 'done'
+  const id = deps.createId()
+  const spec = heartbeatSpec(agent.id, agent.heartbeat)
+  const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey, spec, maxAttempts: deps.maxAttempts } as const
+  await deps.runs.accept({ at: Date.now(), runs: [run] })
+  const ended = await deps.runs.ended(id, Number.POSITIVE_INFINITY)
+  if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
+  const left = await deps.store.countWaitingEvents(sessionKey)
+  return left > 0 && left < waiting ? 'more' : 'done'
 }
 
 /** What a periodic check asks of its agent. */

@@ -4,7 +4,7 @@ import { fitting } from '../store/events.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
-import type { Agent, Agents, HeartbeatConfig } from './agents.ts'
+import type { Agent, Agents } from './agents.ts'
 import { heartbeatSpec } from './heartbeat.ts'
 import type { Models } from './models.ts'
 import { eventBatch, heartbeatNotes } from './prompt.ts'
@@ -27,7 +27,7 @@ export interface TurnPreview {
 /** Reads, and changes nothing. */
 export interface Preview {
   run(run: NewRun): Promise<TurnPreview>
-  /** The periodic check that would read these events, after those that wait already. */
+  /** The periodic check that would read these events, after those that wait already; of events for several sessions the first one's. */
   heartbeat(arriving: readonly NewEvent[]): Promise<TurnPreview>
 }
 
@@ -45,7 +45,7 @@ export function createPreview({ store, agents, models, recipients, policy }: Pre
     const waiting = await store.waitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
-    const plan = planTurn(models, { run, agent, events, notes: kind === 'heartbeat' ? await heartbeatNotes(agent) : undefined })
+    const plan = planTurn(models, { run, agent, events, notes: kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined })
     return {
       prompt: plan.prompt,
       model: plan.model.ref,
@@ -66,10 +66,12 @@ export function createPreview({ store, agents, models, recipients, policy }: Pre
   return {
     run: (run) => preview(run, agents.get(run.agentId), []),
     heartbeat: (arriving) => {
-      const agent = agents.default
-      // The default agent always has one; where it does not beat by itself, a bell makes it.
-      const spec = heartbeatSpec(agent.id, agent.heartbeat as HeartbeatConfig)
-      return preview({ kind: 'heartbeat', sessionKey: agent.mainSession, spec }, agent, arriving)
+      const [first] = arriving
+      const agent = agents.get(first?.agentId)
+      const sessionKey = first?.sessionKey ?? agent.mainSession
+      const spec = heartbeatSpec(agent.id, agent.heartbeat)
+      const here = arriving.filter((event) => event.sessionKey === sessionKey && event.agentId === first?.agentId)
+      return preview({ kind: 'heartbeat', sessionKey, spec }, agent, here)
     },
   }
 }

@@ -51,10 +51,11 @@ function renderEvents(events: readonly StoredEvent[]): string {
 const notesFile = 'HEARTBEAT.md'
 
 /**
- * HEARTBEAT.md of the agent's workspace; undefined when it is missing or blank.
+ * HEARTBEAT.md of the agent's workspace, which is for its main session alone; undefined when it is missing or blank.
  * One that cannot be read, since it is a pipe or a link that leads out, counts as missing: it must not hold up the heartbeat.
  */
-export async function heartbeatNotes(agent: Agent, outage?: Outage): Promise<string | undefined> {
+export async function heartbeatNotes(agent: Agent, sessionKey: string, outage?: Outage): Promise<string | undefined> {
+  if (sessionKey !== agent.mainSession) return undefined
   try {
     const { data } = await createWorkspace(agent.workspace).read(notesFile, { maxBytes: eventBatch.characters })
     outage?.worked()

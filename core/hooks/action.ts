@@ -52,6 +52,7 @@ export const WakeReply = Type.Object({
   ok: Type.Literal(true),
   mode: Type.Enum(['now', 'next-heartbeat']),
   eventId: Type.String(),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'What is not done as asked: that another agent is woken.' })),
 })
 export type WakeReply = Static<typeof WakeReply>
 

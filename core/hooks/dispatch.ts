@@ -7,7 +7,7 @@ import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { resolveHookSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewRun, Proof } from '../store/store.ts'
+import type { AcceptCommand, NewEvent, NewRun, Proof } from '../store/store.ts'
 import type { AgentBody, AgentReply, WakeBody, WakeReply } from './action.ts'
 import type { Journal } from './journal.ts'
 
@@ -77,12 +77,20 @@ export interface AgentWork extends AgentBody {
   fixedKey?: string | undefined
 }
 
+/** The wake payload, and what only a mapping may set. */
+export interface WakeWork extends WakeBody {
+  agentId?: string | undefined
+  sessionKey?: string | undefined
+  /** The session that the operator has chosen. */
+  fixedKey?: string | undefined
+}
+
 /** A body that a sender wrote may hold any field; those that only a mapping may set are ignored. */
 const withoutMappingFields = ({ accountId: _account, threadId: _thread, fixedKey: _key, ...body }: AgentWork): AgentBody => body
 
 /** What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they refuse. */
 export interface Planner {
-  planWake(body: WakeBody, source: Source): Plan<WakeReply>
+  planWake(body: WakeWork, source: Source): Plan<WakeReply>
   planAgent(body: AgentWork, source: Source): Plan<AgentReply>
 }
 
@@ -110,10 +118,13 @@ const idempotencyMs = 24 * 60 * 60 * 1000
 export function createPlanner(deps: PlannerDeps): Planner {
   const { agents, createId } = deps
 
-  const planWake: Planner['planWake'] = ({ text, mode = 'now' }, { hook, trusted, direct, keepBody }) => {
+  const planWake: Planner['planWake'] = (body, { hook, trusted, direct, keepBody }) => {
     const id = createId()
-    const event = { id, sessionKey: agents.default.mainSession, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct && keepBody }
-    return { work: { events: [event] }, reply: { ok: true, mode, eventId: id } }
+    const { text, mode = 'now' } = body
+    const target = direct ? { sessionKey: agents.default.mainSession } : wakeTarget(deps, body)
+    const event = { id, ...target, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct && keepBody }
+    const warnings = direct ? [] : agentWarnings(body.agentId, agents.get(body.agentId).id)
+    return { work: { events: [event] }, reply: { ok: true, mode, eventId: id, ...(warnings.length > 0 && { warnings }) } }
   }
 
   const planAgent: Planner['planAgent'] = (given, source) => {
@@ -167,10 +178,19 @@ function createRun({ config, agents, models, createId }: PlannerDeps, body: Agen
 /** What is not done as asked. A warning holds nothing of the body. */
 function warningsOf({ recipients }: PlannerDeps, { agentId }: AgentWork, { agentId: runsAs, spec }: NewRun): string[] {
   const undeliverable = spec.deliver && recipients.whyUndeliverable(spec.deliver)
-  return [
-    ...(agentId === undefined || agentId.trim().toLowerCase() === runsAs ? [] : ['agentId names no configured agent; the default agent runs it.']),
-    ...(undeliverable ? [undeliverable] : []),
-  ]
+  return [...agentWarnings(agentId, runsAs), ...(undeliverable ? [undeliverable] : [])]
+}
+
+const agentWarnings = (asked: string | undefined, agentId: string): string[] =>
+  asked === undefined || asked.trim().toLowerCase() === agentId ? [] : ['agentId names no configured agent; the default agent runs it.']
+
+/** Where the event of a mapping goes. Without an agent and a session it is the main session, as for every wake. */
+function wakeTarget({ config, agents, createId }: PlannerDeps, { agentId, sessionKey, fixedKey }: WakeWork): Pick<NewEvent, 'sessionKey' | 'agentId'> {
+  checkAgentId(config, agentId)
+  const agent = agents.get(agentId)
+  const isNamed = (fixedKey ?? sessionKey) !== undefined
+  if (!isNamed) return { sessionKey: agent.mainSession, agentId: agentId === undefined ? undefined : agent.id }
+  return { sessionKey: resolveHookSessionKey(config, { agentId: agent.id, requested: sessionKey, fixed: fixedKey, createId }), agentId: agent.id }
 }
 
 /** The list holds for the id that was asked for, known or not; asking for none is always allowed. */

@@ -44,7 +44,7 @@ export function createDryRun(preview: Preview): (replayed: Replayed, asked: Aske
   }
 }
 
-const viewWake = ({ sessionKey, text, mode }: NewEvent): object => ({ action: 'wake', sessionKey, text, mode })
+const viewWake = ({ agentId, sessionKey, text, mode }: NewEvent): object => ({ action: 'wake', agentId, sessionKey, text, mode })
 
 function matchedBy(mapping: Mapping | undefined): string {
   if (!mapping) return 'endpoint'

@@ -1,24 +1,28 @@
 // Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
 import { GatewayError } from '../errors.ts'
-import { type Check, compileCheck, firstProblem } from '../typebox.ts'
-import { type createAgentBody, trimNames, WakeBody } from './action.ts'
-import type { AgentWork, Plan, Planner, Source } from './dispatch.ts'
+import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
+import { type createAgentBody, defined, trimNames, WakeBody } from './action.ts'
+import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
 import type { Fields } from './mapping.ts'
 
-export type Action = { action: 'wake'; body: WakeBody } | { action: 'agent'; body: AgentWork }
+export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
 
 /** Of fields that all say something. Throws `invalid_request` for what a payload would be refused for, too. */
 export type ReadAction = (fields: Fields) => Action
 
 export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
-  const wake = lazily(() => compileCheck(WakeBody))
+  const { agentId, sessionKey } = agentBody.properties
+  const wake = lazily(() => compileCheck(Type.Object({ ...WakeBody.properties, agentId, sessionKey })))
   const agent = lazily(() => compileCheck(agentBody))
   return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
-    if (action === 'wake') return { action, body: fitting(wake(), { text, ...(body.wakeMode && { mode: body.wakeMode }) }) as WakeBody }
     trimNames(body)
+    if (action === 'wake') return { action, body: fitting(wake(), wakeFields(text, body)) as WakeWork }
     return { action, body: fitting(agent(), body) as AgentWork }
   }
 }
+
+const wakeFields = (text: string | undefined, { wakeMode: mode, agentId, sessionKey, fixedKey }: Fields): object =>
+  defined({ text, mode, agentId, sessionKey, fixedKey })
 
 function fitting(check: Check, body: object): object {
   if (check.fits(body)) return body

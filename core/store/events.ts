@@ -1,8 +1,8 @@
 // Events: they wait in a session until a run takes them, and leave it when that run has rendered them.
-import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp } from './store.ts'
+import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp, WaitingWake } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO event (id, session_key, text, delivery_id, mode, source, trusted, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql = 'INSERT INTO event (id, session_key, text, delivery_id, mode, source, trusted, at, agent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 interface Arrived {
   at: Timestamp
@@ -14,9 +14,9 @@ export async function insertEvents(tx: Transaction, events: readonly NewEvent[],
   // One event can have it, so that the delivery is awaited no longer when that one has been rendered.
   const owner = events.find(({ inBody }) => inBody)
   for (const event of events) {
-    const { id, sessionKey, text, mode, source, trusted } = event
+    const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
     const [ownText, bodyOf] = event === owner && deliveryId !== undefined ? [null, deliveryId] : [text, null]
-    await tx.run(insertSql, id, sessionKey, ownText, bodyOf, mode, source, Number(trusted), at)
+    await tx.run(insertSql, id, sessionKey, ownText, bodyOf, mode, source, Number(trusted), at, agentId)
   }
 }
 
@@ -108,4 +108,11 @@ const bellsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE r
 
 export async function sessionsWithBells(tx: Transaction): Promise<string[]> {
   return (await tx.all<{ sessionKey: string }>(bellsSql)).map(({ sessionKey }) => sessionKey)
+}
+
+const wakesSql = `
+  SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
+
+export async function waitingWakes(tx: Transaction): Promise<WaitingWake[]> {
+  return await tx.all<WaitingWake>(wakesSql)
 }

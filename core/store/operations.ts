@@ -1,7 +1,7 @@
 // The table of operations: everything that a store does, once for every engine, each inside one transaction.
 import { accept, forgetExpired } from './accept.ts'
 import { getDelivery, listDeliveries, recordRefusal } from './deliveries.ts'
-import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents } from './events.ts'
+import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents, waitingWakes } from './events.ts'
 import { forgetBodies } from './forget-bodies.ts'
 import { forget } from './forget.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
@@ -62,6 +62,7 @@ const reads = {
   waitingEvents,
   countWaitingEvents,
   sessionsWithBells,
+  waitingWakes,
   transcript,
   getSession,
   listSessions,

@@ -42,10 +42,11 @@ const unpackDelivery = ([id, hook, client, headers, query, body, replayOf, proof
   return { id, hook, client, headers, query, body, replayOf, proof }
 }
 
-const packEvent = ({ id, sessionKey, text, mode, source, trusted, inBody }: NewEvent) => [id, sessionKey, text, mode, source, trusted, inBody] as const
+const packEvent = ({ id, sessionKey, text, mode, source, trusted, inBody, agentId }: NewEvent) =>
+  [id, sessionKey, text, mode, source, trusted, inBody, agentId] as const
 
-const unpackEvent = ([id, sessionKey, text, mode, source, trusted, inBody]: Event): Whole<NewEvent> => {
-  return { id, sessionKey, text, mode, source, trusted, inBody }
+const unpackEvent = ([id, sessionKey, text, mode, source, trusted, inBody, agentId]: Event): Whole<NewEvent> => {
+  return { id, sessionKey, text, mode, source, trusted, inBody, agentId }
 }
 
 function packRunFields({ id, kind, agentId, sessionKey, spec, maxAttempts, gate, unnamedSession }: NewRun) {

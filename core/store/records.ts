@@ -23,9 +23,11 @@ export interface NewEvent {
   trusted: boolean
   /** True: the text is the field `text` of the body of the delivery that it is accepted with, and is kept there alone. At most one event of a command. */
   inBody?: boolean
+  /** The agent that it is for: it wakes this one alone, whatever session it waits in. Absent: it wakes the agent whose main session this is, if any. */
+  agentId?: string | undefined
 }
 
-export interface StoredEvent extends Omit<NewEvent, 'inBody'> {
+export interface StoredEvent extends Omit<NewEvent, 'inBody' | 'agentId'> {
   at: Timestamp
 }
 
@@ -33,6 +35,13 @@ export interface StoredEvent extends Omit<NewEvent, 'inBody'> {
 export interface EventLimit {
   count: number
   characters: number
+}
+
+/** A session in which events wait for an agent that they name. */
+export interface WaitingWake {
+  agentId: string
+  sessionKey: string
+  mode: NewEvent['mode']
 }
 
 /** Agent work that was accepted. */

@@ -2,6 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { firstTables } from './migrations/001-first-tables.ts'
 import { runRetries } from './migrations/002-run-retries.ts'
+import { eventAgent } from './migrations/006-event-agent.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The few words in which engines differ when tables are made. */
@@ -23,6 +24,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: '001-first-tables', statements: firstTables },
   { name: '002-run-retries', statements: runRetries },
+  { name: '006-event-agent', statements: eventAgent },
 ]
 
 /** Refuses tables that a newer program has made. */

@@ -30,6 +30,7 @@ import type {
   StoredSession,
   StoredTranscriptEntry,
   Timestamp,
+  WaitingWake,
 } from './records.ts'
 
 export type * from './forget-records.ts'
@@ -76,6 +77,8 @@ export interface Store {
   countWaitingEvents(sessionKey: string): Promise<number>
   /** Sessions in which an event with mode `now` waits: bells that were rung before a crash. */
   sessionsWithBells(): Promise<string[]>
+  /** Where events wait for an agent that they name. */
+  waitingWakes(): Promise<WaitingWake[]>
 
   /** What was said in a session, newest first. */
   transcript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>

@@ -76,6 +76,14 @@ describe('hooks.mappings', () => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
   })
 
+  it('are warned of an event that no heartbeat reads', () => {
+    const warnings = (agents: object, agentId = 'ops') =>
+      warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'x', agentId }] } }))
+    expect(warnings({ main: {}, ops: {} })).toEqual([expect.stringContaining('wakeMode waits for a heartbeat that agents.ops does not have')])
+    for (const agents of [{ ops: {} }, { main: {}, ops: { heartbeat: {} } }, { main: {}, ops: { default: true } }]) expect(warnings(agents)).toEqual([])
+    expect(warnings({ main: {}, ops: {} }, 'main')).toEqual([])
+  })
+
   describe('whose signature covers the address', () => {
     const warnings = (auth: object, gateway: object = {}) => warningsOf(JSON.stringify({ gateway, hooks: { mappings: [{ ...path, auth }] } }))
     const twilio = { scheme: 'twilio', secret: 's' }

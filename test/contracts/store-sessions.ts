@@ -91,6 +91,21 @@ export function sessionsContract(opened: OpenStore): void {
     })
   })
 
+  describe('wakes of an agent', () => {
+    it('are found by their sessions until a run has taken them', async () => {
+      const { store } = opened
+      const named = newEvent({ agentId: 'ops', mode: 'now' })
+      await store.accept({ at: start, events: [newEvent({ mode: 'now' }), named, newEvent({ agentId: 'ops', sessionKey: 'other' })] })
+      const wakes = await store.waitingWakes()
+      expect(wakes.toSorted((a, b) => a.sessionKey.localeCompare(b.sessionKey))).toEqual([
+        { agentId: 'ops', sessionKey: session, mode: 'now' },
+        { agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' },
+      ])
+      await store.takeEvents(await startRun(store), session, all)
+      expect(await store.waitingWakes()).toEqual([{ agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' }])
+    })
+  })
+
   describe('sessions', () => {
     it('are listed newest first, also of one agent', async () => {
       const { store } = opened

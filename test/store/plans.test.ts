@@ -54,6 +54,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
   sessionsWithBells: [[]],
+  waitingWakes: [[]],
   transcript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
   listSessions: [[{ limit: 9 }], [{ agentId: 'main', limit: 9 }]],

@@ -68,6 +68,18 @@ describe('tables of an older program', () => {
     await again.close()
   })
 
+  it('keep the events that wait in them', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    await old.tx.run(
+      `INSERT INTO event (id, session_key, text, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'kept', 'now', 'webhook wake', 0, 1)`,
+    )
+    await old.close()
+    const store = await open()
+    expect(await store.waitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([{ id: 'e', text: 'kept' }])
+    expect([await store.sessionsWithBells(), await store.waitingWakes()]).toEqual([['agent:main:main'], []])
+    await store.close()
+  })
+
   it('are not copied when there is nothing to do', async () => {
     await (await open()).close()
     await (await open()).close()

@@ -35,6 +35,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
   yield* actionRules(mapping, context)
   // A transform may name another channel than the mapping, so only the one that the mapping names is judged.
   if (!mapping.transform || mapping.channel !== undefined) yield* replyWarnings(mapping, context)
+  yield* wakeWarnings(mapping, context)
 }
 
 /** The rules of the keys that an entry and the section of a preset share. */
@@ -149,6 +150,15 @@ function* agentWarnings(agentId: string, { hooks, agents }: Pick<RuleContext['co
     const fix = meant ? `did you mean "${meant}"?` : `add agents.${same(agentId)}, or leave it out`
     yield { keys: ['agentId'], problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" runs it; ${fix}`, warning: true }
   }
+}
+
+/** Where nothing looks at the session periodically, an event that wakes nobody is read when somebody speaks to the agent there. */
+function* wakeWarnings({ action, wakeMode, agentId }: MappingConfig, { config: { agents } }: RuleContext): Iterable<RuleFinding> {
+  if (action !== 'wake' || wakeMode !== 'next-heartbeat' || agentId === undefined) return
+  const id = same(agentId)
+  if (!agents[id] || id === defaultAgentId(agents) || agents[id].heartbeat) return
+  const problem = `waits for a heartbeat that agents.${id} does not have, so the event is read in the next turn of its session; set agents.${id}.heartbeat, or wakeMode: "now"`
+  yield { keys: ['wakeMode'], problem, warning: true }
 }
 
 function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding> {

@@ -38,8 +38,8 @@ const MappingRateLimit = Type.Object(
 const actionKeys = {
   wakeMode: Type.Optional(Type.Enum(['now', 'next-heartbeat'], { description: 'Whether the heartbeat follows at once; `now` if left out.' })),
   name: Template('Name of the hook in summaries.'),
-  agentId: Text('The agent that runs it.'),
-  sessionKey: Template('The session that it runs in.'),
+  agentId: Text('The agent that runs it; of a wake, the agent that gets the event and is woken.'),
+  sessionKey: Template('The session that it runs in; of a wake, the session that the event waits in.'),
   messageTemplate: Template('What the agent is asked.'),
   textTemplate: Template('The line of news of a wake.'),
   deliver: Type.Optional(Type.Boolean({ description: 'Whether the reply is delivered; true if left out.' })),

@@ -1,0 +1,140 @@
+// Wakes of mappings that choose their agent and session: where the event waits, and who is woken by it.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { startModel, systemOf } from '../doubles/model.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+const wake = { action: 'wake', textTemplate: '{{ text }}' }
+const mappings = [
+  { id: 'plain', match: { path: 'plain' }, ...wake },
+  { id: 'ops', match: { path: 'ops' }, ...wake, agentId: ' OPS ' },
+  { id: 'deploys', match: { path: 'deploys' }, ...wake, agentId: 'ops', sessionKey: 'hook:deploys:{{ service }}' },
+  { id: 'later', match: { path: 'later' }, ...wake, agentId: 'ops', sessionKey: 'hook:later', wakeMode: 'next-heartbeat' },
+  { id: 'free', match: { path: 'free' }, ...wake, sessionKey: '{{ key }}' },
+  { id: 'unknown', match: { path: 'unknown' }, ...wake, agentId: 'nobody' },
+  { id: 'shaped', match: { path: 'shaped' }, action: 'wake', transform: { module: 'shape.js' } },
+]
+
+type Options = Document & { heartbeat?: Document; ops?: Document; dir?: string }
+
+async function start({ heartbeat, ops = {}, dir = temporaryFolder(), hooks, ...changes }: Options = {}) {
+  const model = await startModel()
+  model.otherwise({ text: 'HEARTBEAT_OK' })
+  mkdirSync(join(dir, 'transforms'), { recursive: true })
+  writeFileSync(join(dir, 'transforms', 'shape.js'), 'export default ({ payload }) => payload')
+  const agents = { defaults: { model: 'double/m', heartbeat: { every: 0, ...heartbeat } }, main: {}, ops }
+  const gateway = await startGateway(
+    { providers: model.providers, gateway: { drainSeconds: 0 }, agents, hooks: { mappings, ...(hooks as Document) }, ...changes },
+    dir,
+  )
+  return { ...gateway, model, dir }
+}
+
+const heartbeats = async ({ get }: Pick<RunningGateway, 'get'>) =>
+  (await get('/api/runs?limit=50')).body.items.flatMap(({ kind, agentId, sessionKey, status }: Record<string, string>) =>
+    kind === 'heartbeat' ? `${agentId} ${sessionKey} ${status}` : [],
+  )
+
+const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string) =>
+  (await get(`/api/sessions/${encodeURIComponent(key)}`)).body.events?.map(({ text }: { text: string }) => text)
+
+describe('a wake mapping', () => {
+  it('wakes the agent that it names, and no other one, in its main session', async () => {
+    const gateway = await start()
+    expect((await gateway.post('/hooks/ops', { text: 'The disk is full.' })).body).toEqual({ ok: true, mode: 'now', eventId: expect.any(String) })
+    expect(await gateway.model.prompt(0)).toContain('The disk is full.')
+    expect(systemOf(await gateway.model.request(0))).toContain('You are ops')
+    await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:main succeeded'])
+  })
+
+  it('wakes its agent in the session that it names', async () => {
+    const gateway = await start()
+    await gateway.post('/hooks/deploys', { text: 'The shop is out.', service: 'Shop' })
+    const prompt = await gateway.model.prompt(0)
+    expect(prompt).toContain('The shop is out.')
+    await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:hook:deploys:shop succeeded'])
+    await gateway.post('/hooks/plain', { text: 'News for main.' })
+    expect(await gateway.model.prompt(1)).toContain('News for main.')
+    await expect.poll(() => heartbeats(gateway)).toEqual(['main agent:main:main succeeded', 'ops agent:ops:hook:deploys:shop succeeded'])
+  })
+
+  it('leaves HEARTBEAT.md to the main session', async () => {
+    const dir = temporaryFolder()
+    const workspace = join(dir, 'state', 'workspaces', 'ops')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'HEARTBEAT.md'), 'Water the plants.')
+    const gateway = await start({ dir })
+    await gateway.post('/hooks/deploys', { text: 'The shop is out.', service: 'shop' })
+    expect(await gateway.model.prompt(0)).not.toContain('Water the plants.')
+    await gateway.post('/hooks/ops', { text: 'News.' })
+    expect(await gateway.model.prompt(1)).toContain('Water the plants.')
+  })
+
+  it('with next-heartbeat waits in that session for the next periodic check of the agent', async () => {
+    const gateway = await start({ ops: { heartbeat: { every: '1s' } } })
+    await gateway.post('/hooks/later', { text: 'Read this in time.' })
+    expect(await eventsOf(gateway, 'agent:ops:hook:later')).toEqual(['Read this in time.'])
+    expect(await gateway.model.prompt(0)).toContain('Read this in time.')
+    await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:hook:later succeeded'])
+  })
+
+  it('wakes its agent after a restart, too', async () => {
+    const dir = temporaryFolder()
+    const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
+    const closed = { activeHours: { start: clock(5), end: clock(6), timezone: 'UTC' } }
+    const before = await start({ dir, heartbeat: closed })
+    await before.post('/hooks/deploys', { text: 'The shop is out.', service: 'shop' })
+    await before.gateway.close()
+    const after = await start({ dir })
+    expect(await after.model.prompt(0)).toContain('The shop is out.')
+    await expect.poll(() => heartbeats(after)).toEqual(['ops agent:ops:hook:deploys:shop succeeded'])
+  })
+
+  it('wakes its agent in global scope, where all agents share one main session', async () => {
+    const gateway = await start({ session: { scope: 'global' } })
+    await gateway.post('/hooks/ops', { text: 'The disk is full.' })
+    expect(systemOf(await gateway.model.request(0))).toContain('You are ops')
+    await expect.poll(() => heartbeats(gateway)).toEqual(['ops global succeeded'])
+  })
+
+  it('is held to the rules of agents and sessions, as an agent mapping is', async () => {
+    const { post } = await start({ hooks: { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:'] } })
+    const refusal = async (path: string, payload: object) => (await post(path, { text: 'x', ...payload })).body.error.message
+    expect(await refusal('/hooks/ops', {})).toContain('agentId is not one of hooks.allowedAgentIds')
+    expect(await refusal('/hooks/free', { key: 'main' })).toContain('sessionKey is not accepted here')
+    const shaped = (fields: object) => refusal('/hooks/shaped', fields)
+    expect(await shaped({ agentId: 'ops' })).toContain('agentId is not one of hooks.allowedAgentIds')
+    expect(await shaped({ agentId: ' ' })).toContain('agentId must not be blank')
+    expect(await shaped({ sessionKey: 'main' })).toContain('sessionKey is not accepted here')
+  })
+
+  it('takes both from a transform, and means the default agent by an unknown id', async () => {
+    const gateway = await start()
+    const quiet = { text: 'x', wakeMode: 'next-heartbeat' }
+    await gateway.post('/hooks/shaped', { ...quiet, agentId: 'Ops', sessionKey: 'hook:a' })
+    expect(await eventsOf(gateway, 'agent:ops:hook:a')).toEqual(['x'])
+    await gateway.post('/hooks/shaped', { ...quiet, sessionKey: 'hook:b' })
+    expect(await eventsOf(gateway, 'agent:main:hook:b')).toEqual(['x'])
+    await gateway.post('/hooks/shaped', { ...quiet, agentId: 'nobody' })
+    expect(await eventsOf(gateway, 'agent:main:main')).toEqual(['x'])
+  })
+
+  it('shows in a dry run where the event would go and who would read it', async () => {
+    const gateway = await start()
+    await gateway.post('/hooks/later', { text: 'Read this.' })
+    const { id } = (await gateway.get('/api/deliveries?limit=1')).body.items[0]
+    const { body } = await gateway.post(`/api/deliveries/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })
+    expect(body.actions).toEqual([{ action: 'wake', agentId: 'ops', sessionKey: 'agent:ops:hook:later', text: 'Read this.', mode: 'next-heartbeat' }])
+    expect(body.heartbeat.prompt).toMatch(/2 events since[^]*Read this\.[^]*Read this\./)
+  })
+})
+
+describe('POST /hooks/wake', () => {
+  it('ignores an agent and a session in its body', async () => {
+    const gateway = await start()
+    const body = { text: 'For main.', mode: 'next-heartbeat', agentId: 'ops', sessionKey: 'hook:x', fixedKey: 'hook:x' }
+    expect((await gateway.post('/hooks/wake', body)).status).toBe(200)
+    expect(await eventsOf(gateway, 'agent:main:main')).toEqual(['For main.'])
+  })
+})
