@@ -43,8 +43,8 @@ export function createOutcome({ agents, recipients, createId, ...alerts }: Outco
         at: Date.now(),
         status: ended.status,
         result: ended.result,
-        // An acknowledgement of a periodic check is no part of the conversation.
-        transcript: run.kind === 'heartbeat' && acknowledged ? [] : ended.transcript,
+        // A check that only acknowledges is no part of the conversation; one that showed events is, so that a later turn knows them.
+        transcript: run.kind === 'heartbeat' && acknowledged && !ended.eventsRendered ? [] : ended.transcript,
         events: announce({ run, ended, acknowledged, messages, mainSession: agents.default.mainSession, createId }),
         messages,
         eventsRendered: ended.eventsRendered,

@@ -169,7 +169,6 @@ describe('events', () => {
     await model.request(0)
     await post('/hooks/wake', { text: 'two' })
     expect(eventsOf(await model.prompt(1))).toEqual(['two'])
-    expect(JSON.stringify(model.requests[1]!.body)).not.toContain('one\\n')
   })
 
   it('are never dropped for their count: they come in bounded batches, in order, one beat after the other', async () => {
@@ -344,13 +343,31 @@ describe('what a beat says', () => {
     expect(chat.attempts).toEqual([])
   })
 
-  it('is neither delivered nor kept when it only acknowledges', async () => {
+  it('is not delivered when it only acknowledges', async () => {
     const { post, chat, model } = await say({ target: 'chat-native', to: 'ops' }, '**HEARTBEAT_OK** All quiet.')
     model.script({ text: 'The disk is full.' })
     await post('/hooks/wake', { text: 'one' })
     await model.request(0)
     await post('/hooks/wake', { text: 'two' })
-    expect(messagesOf(await model.request(1)).map(({ role }) => role)).toEqual(['system', 'user'])
     expect((await chat.holds(1))[0]!.text).toBe('The disk is full.')
+  })
+
+  it('is kept with the events that the beat rendered, also when it only acknowledges: a later message knows the news', async () => {
+    const { post, chat, model } = await say({}, '**HEARTBEAT_OK** All quiet.')
+    model.script({ text: 'The build failed.' })
+    await post('/hooks/wake', { text: 'The build has failed.' })
+    await model.request(0)
+    await chat.say({ text: 'What is new?' }, 'chat-none')
+    const messages = messagesOf(await model.request(1))
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+    expect(messages[1]!.content).toContain('The build has failed.')
+    await chat.holds(1)
+  })
+
+  it('leaves nothing behind when the beat rendered no event and only acknowledges', async () => {
+    const model = await startModel()
+    model.otherwise(ok)
+    await start(model, { heartbeat: { every: '1s' }, notes: 'Look at the disk.' })
+    expect(messagesOf(await model.request(1)).map(({ role }) => role)).toEqual(['system', 'user'])
   })
 })
