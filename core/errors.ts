@@ -10,6 +10,7 @@ export const errorTable = {
   invalid_arguments: [400, 'The arguments do not fit the schema of the tool.'],
   unauthorized: [401, 'The credential is missing or wrong; send "Authorization: Bearer <token>".'],
   origin_not_allowed: [403, 'Pages of this origin may not talk to the gateway; list it in gateway.allowedOrigins.'],
+  tool_withheld: [403, 'The tool is withheld while external content is at hand.'],
   not_found: [404, 'There is nothing at this path.'],
   run_not_found: [404, 'There is no run with this id.'],
   delivery_not_found: [404, 'There is no delivery with this id.'],

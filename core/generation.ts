@@ -58,6 +58,7 @@ import { createInvoke } from './tools/invoke.ts'
 import { registerMcp } from './tools/mcp.ts'
 import { createPolicy } from './tools/policy.ts'
 import { createToolRequest } from './tools/request.ts'
+import { createRuleOfTwo } from './tools/rule-of-two.ts'
 import { registerTools } from './tools/routes.ts'
 
 /** What lasts as long as the process, whatever the configuration says. */
@@ -140,7 +141,15 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   // Where every toolset declares its tools, names that mean none are among the findings about the configuration.
   const unmatched = declareTheirTools(parts.toolsets.values()) ? [] : policy.problems
   for (const problem of [...catalogue.problems, ...unmatched]) logFor('tools').warn({}, problem)
-  const invoke = createInvoke({ catalogue, policy, verbs: (call) => verbs(call), timeoutMs: config.tools.timeoutSeconds * 1000, log: logFor('tools') })
+  const ruleOfTwo = createRuleOfTwo({ store, policy, effects: config.tools.effects, log: logFor('tools') })
+  const invoke = createInvoke({
+    catalogue,
+    policy,
+    ruleOfTwo,
+    verbs: (call) => verbs(call),
+    timeoutMs: config.tools.timeoutSeconds * 1000,
+    log: logFor('tools'),
+  })
 
   // Runs, and what follows them
   const loaded = new Set(parts.channels.keys())
@@ -148,7 +157,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   await base.replyRoutes.watch(agents.default.mainSession, loaded)
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
   const work = createWork()
-  const attempt = createAttempt({ config, store, agents, models, runTurn, deltas, log: logFor('agents') })
+  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, deltas, log: logFor('agents') })
   const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
 
   // What tools may ask for
@@ -167,7 +176,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
     startedAt: base.startedAt,
     reloaded: previous !== undefined,
   })
-  const verbs = createVerbs({ agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
+  const verbs = createVerbs({ store, agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
 
   // Doors
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, listener })
@@ -176,7 +185,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
   registerHealth(app, { isReady, probe: () => store.probe() })
   const checkCredential = credentialCheck(base, config)
   const auth = createGatewayAuth(checkCredential)
-  registerTools(app, { auth, catalogue, policy, invoke, agents })
+  registerTools(app, { auth, catalogue, policy, ruleOfTwo, invoke, agents })
   const { allowedOrigins = [] } = config.gateway
   registerMcp(app, { auth, allowedOrigins, policy, invoke, agents, version: readVersion() })
   const { hooks } = config
@@ -203,7 +212,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
       createId,
       log: logFor('hooks'),
     })
-    const preview = createPreview({ store, agents, models, recipients, policy })
+    const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
     replay = createReplay({ dispatch, agentBody, mappings, keepBody: hooks.keepBody, journal, createId, preview })
   } else logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
   const endpoints = createEndpoints({

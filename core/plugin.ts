@@ -2,7 +2,7 @@
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
-import type { ToolVerbs } from './verbs.ts'
+import type { ToolEffect, ToolVerbs } from './verbs.ts'
 
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
@@ -167,6 +167,11 @@ export interface Tool<Args = never> {
   description: string
   /** Schema of the arguments: an object. Checked before `execute`. */
   args: JsonSchema
+  /**
+   * What a call does, or a function that tells it of one call; `[]` is neither. Absent: both.
+   * An agent that holds external content may use tools of one kind or of the other, so a tool that does both is closed to it.
+   */
+  effects?: readonly ToolEffect[] | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
   /** Returns any JSON value, or a promise of one. Must end when `context.signal` aborts; its answer is ignored afterwards. */
   execute(args: Args, context: ToolContext): unknown
 }

@@ -188,6 +188,13 @@ export interface GatewayVerbs {
   reload(): Promise<{ restartFor: string[] }>
 }
 
+/**
+ * What a call does that matters where external content may have talked an agent into it.
+ * - `reads-private`: its result tells something that a stranger must not learn (files, conversations, an account).
+ * - `sends`: something that the arguments say reaches somebody outside (a message, a web address, a shared document).
+ */
+export type ToolEffect = 'reads-private' | 'sends'
+
 /** All verbs together. */
 export interface ToolVerbs {
   sessions: SessionsView
@@ -195,6 +202,8 @@ export interface ToolVerbs {
   runs: RunVerbs
   /** Puts a message into the outbox: it is on disk when this resolves. Throws `InputError` when it can go nowhere. */
   deliver(request: DeliveryRequest): Promise<DeliveryReceipt>
+  /** Whether it would go where the reply of this run goes, or to the people whom this run answers. Throws `InputError` when it can go nowhere. */
+  isReplyRoute(request: Omit<DeliveryRequest, 'text'>): Promise<boolean>
   workspace: Workspace
   schedules: ScheduleVerbs
   gateway: GatewayVerbs

@@ -24,9 +24,9 @@ export function announce({ run, ended, acknowledged, messages, mainSession, crea
   const { kind, spec } = run
   const sessionKey = kind === 'hook' ? mainSession : spec.announceTo
   if (sessionKey === undefined || (kind === 'schedule' && isOldNews({ ended, acknowledged, messages }))) return []
-  // Fenced by origin: where a webhook stands at the beginning, all that follows from it is outside text.
+  // Wrapped by origin: what follows from a webhook is outside text, and so is what was said with outside text at hand.
   const text = summarise({ heading: headings[kind], spec, ended, messages })
-  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: kind !== 'hook' && !isFromHook(spec.origin) }]
+  return [{ id: createId(), sessionKey, text, mode: spec.wakeMode, source: sources[kind], trusted: !isFromHook(spec.origin) && !ended.external }]
 }
 
 /** A schedule that did what it should is heard by whoever got its reply; only the rest is news. */

@@ -8,8 +8,10 @@ import { insist } from '../store/insist.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { RunRetry, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import { untilAborted } from '../tools/deadline.ts'
+import type { Policy } from '../tools/policy.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { Deltas } from './deltas.ts'
+import { beganOutside, beginsWithPrivate, readOutside } from './exposure.ts'
 import { boundHistory } from './history.ts'
 import { ModelError } from './model-error.ts'
 import type { Models } from './models.ts'
@@ -18,7 +20,7 @@ import { eventBatch, heartbeatNotes } from './prompt.ts'
 import { givenUp, planRetry } from './retry.ts'
 import { logRetry } from './run-log.ts'
 import type { RunTurn } from './turn.ts'
-import { planTurn } from './turn-plan.ts'
+import { type PlannedRun, planTurn } from './turn-plan.ts'
 
 const storeRetryMs = 1_000
 
@@ -40,6 +42,7 @@ interface AttemptDeps {
   store: Store
   agents: Agents
   models: Models
+  policy: Pick<Policy, 'listed'>
   runTurn: RunTurn
   deltas: Pick<Deltas, 'of'>
   log: Log
@@ -79,19 +82,25 @@ export function createAttempt(deps: AttemptDeps): Attempt {
 interface Session {
   events: readonly StoredEvent[]
   history: readonly Json[]
+  exposure: Pick<PlannedRun, 'beganOutside' | 'readOutside'>
 }
 
-/** Waits for as long as the store is away: nothing has begun that could fail. */
-async function readSession({ config, store }: AttemptDeps, run: StoredRun, signal: AbortSignal): Promise<Session> {
+async function readSession(deps: AttemptDeps, run: StoredRun, signal: AbortSignal): Promise<Session> {
+  const { config, store } = deps
   const { historyTurns: turns, historyTokens: tokens } = config.session
   const read = async (): Promise<Session> => {
     const events = await store.takeEvents(run, run.sessionKey, eventBatch)
     const stored = await readTranscript(store, run.sessionKey, turns * 20)
     const messages = stored.map((entry) => entry.message)
-    return { events, history: boundHistory(messages, { turns, tokens }) }
+    const exposure = { beganOutside: await beganOutside(deps, run.sessionKey), readOutside: await readOutside(store, run) }
+    return { events, history: boundHistory(messages, { turns, tokens }), exposure }
   }
-  return await untilAborted(insist(read, { everyMs: storeRetryMs, givenUp: () => signal.aborted }), signal)
+  return await whenStoreAnswers(read, signal)
 }
+
+/** Waits for as long as the store is away: nothing has begun that could fail. */
+const whenStoreAnswers = <Result>(ask: () => Promise<Result>, signal: AbortSignal): Promise<Result> =>
+  untilAborted(insist(ask, { everyMs: storeRetryMs, givenUp: () => signal.aborted }), signal)
 
 interface Turn {
   run: StoredRun
@@ -100,18 +109,33 @@ interface Turn {
   signal: AbortSignal
 }
 
-async function haveTurn({ models, runTurn, deltas, log }: AttemptDeps, { run, agent, session: { events, history }, signal }: Turn): Promise<Ended> {
+async function haveTurn(deps: AttemptDeps, { run, agent, session, signal }: Turn): Promise<Ended> {
+  const { runTurn, deltas, log } = deps
+  const { events, history, exposure } = session
   const { spec } = run
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent, run.sessionKey) : undefined
   if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
-  const plan = planTurn(models, { run, agent, events, notes })
-  const turn = await runTurn({ ...plan, history, runId: run.id, signal, progress: run.result.progress, onDelta: deltas.of(run.id) })
+  const plan = planTurn(deps, { run, agent, events, notes, ...exposure })
+  const { fromHook: external = false, scopes: [scope] = [] } = plan.from
+  let isExternal = external
+  const countAsRead = (scope: string) => deps.store.useEffects({ scopes: [scope], effects: ['reads-private'], force: true })
+  const onExternalContent = async (): Promise<void> => {
+    isExternal = true
+    await countAsRead(run.id)
+  }
+  if (scope !== undefined) {
+    const prepare = async (): Promise<void> => void ((await beginsWithPrivate(deps.store, { run, scope })) && (await countAsRead(scope)))
+    await whenStoreAnswers(prepare, signal)
+  }
+  const { progress } = run.result
+  const turn = await runTurn({ ...plan, history, runId: run.id, signal, progress, onDelta: deltas.of(run.id), onExternalContent })
   return {
     status: 'succeeded',
     result: { model: plan.model.ref, reply: turn.reply, usage: turn.usage },
     transcript: turn.messages.map((message) => ({ message })),
     eventsRendered: events.length > 0,
+    external: isExternal,
   }
 }
 

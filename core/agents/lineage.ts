@@ -4,23 +4,34 @@ import { isFromHook, type Origin, type Starter } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolCall } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
+import { beganOutside, type ExposureDeps } from './exposure.ts'
 
 /** Who calls. */
-export type Caller = Pick<ToolCall, 'subject' | 'runId'>
+export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'onExternalContent'>
 
 /** What the origin of a run takes over from whoever starts it. */
-export type Lineage = Pick<Origin, 'trusted' | 'viaHook' | 'starters' | 'depth'>
+export type Lineage = Pick<Origin, 'trusted' | 'viaHook' | 'starters' | 'scopes' | 'depth'>
+
+interface LineageDeps extends ExposureDeps {
+  store: Pick<Store, 'getRun' | 'getExposure'>
+}
 
 /** How often work is handed on before it must end: two sessions cannot write to each other for ever. */
 const longestLine = 6
 
-export async function lineageOf(store: Pick<Store, 'getRun'>, { subject, runId }: Caller): Promise<Lineage> {
-  const run = runId === undefined ? undefined : await store.getRun(runId)
-  const viaHook = subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
+export async function lineageOf(deps: LineageDeps, { subject, runId }: Caller): Promise<Lineage> {
+  const run = runId === undefined ? undefined : await deps.store.getRun(runId)
+  const scopes = subject.scopes ?? (await scopesOverHttp(deps, subject))
+  const viaHook = scopes !== undefined || subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
   const starters = [starterOf(subject), ...(subject.starters ?? [])]
   if (starters.length > longestLine) throw new InputError(`This work was handed on ${longestLine} times already; finish it here.`)
   const depth = run?.spec.origin.depth ?? (subject.sessionKey.includes(':subagent:') ? 1 : 0)
-  return { trusted: !viaHook, starters, ...(viaHook && { viaHook }), ...(depth > 0 && { depth }) }
+  return { trusted: !viaHook, starters, ...(viaHook && { viaHook }), ...(scopes && { scopes }), ...(depth > 0 && { depth }) }
+}
+
+/** A client is not bound by the rule, but what it starts for a session that is has no more freedom than that session. */
+async function scopesOverHttp(deps: LineageDeps, { caller, sessionKey }: Subject): Promise<string[] | undefined> {
+  return caller === 'http' && (await beganOutside(deps, sessionKey)) ? [sessionKey] : undefined
 }
 
 const starterOf = ({ caller, agentId, sessionKey, model, channel, accountId }: Subject): Starter => ({ caller, agentId, sessionKey, model, channel, accountId })

@@ -2,7 +2,7 @@
 import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin.ts'
-import type { Recipient, RunResult, RunSpec } from '../store/run-spec.ts'
+import { isFromHook, type Recipient, type RunResult, type RunSpec } from '../store/run-spec.ts'
 import type { NewMessage, NewTranscriptEntry, RunEnd, StoredRun } from '../store/store.ts'
 import { isAcknowledgement } from './acknowledgement.ts'
 import type { Agent, Agents } from './agents.ts'
@@ -18,6 +18,8 @@ export interface Ended {
   eventsRendered: boolean
   /** Why it failed, without what differs from run to run. */
   cause?: string | undefined
+  /** True: external content was at hand, so what the run says is derived from it. */
+  external?: boolean | undefined
 }
 
 export interface Outcome {
@@ -49,6 +51,7 @@ export function createOutcome({ agents, recipients, createId, ...alerts }: Outco
         messages,
         eventsRendered: ended.eventsRendered,
         alert: await createAlert({ recipients, ...alerts }, run, ended),
+        exposes: isFromHook(spec.origin) && ended.transcript.length > 0,
       }
     },
   }

@@ -4,12 +4,14 @@ import { fitting } from '../store/events.ts'
 import type { Thinking } from '../store/run-spec.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
+import type { RuleOfTwo } from '../tools/rule-of-two.ts'
 import type { Agent, Agents } from './agents.ts'
 import { heartbeatSpec } from './heartbeat.ts'
 import type { Models } from './models.ts'
+import { beganOutside, beginsWithPrivate } from './exposure.ts'
 import { eventBatch, heartbeatNotes } from './prompt.ts'
 import { subjectOfTurn } from './turn.ts'
-import { planTurn } from './turn-plan.ts'
+import { planTurn, type TurnPlan } from './turn-plan.ts'
 
 export interface TurnPreview {
   /** The user message of the turn. The markers of the fence are other ones each time. */
@@ -20,6 +22,8 @@ export interface TurnPreview {
   timeoutSeconds: number
   /** Names of the tools that the policy leaves it. */
   tools: string[]
+  /** Those of them that the rule of two would refuse at the beginning of the turn; absent: it does not hold. */
+  withheld?: string[]
   /** Absent: the reply is not delivered. With a `reason` it has nowhere to go. */
   delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
 }
@@ -32,28 +36,42 @@ export interface Preview {
 }
 
 interface PreviewDeps {
-  store: Pick<Store, 'waitingEvents'>
+  store: Pick<Store, 'waitingEvents' | 'getExposure'>
   agents: Agents
   models: Models
   recipients: Pick<Recipients, 'resolve'>
   policy: Pick<Policy, 'listed'>
+  ruleOfTwo: Pick<RuleOfTwo, 'explain'>
 }
 
-export function createPreview({ store, agents, models, recipients, policy }: PreviewDeps): Preview {
-  async function preview(run: Pick<NewRun, 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
+export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo }: PreviewDeps): Preview {
+  async function preview(run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
     const { spec, sessionKey, kind } = run
     const waiting = await store.waitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
-    const plan = planTurn(models, { run, agent, events, notes: kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined })
+    const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined
+    const plan = planTurn({ models, policy }, { run, agent, events, notes, beganOutside: await beganOutside({ store, agents }, sessionKey) })
+    const withheld = await withheldFrom(plan, run)
     return {
       prompt: plan.prompt,
       model: plan.model.ref,
       thinking: plan.thinking,
       timeoutSeconds: spec.timeoutSeconds ?? agent.timeoutSeconds,
       tools: policy.listed(subjectOfTurn(plan)).map(({ tool }) => tool.name),
+      ...(withheld && { withheld }),
       ...(spec.deliver && { delivery: await deliveryOf(spec.deliver) }),
     }
+  }
+
+  async function withheldFrom(plan: TurnPlan, { id, spec }: Pick<NewRun, 'id' | 'spec'>): Promise<string[] | undefined> {
+    const [scope] = plan.from.scopes ?? []
+    if (scope === undefined) return undefined
+    const used = (await beginsWithPrivate(store, { run: { id, spec }, scope })) ? { readsPrivate: true, sends: false } : undefined
+    const subject = subjectOfTurn(plan)
+    const entries = policy.listed(subject)
+    const verdicts = await Promise.all(entries.map((entry) => ruleOfTwo.explain(entry, subject, used)))
+    return entries.flatMap(({ tool }, index) => (verdicts[index]?.verdict === 'deny' ? [tool.name] : []))
   }
 
   async function deliveryOf(wanted: NonNullable<NewRun['spec']['deliver']>): Promise<TurnPreview['delivery']> {
@@ -71,7 +89,7 @@ export function createPreview({ store, agents, models, recipients, policy }: Pre
       const sessionKey = first?.sessionKey ?? agent.mainSession
       const spec = heartbeatSpec(agent.id, agent.heartbeat)
       const here = arriving.filter((event) => event.sessionKey === sessionKey && event.agentId === first?.agentId)
-      return preview({ kind: 'heartbeat', sessionKey, spec }, agent, here)
+      return preview({ id: '', kind: 'heartbeat', sessionKey, spec }, agent, here)
     },
   }
 }

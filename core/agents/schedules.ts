@@ -138,7 +138,7 @@ async function createSchedule(deps: SchedulesDeps, request: ScheduleRequest, cal
   const spec: RunSpec = {
     message: request.message,
     name,
-    origin: { kind: 'schedule', name, ...(await lineageOf(deps.store, caller)) },
+    origin: { kind: 'schedule', name, ...(await lineageOf(deps, caller)) },
     timeoutSeconds: request.timeoutSeconds,
     deliver: request.deliver && (await settle(deps.post, request.deliver, sessionKey)),
     wakeMode: 'next-heartbeat',

@@ -15,7 +15,7 @@ export interface StartedRuns {
 }
 
 interface StartedRunsDeps {
-  store: Pick<Store, 'getRun' | 'getSession'>
+  store: Pick<Store, 'getRun' | 'getSession' | 'getExposure'>
   runs: Pick<Runs, 'accept' | 'ended'>
   agents: Agents
   models: Models
@@ -63,7 +63,7 @@ export function createStartedRuns(deps: StartedRunsDeps): StartedRuns {
 }
 
 async function createRun(deps: StartedRunsDeps, request: RunRequest, caller: Caller): Promise<NewRun> {
-  const lineage = await lineageOf(deps.store, caller)
+  const lineage = await lineageOf(deps, caller)
   const work =
     request.sessionKey === undefined ? subagentWork(deps, request, { caller, lineage }) : await messageWork(deps, request.sessionKey, { caller, lineage })
   const model = request.model?.trim()

@@ -25,12 +25,14 @@ export interface TurnInput {
   progress?: readonly Json[] | undefined
   sessionKey: string
   /** What the tool policy looks at beside agent, session and model. */
-  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'starters'>
+  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'starters'>
   runId: string
   /** Ends the turn: it then rejects with the signal's reason at once. */
   signal: AbortSignal
   /** The reply as it is written. */
   onDelta?: ((text: string) => void) | undefined
+  /** Called once, before a tool shows external content to a turn that had none. */
+  onExternalContent?: (() => Promise<void>) | undefined
 }
 
 export interface TurnResult extends Reply {
@@ -76,8 +78,13 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
   // The library would print its warnings; ours go to the log, below.
   globalThis.AI_SDK_LOG_WARNINGS = false
-  const subject = subjectOfTurn(input)
-  const call = (tool: string, args: unknown) => invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal })
+  let subject = subjectOfTurn(input)
+  const onExternalContent = async (): Promise<void> => {
+    if (subject.scopes) return
+    subject = { ...subject, fromHook: true, scopes: [input.runId] }
+    await input.onExternalContent?.()
+  }
+  const call = (tool: string, args: unknown) => invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
     model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),

@@ -7,6 +7,7 @@ interface Turn {
   thinking?: string
   timeoutSeconds: number
   tools: readonly string[]
+  withheld?: readonly string[]
   delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
 }
 
@@ -90,11 +91,12 @@ function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: A
   ]
 }
 
-function turnRows({ model, thinking, timeoutSeconds, tools, delivery, prompt }: Turn): string[] {
+function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], delivery, prompt }: Turn): string[] {
   return [
     row('model', [model, thinking && `thinking ${thinking}`, `at most ${timeoutSeconds} seconds`].filter(Boolean).join(', ')),
     row('reply', delivery ? deliveryText(delivery) : 'is not delivered'),
     row('tools', tools.join(', ') || 'none'),
+    ...(withheld.length > 0 ? [row('withheld', withheld.join(', '))] : []),
     row('prompt', '(the ids of the markers are other ones each time)'),
     ...prompt.split('\n').map((line) => `    | ${shown(line)}`),
   ]

@@ -30,6 +30,9 @@ const turn = {
   thinking: Type.Optional(Type.Enum([...thinkingLevels])),
   timeoutSeconds: Type.Number(),
   tools: Type.Array(Type.String(), { description: 'What the tool policy leaves it, by name.' }),
+  withheld: Type.Optional(
+    Type.Array(Type.String(), { description: 'Tools that the rule of two would refuse at the beginning of the turn; absent: the rule does not hold.' }),
+  ),
   delivery: Type.Optional(Recipient),
 }
 

@@ -9,6 +9,16 @@ export interface Post {
   send(request: DeliveryRequest, sender: Sender): Promise<DeliveryReceipt>
   /** Settles where a request goes that comes from this session, as it is now. */
   settle(request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Address>
+  /** Whether a message would go where the reply of its run goes. */
+  isReplyRoute(request: Omit<DeliveryRequest, 'text'>, run: ReplyRoutes): Promise<boolean>
+}
+
+export interface ReplyRoutes {
+  sessionKey: string
+  /** Where the reply goes; null: nowhere. */
+  reply: Recipient | null
+  /** True: the run answers the people of its session, so that their routes count, too. */
+  answersSession: boolean
 }
 
 export interface Sender {
@@ -46,6 +56,14 @@ export function createPost({ store, recipients, accept, onMessages, createId }: 
 
   return {
     settle,
+    isReplyRoute: async (request, { sessionKey, reply, answersSession }) => {
+      const address = await settle(request, sessionKey)
+      const [ofReply, ofSession] = await Promise.all([
+        reply && recipients.resolve(reply),
+        answersSession ? store.lastRoute(sessionKey, address.channel) : undefined,
+      ])
+      return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some((own) => own && isSameRecipient(own, address))
+    },
     send: async (request, { sessionKey, runId = '' }) => {
       if (request.text.trim() === '') throw new InputError('text is blank; there is nothing to say.')
       if (request.text.length > longestText) throw new InputError(`text may have at most ${longestText} characters.`)
@@ -57,3 +75,7 @@ export function createPost({ store, recipients, accept, onMessages, createId }: 
     },
   }
 }
+
+/** Threads of one recipient are read by the same people. */
+const isSameRecipient = (one: Omit<Address, 'route'>, other: Address): boolean =>
+  one.channel === other.channel && one.accountId === other.accountId && one.to === other.to

@@ -22,7 +22,7 @@ const keysOfMappings =
 /** Names that mean something else where a part's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
-  toolset: { names: ['profile', 'allow', 'deny', 'subagents'], settings: [] },
+  toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
   provider: { names: [], settings: ['kind'] },
   preset: { names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'], settings: keysOfMappings.split(' ') },
 }
@@ -127,8 +127,16 @@ export function toolFault(tool: Partial<Tool>, compile: boolean): string | undef
   const fault =
     fieldFault('description', 'text', { value: tool.description, compile }) ??
     fieldFault('args', 'settings', { value: tool.args, compile }) ??
-    fieldFault('execute', 'function', { value: tool.execute, compile })
+    fieldFault('execute', 'function', { value: tool.execute, compile }) ??
+    effectsFault(tool.effects)
   return fault && `of its tool "${tool.name}" ${fault}`
+}
+
+/** Names the values that there are: a slip would close the tool, or open it, without a word. */
+function effectsFault(effects: unknown): string | undefined {
+  const isEffect = (effect: unknown) => effect === 'reads-private' || effect === 'sends'
+  const sound = effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
+  return sound ? undefined : '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
 }
 
 /** The first line of an error, short enough for a sentence. */

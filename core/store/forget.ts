@@ -61,6 +61,7 @@ export async function forget(tx: Transaction, { before, from = oldest }: ForgetS
   for (const kind of kinds) {
     const range = [from[kind], windows[kind].last, until] as const
     next[kind] = await lastIn(tx, tables[kind], range)
+    if (kind === 'runs') await tx.run(exposureSql, ...range, before)
     counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
   }
   next.sessions = sessions.rows.findLast(({ updatedAt }) => updatedAt <= until) ?? from.sessions
@@ -86,6 +87,8 @@ type Range = readonly [from: number, last: number, until: Timestamp]
 const inRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
 const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${inRange(table)}`
 const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${inRange(table)} AND ${table.over}`
+/** What was noted of a run alone goes with it. */
+const exposureSql = `DELETE FROM exposure WHERE scope IN (SELECT id FROM run WHERE ${inRange(tables.runs)} AND ${tables.runs.over})`
 
 async function lastIn(tx: Transaction, table: Table, range: Range): Promise<number> {
   const [row] = await tx.all<{ seq: number | null }>(lastSql(table), ...range)
@@ -112,6 +115,7 @@ async function forgetSessions(tx: Transaction, [from, to]: readonly [Place, Plac
   const dead = await tx.all<{ key: string }>(deadSql, from.updatedAt, from.key, to.updatedAt, to.key)
   for (const { key } of dead) {
     await tx.run('DELETE FROM transcript WHERE session_key = ?', key)
+    await tx.run('DELETE FROM exposure WHERE scope = ?', key)
     await tx.run('DELETE FROM session WHERE key = ?', key)
   }
   return dead.length

@@ -2,6 +2,7 @@
 import { accept, forgetExpired } from './accept.ts'
 import { getDelivery, listDeliveries, recordRefusal } from './deliveries.ts'
 import { countWaitingEvents, sessionsWithBells, takeEvents, waitingEvents, waitingWakes } from './events.ts'
+import { getExposure, useEffects } from './exposure.ts'
 import { forgetBodies } from './forget-bodies.ts'
 import { forget } from './forget.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
@@ -37,6 +38,7 @@ export const writes = {
   endMessage,
   reapMessages,
   retryMessage,
+  useEffects,
   addSchedule,
   removeSchedule,
   moveSchedule,
@@ -72,6 +74,7 @@ const reads = {
   listMessages,
   getMessage,
   nextMessageAt,
+  getExposure,
   listSchedules,
   dueSchedules,
   nextScheduleAt,

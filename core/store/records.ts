@@ -1,5 +1,5 @@
 // What the gateway keeps, as it is handed in and out: the shapes of all that a store remembers.
-import type { Json } from '../plugin.ts'
+import type { Json, ToolEffect } from '../plugin.ts'
 import type { DeliveryStatus, NewDelivery } from './delivery-records.ts'
 import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
 
@@ -140,6 +140,8 @@ export interface RunEnd {
   messages: readonly NewMessage[]
   /** Whether the events that this run took (`takeEvents`) have been rendered and leave the queue; else they wait again. */
   eventsRendered: boolean
+  /** True: the transcript brings external content into the session, which is marked for good. */
+  exposes?: boolean | undefined
   /** Present: a person is to be told of the failure. */
   alert?: FailureAlert | undefined
 }
@@ -244,6 +246,23 @@ export interface SessionCounts {
   queued: number
   running: number
   transcript: number
+}
+
+/** What the tools of a session, or of one run, have done since it holds external content. */
+export interface Exposure {
+  /** True: nothing had been said before the external content came. */
+  fromStart: boolean
+  readsPrivate: boolean
+  sends: boolean
+}
+
+/** What a tool is about to do. */
+export interface EffectUse {
+  /** Session keys and ids of runs whose effects count together. */
+  scopes: readonly string[]
+  effects: readonly ToolEffect[]
+  /** True: it is marked whatever the scopes have done before. */
+  force?: boolean | undefined
 }
 
 export interface LeaseGrant {

@@ -1,5 +1,6 @@
 // The end of a run: its result, transcript, events and messages in one transaction, guarded by its fence.
 import { finishTaken, giveBackTaken, insertEvents } from './events.ts'
+import { expose } from './exposure.ts'
 import { insertMessage } from './outbox.ts'
 import { releaseKey, type RunKey } from './released-keys.ts'
 import { appendTranscript, touchSession } from './sessions.ts'
@@ -45,6 +46,8 @@ async function storeEnd(tx: Transaction, run: EndedRow & { id: string }, end: Ru
   const { at, status, transcript, events, messages, eventsRendered } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
+  // Before the transcript grows: what was said earlier tells whether the session was somebody's.
+  if (end.exposes) await expose(tx, sessionKey)
   await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)

@@ -24,6 +24,8 @@ export interface Origin {
   viaHook?: boolean | undefined
   /** On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may. */
   starters?: readonly Starter[] | undefined
+  /** Sessions and runs that hold external content and had this run started: what its tools do counts there, too. */
+  scopes?: readonly string[] | undefined
   /** How many subagents deep it is; absent: none. */
   depth?: number | undefined
 }

@@ -2,7 +2,8 @@
 import { GatewayError } from '../errors.ts'
 import { firstTables } from './migrations/001-first-tables.ts'
 import { runRetries } from './migrations/002-run-retries.ts'
-import { eventAgent } from './migrations/006-event-agent.ts'
+import { eventAgent } from './migrations/003-event-agent.ts'
+import { exposure } from './migrations/004-exposure.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The few words in which engines differ when tables are made. */
@@ -24,7 +25,8 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: '001-first-tables', statements: firstTables },
   { name: '002-run-retries', statements: runRetries },
-  { name: '006-event-agent', statements: eventAgent },
+  { name: '003-event-agent', statements: eventAgent },
+  { name: '004-exposure', statements: exposure },
 ]
 
 /** Refuses tables that a newer program has made. */

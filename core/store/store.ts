@@ -1,11 +1,13 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
-import type { Json } from '../plugin.ts'
+import type { Json, ToolEffect } from '../plugin.ts'
 import type { ForgetBodiesStep, Forgotten, ForgottenBodies, ForgetStep, Space } from './forget-records.ts'
 import type {
   AcceptCommand,
   AcceptResult,
   DeliveryFilter,
   DeliveryLine,
+  EffectUse,
+  Exposure,
   EventLimit,
   LeaseGrant,
   ListedRun,
@@ -103,6 +105,14 @@ export interface Store {
   retryMessage(id: string, at: Timestamp): Promise<boolean>
   /** When the next pending message is due. */
   nextMessageAt(): Promise<Timestamp | undefined>
+
+  /** Absent: the session, or the run, holds no external content. */
+  getExposure(scope: string): Promise<Exposure | undefined>
+  /**
+   * Marks what a tool is about to do in all scopes, unless one of them has had the other effect before.
+   * @returns that other effect, with nothing changed but that the scopes are marked as holding external content
+   */
+  useEffects(use: EffectUse): Promise<ToolEffect | undefined>
 
   liveCounts(): Promise<LiveCounts>
 

@@ -68,7 +68,7 @@ function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
 }
 
 /** The first name that means the tool, with its list. */
-function findRule(lists: readonly NameList[], tool: PolicyTool): string | undefined {
+export function findRule(lists: readonly NameList[], tool: PolicyTool): string | undefined {
   for (const { source, names, exact } of lists) {
     const name = names.find((candidate) => (exact ? isNamed(candidate, tool) : matches(candidate, tool)))
     if (name !== undefined) return `${source}: ${JSON.stringify(name)}`

@@ -57,7 +57,7 @@ function idle({ keys, names }: List, known: Known): IdleName[] {
 function policiesOf({ tools, agents, channels }: PolicyConfig): object {
   const { defaults: _defaults, ...own } = agents
   return {
-    tools: { ...policyOf(tools), subagents: tools.subagents },
+    tools: { ...policyOf(tools), subagents: tools.subagents, effects: Object.keys(tools.effects ?? {}) },
     agents: mapValues(own, (agent) => ({ tools: policyOf(agent.tools ?? {}) })),
     channels: mapValues(channels, ({ groups, accounts = {} }) => ({ groups, accounts: mapValues(accounts, groupsOf) })),
   }

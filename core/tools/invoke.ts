@@ -6,6 +6,7 @@ import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { withDeadline } from './deadline.ts'
 import type { Policy } from './policy.ts'
 import { jsonResult } from './result.ts'
+import type { RuleOfTwo } from './rule-of-two.ts'
 import type { Subject } from './subject.ts'
 
 export interface ToolCall {
@@ -15,11 +16,13 @@ export interface ToolCall {
   runId?: string | undefined
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
+  /** Called before the caller gets to read what came from outside: from then on its turn holds external content. */
+  onExternalContent?: (() => Promise<void>) | undefined
 }
 
 /**
  * Runs a tool and returns its result.
- * Throws `tool_not_available`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's own error as its cause.
+ * Throws `tool_not_available`, `tool_withheld`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's own error as its cause.
  */
 export type Invoke = (call: ToolCall) => Promise<Json>
 
@@ -27,6 +30,7 @@ export interface InvokeDeps {
   catalogue: Pick<Catalogue, 'find'>
   /** A refusal looks like a tool that does not exist. */
   policy: Pick<Policy, 'allows'>
+  ruleOfTwo: Pick<RuleOfTwo, 'admit'>
   /** What the tool may ask of the gateway, on behalf of whoever calls it. */
   verbs: (call: ToolCall) => ToolVerbs
   timeoutMs: number
@@ -53,14 +57,23 @@ function checkArguments(entry: CatalogueEntry, args: unknown): void {
   throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
-function execute({ verbs, timeoutMs }: InvokeDeps, { tool, context }: CatalogueEntry, call: ToolCall): Promise<unknown> {
+function execute({ verbs, timeoutMs, ruleOfTwo }: InvokeDeps, entry: CatalogueEntry, call: ToolCall): Promise<unknown> {
+  const { tool, context } = entry
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
   return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, (signal) => {
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
     const who = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
     const toolContext: ToolContext = { ...context, ...who, ...verbs(call), signal }
-    return (tool as Tool<unknown>).execute(call.args, toolContext)
+    const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
+    return call.subject.scopes ? admitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
   })
+}
+
+/** A call that was given up while the store took its time does nothing any more. */
+async function admitted(admission: Promise<void>, { signal, run }: { signal: AbortSignal; run: () => unknown }): Promise<unknown> {
+  await admission
+  signal.throwIfAborted()
+  return run()
 }
 
 interface Failure {

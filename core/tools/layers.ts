@@ -79,6 +79,12 @@ function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   return unlessAllowed({ source: 'kept from subagents (tools.subagents.tools)', names: keptFromSubagents }, listsAt(place))
 }
 
+/** What the operator has opened to webhooks, whatever an agent could do with it. */
+export function hookAllow(config: LayerConfig, agentId: string): readonly NameList[] {
+  const own = hookLists({ path: `agents.${agentId}.tools`, policy: config.agents[agentId]?.tools ?? {} })
+  return own.allow ?? hookLists({ path: 'tools', policy: config.tools }).allow ?? []
+}
+
 /** An agent's own `allow` goes before everybody's; what either denies is denied. */
 function originLists(all: Place<ToolPolicyConfig>, own: Place<ToolPolicyConfig>): Lists {
   const [everybodys, agents] = [hookLists(all), hookLists(own)]

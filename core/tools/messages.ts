@@ -27,11 +27,21 @@ export const ListReply = Type.Object({
       group: Type.Optional(Type.String({ description: 'Its group, for policies: `group:<group>`.' })),
       description: Type.String(),
       args: Type.Unsafe<object>({ type: 'object', description: 'JSON Schema of its arguments.' }),
+      effects: Type.Unsafe<readonly string[] | 'by-call'>({
+        anyOf: [{ type: 'array', items: { enum: ['reads-private', 'sends'] } }, { const: 'by-call' }],
+        description: 'What it does, for the rule of two; `by-call`: it depends on the arguments.',
+      }),
     }),
   ),
 })
 
-export const ExplainBody = Type.Object({ tool: Text('Name of the tool.'), sessionKey: SessionKey })
+export const ExplainBody = Type.Object({
+  tool: Text('Name of the tool.'),
+  sessionKey: SessionKey,
+  origin: Type.Optional(
+    Type.Enum(['hook'], { description: '`hook`: answers for a run that a webhook starts in that session; left out: for a call over HTTP.' }),
+  ),
+})
 export type ExplainBody = Static<typeof ExplainBody>
 
 export const ExplainReply = Type.Object({
@@ -46,6 +56,7 @@ export const ExplainReply = Type.Object({
     { description: 'What each layer of the policy says, in order.' },
   ),
 })
+export type ExplainReply = Static<typeof ExplainReply>
 
 /** On which channel and account a call is to be judged. */
 export const Routing = Type.Object({

@@ -2,10 +2,10 @@
 import type { Config } from '../config/schema.ts'
 import { dotted } from '../typebox.ts'
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
-import { decide, type Decision, type Verdict } from './decide.ts'
+import { decide, type Decision, findRule, type Verdict } from './decide.ts'
 import { findGroupPolicy } from './group.ts'
 import { findIdleNames } from './idle-names.ts'
-import { resolveLayers, type Shape } from './layers.ts'
+import { hookAllow, resolveLayers, type Shape } from './layers.ts'
 import { fold, type PolicyTool } from './names.ts'
 import type { Subject } from './subject.ts'
 
@@ -16,6 +16,10 @@ export interface Policy {
   listed(subject: Subject): readonly CatalogueEntry[]
   /** Why. A tool that is not there is denied by `catalogue`, and judged by its name alone. */
   explain(subject: Subject, tool: string): Decision
+  /** The tool as the lists see it. */
+  view(entry: CatalogueEntry): PolicyTool
+  /** The name with which the operator has opened the tool to webhooks, for the caller and for all who stand behind it. */
+  liftedBy(subject: Subject, entry: CatalogueEntry): string | undefined
   /** Names in the policy's lists that mean no tool, a sentence each. */
   problems: readonly string[]
 }
@@ -98,6 +102,11 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
       const entry = catalogue.find(tool)
       const decision = decide(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
       return entry ? decision : { allowed: false, layers: [unknown, ...decision.layers] }
+    },
+    view: viewOf,
+    liftedBy: (subject, entry) => {
+      const rules = [subject, ...(subject.starters ?? [])].map(({ agentId }) => findRule(hookAllow(config, agentId), viewOf(entry)))
+      return rules.every((rule) => rule !== undefined) ? rules[0] : undefined
     },
     problems: findIdleNames(config, { known: tools.map(viewOf), expected: catalogue.expected }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
   }

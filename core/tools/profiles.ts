@@ -30,8 +30,8 @@ export const keptFromSubagents: readonly string[] = [
   'sessions_history',
 ]
 
-/** What a text from a stranger could do lasting harm with. */
-export const keptFromHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit']
+/** What a text from a stranger could do lasting harm with, and what shows other people's conversations. */
+export const keptFromHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
 
 /** What reaches beyond the one call that a client makes. */
 export const keptFromHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']

@@ -8,6 +8,7 @@ import type { Invoke } from './invoke.ts'
 import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './messages.ts'
 import type { Policy } from './policy.ts'
 import { createToolRequest } from './request.ts'
+import type { RuleOfTwo } from './rule-of-two.ts'
 import { resolveSession, type SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
@@ -15,6 +16,7 @@ export interface ToolsDoor {
   auth: onRequestHookHandler
   catalogue: Pick<Catalogue, 'find'>
   policy: Policy
+  ruleOfTwo: Pick<RuleOfTwo, 'effectsOf' | 'explain'>
   invoke: Invoke
   agents: SessionOwners
 }
@@ -27,7 +29,7 @@ const schemas = {
   explain: { summary: 'Tells why a tool may be run, or not.', body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply } },
 }
 
-export function registerTools(app: FastifyInstance, { auth, catalogue, policy, invoke, agents }: ToolsDoor): void {
+export function registerTools(app: FastifyInstance, { auth, catalogue, policy, ruleOfTwo, invoke, agents }: ToolsDoor): void {
   const run = createToolRequest({ catalogue, invoke })
   void app.register(
     async (door) => {
@@ -39,16 +41,32 @@ export function registerTools(app: FastifyInstance, { auth, catalogue, policy, i
 
       door.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
         const entries = policy.listed(subjectOf(request, request.query))
-        return { items: entries.map(({ tool: { name, group, description, args } }) => ({ name, group, description, args })) }
+        return {
+          items: entries.map((entry) => {
+            const { name, group, description, args } = entry.tool
+            return { name, group, description, args, effects: ruleOfTwo.effectsOf(entry) }
+          }),
+        }
       })
 
       door.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
         const tool = request.body.tool.trim()
-        return { tool, ...policy.explain(subjectOf(request, request.body), tool) }
+        const subject = subjectOf(request, request.body)
+        return request.body.origin === 'hook' ? explainForHook(tool, subject) : { tool, ...policy.explain(subject, tool) }
       })
     },
     { prefix: '/tools' },
   )
+
+  /** For a run that a webhook starts in that session, as things are now. */
+  async function explainForHook(tool: string, client: Subject): Promise<ExplainReply> {
+    const subject: Subject = { ...client, caller: 'agent', fromHook: true }
+    const { allowed, layers } = policy.explain(subject, tool)
+    const entry = catalogue.find(tool)
+    if (!entry) return { tool, allowed, layers }
+    const verdict = await ruleOfTwo.explain(entry, subject)
+    return { tool, allowed: allowed && verdict.verdict !== 'deny', layers: [...layers, verdict] }
+  }
 
   function subjectOf({ headers }: FastifyRequest, { sessionKey }: { sessionKey?: string }): Subject {
     const session = resolveSession(agents, sessionKey)

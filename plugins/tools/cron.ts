@@ -29,6 +29,7 @@ const cron = defineTool<Args>({
   group: 'automation',
   description: 'Schedules work for yourself: adds, lists, removes and fires schedules. Use it for reminders and for what is to happen regularly.',
   args: Args,
+  effects: ['reads-private', 'sends'],
   async execute(args, { schedules }) {
     if (args.action === 'list') return { items: await schedules.list() }
     if (args.action === 'add') return await add(args, schedules)

@@ -40,6 +40,7 @@ export default defineToolset<Static<typeof Config>>({
       optIn: true,
       description: 'Runs a shell command in the workspace and returns what it printed. What it leaves running is ended with it.',
       args: Args,
+      effects: ['reads-private', 'sends'],
       async execute({ command, timeoutSeconds = Infinity }, { workspace, signal }) {
         const seconds = Math.min(timeoutSeconds, config.timeoutSeconds)
         return runCommand(command, { cwd: await workspace.path(), ms: seconds * 1000, maxOutput: config.maxOutput, signal })

@@ -24,6 +24,7 @@ const read = defineTool<Static<typeof ReadArgs>>({
   group: 'fs',
   description: 'Reads a text file of the workspace, whole or some of its lines.',
   args: ReadArgs,
+  effects: ['reads-private'],
   async execute({ path, fromLine = 1, lines = Infinity }, { workspace }) {
     const { data, size } = await workspace.read(path, { maxBytes })
     const text = textOf(data, size)
@@ -87,6 +88,7 @@ const list = defineTool<Static<typeof ListArgs>>({
   group: 'fs',
   description: 'Lists what lies in a folder of the workspace.',
   args: ListArgs,
+  effects: ['reads-private'],
   async execute({ path = '.', depth = 1 }, { workspace }) {
     const items: { path: string; kind: WorkspaceEntry['kind'] }[] = []
     const folders = [{ path, depth }]
@@ -112,6 +114,7 @@ export default defineToolset({
       group: 'fs',
       description: 'Writes a text file of the workspace, in place of what was there.',
       args: WriteArgs,
+      effects: [],
       execute: ({ path, text }, { workspace }) =>
         inTurn(async () => {
           await workspace.write(path, text)
@@ -123,6 +126,8 @@ export default defineToolset({
       group: 'fs',
       description: 'Replaces a piece of text in a file of the workspace.',
       args: EditArgs,
+      // It says whether a text stands in the file.
+      effects: ['reads-private'],
       execute: (args, context) => inTurn(() => editFile(args, context)),
     })
     return { tools: [read, write, edit, list], close: async () => undefined }

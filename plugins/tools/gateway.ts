@@ -23,6 +23,7 @@ const gateway = defineTool<Static<typeof Args>>({
   group: 'automation',
   description: 'Tells how this gateway is, and reads or changes its configuration. Secrets are never shown, and what guards the gateway cannot be changed.',
   args: Args,
+  effects: ['reads-private', 'sends'],
   async execute({ action, path, patch }, { gateway }) {
     if (action === 'status') return gateway.status()
     if (action === 'config.get') return { config: valueAt(gateway.config(), path) }

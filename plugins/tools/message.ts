@@ -19,6 +19,8 @@ const message = defineTool<Static<typeof Args>>({
   group: 'messaging',
   description: 'Sends a message on a channel, at once and beside your reply. Not for the reply itself: that is delivered by itself.',
   args: Args,
+  // Whoever gets the reply gets nothing new.
+  effects: async (args, { isReplyRoute }) => ((await isReplyRoute(args)) ? [] : ['sends']),
   async execute(args, { deliver }) {
     const { id, channel, to } = await deliver(args)
     return { deliveryId: id, channel, to, status: 'pending' }

@@ -13,6 +13,7 @@ const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   group: 'sessions',
   description: 'Tells how a session stands: its last message, waiting events, and runs that wait or go on.',
   args: StatusArgs,
+  effects: ({ sessionKey }, context) => (sessionKey === undefined || sessionKey.trim() === context.sessionKey ? [] : ['reads-private']),
   async execute({ sessionKey }, context) {
     const key = sessionKey?.trim() ?? context.sessionKey
     const status = await context.sessions.status(key)
@@ -38,6 +39,7 @@ const sessionsList = defineTool<Static<typeof ListArgs>>({
   group: 'sessions',
   description: 'Lists sessions, the most recently used first.',
   args: ListArgs,
+  effects: ['reads-private'],
   execute: async (args, context) => ({ items: await context.sessions.list(args) }),
 })
 
@@ -54,6 +56,7 @@ const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
   group: 'sessions',
   description: 'Reads what was said in a session: its newest messages, oldest first.',
   args: HistoryArgs,
+  effects: ['reads-private'],
   async execute({ sessionKey, limit = 50 }, { sessions }) {
     const items = await sessions.history(sessionKey, { limit })
     if (!items) throw new InputError(noSession)
@@ -77,6 +80,8 @@ const sessionsSend = defineTool<Static<typeof SendArgs>>({
   group: 'sessions',
   description: 'Says something in another session and returns what its agent replies.',
   args: SendArgs,
+  // The reply tells what the other session knows. It sends nothing outward: the run there is bound as this one is.
+  effects: ['reads-private'],
   async execute({ sessionKey, message, waitSeconds = 30 }, { runs, caller, sessionKey: own }) {
     const started = await runs.start({ sessionKey, message })
     // Its own session works on this very call: a reply could only come after it.
@@ -112,6 +117,8 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
   group: 'sessions',
   description: 'Has a subagent do a task on the side, in a session of its own. Answers at once; the result is announced here when it is there.',
   args: SpawnArgs,
+  // A subagent begins with nothing but its task, and what its tools do counts here.
+  effects: [],
   execute: ({ task, ...rest }, { runs }) => runs.start({ message: task, ...rest }),
 })
 
@@ -120,6 +127,7 @@ const agentsList = defineTool({
   group: 'sessions',
   description: 'Lists the agents of this gateway.',
   args: Type.Object({}, { additionalProperties: false }),
+  effects: ['reads-private'],
   execute: (_args, { agents }) => ({ items: agents.list() }),
 })
 

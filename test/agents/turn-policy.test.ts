@@ -7,10 +7,10 @@ import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
 import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
-const both = ['session_status', 'sessions_list']
+const both = ['agents_list', 'session_status']
 
 /** Webhooks may use one of the two tools less. */
-const tools = { allow: both, byOrigin: { hook: { deny: ['sessions_list'] } } }
+const tools = { allow: both, byOrigin: { hook: { deny: ['agents_list'] } } }
 
 const offered = ({ body }: WireRequest): string[] =>
   ((body['tools'] ?? []) as { function: { name: string } }[]).map(({ function: { name } }) => name).toSorted()
@@ -30,29 +30,29 @@ async function startWithChat(model: ModelServer, { settings, ...changes }: Docum
 describe('a turn that a webhook started', () => {
   it('is offered less, and gets nothing by asking for more', async () => {
     const model = await startModel()
-    model.script({ tool: 'sessions_list', args: {} }, { tool: 'session_status', args: {} }, { text: 'Done.' })
+    model.script({ tool: 'agents_list', args: {} }, { tool: 'session_status', args: {} }, { text: 'Done.' })
     const { post } = await start(model)
-    const { body } = await post('/hooks/agent', { message: 'List the sessions.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    const { body } = await post('/hooks/agent', { message: 'List the agents.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
     expect([body.status, body.reply]).toEqual(['succeeded', 'Done.'])
     expect(offered(await model.request(0))).toEqual(['session_status'])
     const answers = messagesOf(await model.request(2)).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
-    expect(answers).toEqual([expect.stringContaining("unavailable tool 'sessions_list'"), expect.stringContaining('waitingEvents')])
+    expect(answers).toEqual([expect.stringContaining("unavailable tool 'agents_list'"), expect.stringContaining('waitingEvents')])
   })
 
   it('is one that reads its news in a periodic check, too', async () => {
     const model = await startModel()
     model.script({ text: 'HEARTBEAT_OK' })
     const { post } = await start(model)
-    await post('/hooks/wake', { text: 'Please list the sessions.' })
+    await post('/hooks/wake', { text: 'Please list the agents.' })
     expect(offered(await model.request(0))).toEqual(['session_status'])
   })
 
   it('may have a list of its own', async () => {
     const model = await startModel()
     model.script({ text: 'Done.' })
-    const { post } = await start(model, { tools: { ...tools, byOrigin: { hook: { allow: ['sessions_list'] } } } })
+    const { post } = await start(model, { tools: { ...tools, byOrigin: { hook: { allow: ['agents_list'] } } } })
     await post('/hooks/agent', { message: 'hi', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
-    expect(offered(await model.request(0))).toEqual(['sessions_list'])
+    expect(offered(await model.request(0))).toEqual(['agents_list'])
   })
 })
 
@@ -68,14 +68,16 @@ describe('a turn that nobody outside started', () => {
     expect(offered(await model.request(0))).toEqual(both)
   })
 
-  it('is offered it also while news of webhooks wait: a person asked', async () => {
+  it('is offered less while it renders news of webhooks, and all of it in the next turn', async () => {
     const model = await startModel()
-    model.script({ text: 'Hello.' })
+    model.script({ text: 'Hello.' }, { text: 'Hello again.' })
     const chat = await startWithChat(model, {})
     await chat.post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
     await chat.say({ text: 'Hi.' })
-    expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([both, expect.stringContaining('The build has failed.')])
-    await chat.holds(1)
+    expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([['session_status'], expect.stringContaining('The build has failed.')])
+    await chat.say({ text: 'Hi again.' })
+    expect(offered(await model.request(1))).toEqual(both)
+    await chat.holds(2)
   })
 })
 
@@ -88,7 +90,7 @@ describe('a turn', () => {
     await chat.say({ text: 'Hi.', group: true, to: 'ops' })
     await chat.holds(1)
     await chat.say({ text: 'Hi.', group: true, to: 'others' })
-    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['sessions_list'], both])
+    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['agents_list'], both])
     await chat.holds(2)
   })
 
@@ -101,7 +103,7 @@ describe('a turn', () => {
     const run = (fields: object) => post('/hooks/agent', { message: 'hi', deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
     await run({})
     await run({ model: 'double/other' })
-    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['sessions_list'], ['session_status']])
+    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['agents_list'], ['session_status']])
   })
 
   it('of an agent is offered what that agent may use', async () => {

@@ -54,7 +54,14 @@ async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tool
     settings: () => ({}),
     context: () => context,
   })
-  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, verbs: () => createTestVerbs(), timeoutMs: 60_000, log })
+  const invoke = createInvoke({
+    catalogue,
+    policy: { allows: () => true },
+    ruleOfTwo: { admit: async () => undefined },
+    verbs: () => createTestVerbs(),
+    timeoutMs: 60_000,
+    log,
+  })
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { acceptContract } from './store-accept.ts'
+import { exposureContract } from './store-exposure.ts'
 import { forgetContract } from './store-forget.ts'
 import { listsContract } from './store-lists.ts'
 import { outboxContract } from './store-outbox.ts'
@@ -50,6 +51,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     schedulesContract(opened)
     sessionsContract(opened)
     listsContract(opened)
+    exposureContract(opened)
     forgetContract(opened)
   })
 }

@@ -12,6 +12,7 @@ export function createTestVerbs(changes: Partial<ToolVerbs> = {}): ToolVerbs {
     agents: { list: () => [] },
     runs: { start: refuse, wait: async () => undefined },
     deliver: refuse,
+    isReplyRoute: async () => false,
     workspace: { path: refuse, read: refuse, write: refuse, list: async () => [] },
     schedules: { add: refuse, list: async () => [], remove: async () => false, run: async () => undefined },
     gateway: {

@@ -21,11 +21,16 @@ function chatStream(answer: Answer, request: WireRequest) {
   }
   const last = dataEvent({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: request.body['model'], choices: [], usage })
   const finish = (reason: string) => [chunk({}, reason), last, 'data: [DONE]\n\n']
-  if (!('tool' in answer)) return { events: pieces(textOf(answer)).map((content) => chunk({ role: 'assistant', content })), end: finish('stop') }
-  const call = (fields: object) => chunk({ tool_calls: [{ index: 0, ...fields }] })
-  const head = call({ id: answer.id ?? 'call_1', type: 'function', function: { name: answer.tool, arguments: '' } })
-  const args = pieces(argumentsOf(answer)).map((text) => call({ function: { arguments: text } }))
-  return { events: [head, ...args], end: finish('tool_calls') }
+  if (!('tool' in answer) && !('calls' in answer))
+    return { events: pieces(textOf(answer)).map((content) => chunk({ role: 'assistant', content })), end: finish('stop') }
+  const calls = 'calls' in answer ? answer.calls : [answer]
+  const events = calls.flatMap((one, index) => {
+    const call = (fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
+    const id = 'id' in one && one.id !== undefined ? one.id : `call_${index + 1}`
+    const head = call({ id, type: 'function', function: { name: one.tool, arguments: '' } })
+    return [head].concat(pieces(argumentsOf(one)).map((text) => call({ function: { arguments: text } })))
+  })
+  return { events, end: finish('tool_calls') }
 }
 
 export const startOpenAiResponses = (): Promise<Wire> => startWire({ path: /^\/v1\/responses$/, stream: responsesStream })

@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net'
 export type Answer =
   | { text: string; thinking?: string }
   | { tool: string; args: unknown; id?: string }
+  /** Several calls in one step. */
+  | { calls: readonly { tool: string; args: unknown }[] }
   /** Arguments that are no JSON. */
   | { tool: string; rawArgs: string; id?: string }
   | { status: number; headers?: Record<string, string>; body?: unknown }
@@ -31,8 +33,8 @@ export interface Wire {
   requests: WireRequest[]
   /** Appends answers, one for each request to come. */
   script(...answers: Answer[]): void
-  /** The answer to every request for which none is scripted. */
-  otherwise(answer: Answer): void
+  /** The answer to every request for which none is scripted, or what makes it from the request. */
+  otherwise(answer: Answer | ((request: WireRequest) => Answer)): void
   /** Resolves with the request of this number (from 0) as soon as it has come. */
   request(index: number): Promise<WireRequest>
   /** Rejects when something came that was not expected. */
@@ -50,7 +52,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
   const requests: WireRequest[] = []
   const answers: Answer[] = []
   const unexpected: string[] = []
-  let usual: Answer | undefined
+  let usual: Answer | ((request: WireRequest) => Answer) | undefined
   const arrivals = new EventTarget()
 
   const server = createServer((incoming, response) => void serve(incoming, response))
@@ -61,7 +63,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       response.once('close', () => response.writableFinished || resolve())
     })
     const request = { path: incoming.url ?? '', headers: incoming.headers, body, abandoned }
-    const answer = dialect.path.test(request.path) ? (answers.shift() ?? usual) : undefined
+    const answer = dialect.path.test(request.path) ? (answers.shift() ?? (typeof usual === 'function' ? usual(request) : usual)) : undefined
     if (!answer) {
       unexpected.push(`${incoming.method} ${request.path}`)
       response.writeHead(404).end('nothing is scripted for this request')

@@ -88,7 +88,7 @@ describe('the session of an agent hook', () => {
 describe('the main session', () => {
   const statusOf = async (changes: Document) => {
     const model = await startModel()
-    model.script({ tool: 'sessions_list', args: {} }, { text: 'Done.' })
+    model.script({ tool: 'session_status', args: {} }, { text: 'Done.' })
     const { post } = await startGateway({
       providers: model.providers,
       agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } }, ...(changes['agents'] as object) },

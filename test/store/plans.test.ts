@@ -50,6 +50,8 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   ],
   countQueuedRuns: [[]],
   nextRetryAt: [[start]],
+  getExposure: [['agent:main:one']],
+  useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
   takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
   waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],

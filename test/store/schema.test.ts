@@ -86,3 +86,24 @@ describe('tables of an older program', () => {
     expect((await readdir(dir)).filter((name) => name.includes('before-version'))).toEqual([])
   })
 })
+
+describe('tables of 0.1', () => {
+  it('keep their sessions; those of webhooks are marked, and count as having read', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    const addRun = `INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result, created_at, message)
+      VALUES (?, ?, 'main', ?, '{}', 'succeeded', 1, 2, 1, '{}', 1, 'Hi')`
+    for (const [id, kind, session] of [
+      ['1', 'hook', 'agent:main:hook:ci'],
+      ['2', 'channel', 'agent:main:main'],
+    ] as const) {
+      await old.tx.run(addRun, id, kind, session)
+      await old.tx.run(`INSERT INTO session (key, agent_id, updated_at, unnamed) VALUES (?, 'main', 1, 0)`, session)
+    }
+    await old.close()
+    const store = await open()
+    expect(await store.getExposure('agent:main:hook:ci')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
+    expect(await store.getExposure('agent:main:main')).toBeUndefined()
+    expect((await store.listSessions({ limit: 9 })).map(({ key }) => key).toSorted()).toEqual(['agent:main:hook:ci', 'agent:main:main'])
+    await store.close()
+  })
+})

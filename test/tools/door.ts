@@ -13,6 +13,7 @@ import { type Catalogue, openCatalogue } from '../../core/tools/catalogue.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
 import { createPolicy, type Policy } from '../../core/tools/policy.ts'
 import { registerTools } from '../../core/tools/routes.ts'
+import { createRuleOfTwo } from '../../core/tools/rule-of-two.ts'
 import { onTestFinished } from 'vitest'
 import { createTestContext, type TestContext } from '../contracts/context.ts'
 import { createTestVerbs } from '../contracts/verbs.ts'
@@ -69,8 +70,11 @@ export async function openDoor(
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
     ...(rateLimit && { throttle: createThrottle({ limits: () => rateLimit }) }),
   })
-  const invoke = createInvoke({ catalogue, policy, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
-  registerTools(app, { auth: createGatewayAuth(check), catalogue, policy, invoke, agents: createAgents(config, '.') })
+  // Callers over HTTP are not bound by it, so nothing is ever stored.
+  const store = { getExposure: async () => undefined, useEffects: async () => undefined }
+  const ruleOfTwo = createRuleOfTwo({ store, policy, effects: config.tools.effects, log: context.log })
+  const invoke = createInvoke({ catalogue, policy, ruleOfTwo, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
+  registerTools(app, { auth: createGatewayAuth(check), catalogue, policy, ruleOfTwo, invoke, agents: createAgents(config, '.') })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => app.close())
   const bearer = { authorization: `Bearer ${gatewayToken}` }

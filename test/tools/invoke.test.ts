@@ -28,7 +28,7 @@ async function setUp({ execute = () => 'ok', args = Type.Object({}), allows = ()
   const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
   const catalogue = await openCatalogue({ toolsets: [toolset], settings: () => ({}), context: () => context })
-  const invoke = createInvoke({ catalogue, policy: { allows }, verbs: () => verbs, timeoutMs, log: context.log })
+  const invoke = createInvoke({ catalogue, policy: { allows }, ruleOfTwo: { admit: async () => undefined }, verbs: () => verbs, timeoutMs, log: context.log })
   const call = (changes: Partial<ToolCall> = {}): Promise<Json> =>
     invoke({
       tool: 'probe',

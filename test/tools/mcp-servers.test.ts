@@ -37,7 +37,14 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
   }
   const catalogue = await openCatalogue({ toolsets: [live], settings: () => ({ servers }), context: () => context })
   onTestFinished(() => catalogue.close())
-  const invoke = createInvoke({ catalogue, policy: { allows: () => true }, verbs: () => createTestVerbs(), timeoutMs, log: context.log })
+  const invoke = createInvoke({
+    catalogue,
+    policy: { allows: () => true },
+    ruleOfTwo: { admit: async () => undefined },
+    verbs: () => createTestVerbs(),
+    timeoutMs,
+    log: context.log,
+  })
   return {
     catalogue,
     logged: () => JSON.stringify(context.logged),

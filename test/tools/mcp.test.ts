@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startModel } from '../doubles/model.ts'
+import { messagesOf, startModel } from '../doubles/model.ts'
 import { ask, type Document, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const credential = { authorization: `Bearer ${gatewayToken}` }
@@ -141,12 +141,21 @@ describe('a tool of an MCP server', () => {
 
   it('is called by an agent in its turn', async () => {
     const model = await startModel()
-    const gateway = await startGateway({ tools: { mcp }, providers: model.providers, agents: { main: { model: 'double/m' } } })
+    const gateway = await startGateway({ tools: { mcp, effects: { mcp: [] } }, providers: model.providers, agents: { main: { model: 'double/m' } } })
     await arrived(gateway)
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'It is 42.' })
     const { body } = await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
     expect(body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
     expect(JSON.stringify((await model.request(1)).body)).toContain('42')
+  })
+
+  it('counts as reading private things and sending them, whatever its server says, so a webhook does not have it', async () => {
+    const model = await startModel()
+    const gateway = await startGateway({ tools: { mcp }, providers: model.providers, agents: { main: { model: 'double/m' } } })
+    await arrived(gateway)
+    model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'I may not.' })
+    await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    expect(messagesOf(await model.request(1)).at(-1)!.content).toContain('fix__add_numbers is withheld')
   })
 
   it('is told when the client of /mcp goes away', async () => {

@@ -166,10 +166,10 @@ describe('subagents', () => {
 })
 
 describe('runs that a webhook started', () => {
-  const kept = ['exec', 'gateway', 'cron', 'write', 'edit']
+  const kept = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
   const asked = (tools: object, agents = {}) => left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
 
-  it('do without what does lasting harm', async () => {
+  it('do without what does lasting harm or shows other conversations', async () => {
     expect(await left({}, { fromHook: true })).toEqual(without(...kept))
     expect(await asked({ deny: ['read'] })).toEqual(without(...kept, 'read'))
   })

@@ -250,8 +250,8 @@ describe('GET /tools', () => {
       200,
       {
         items: [
-          { name: 'echo', group: 'games', description: echo.description, args: JSON.parse(JSON.stringify(echo.args)) },
-          { name: 'steer', description: steer.description, args: JSON.parse(JSON.stringify(steer.args)) },
+          { name: 'echo', group: 'games', description: echo.description, args: JSON.parse(JSON.stringify(echo.args)), effects: ['reads-private', 'sends'] },
+          { name: 'steer', description: steer.description, args: JSON.parse(JSON.stringify(steer.args)), effects: ['reads-private', 'sends'] },
         ],
       },
     ])

@@ -129,7 +129,10 @@ describe('a private address', () => {
     }
     const outside = await serve((request, response) => response.writeHead(302, { location: targets[request.url ?? ''] }).end())
     const { call, result } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
-    for (const path of ['inside', 'meta']) expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(notPublic)
+    for (const path of ['inside', 'meta']) {
+      const crossing = 'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+      expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(refused(crossing))
+    }
     expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(refused('url must begin with http:// or https://, also where it leads.'))
     expect(await call('web_fetch', { url: `${outside.url}circle` })).toMatchObject(refused('url leads from one place to the next more than 5 times.'))
     expect(inside.requests).toEqual([])

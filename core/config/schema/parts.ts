@@ -2,7 +2,16 @@
 import type { Channel, Preset, Provider, Toolset } from '../../plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
-import { ChannelGroups, type ChannelGroupsConfig, policyKeys, type SubagentsConfig, subagentsKey, type ToolPolicyConfig } from './tool-policy.ts'
+import {
+  ChannelGroups,
+  type ChannelGroupsConfig,
+  type EffectsConfig,
+  effectsKey,
+  policyKeys,
+  type SubagentsConfig,
+  subagentsKey,
+  type ToolPolicyConfig,
+} from './tool-policy.ts'
 
 /** The loaded parts that have settings, by name. */
 export interface ConfigurableParts {
@@ -31,6 +40,7 @@ export interface ProviderConfig {
 export interface ToolsConfig extends ToolPolicyConfig {
   subagents: SubagentsConfig
   timeoutSeconds: number
+  effects?: EffectsConfig
   /** A toolset's own section, by its name. */
   [toolset: string]: unknown
 }
@@ -74,7 +84,7 @@ export function toolsSection(toolsets: ConfigurableParts['toolsets']) {
   const timeoutSeconds = Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 60, description: 'Longest time of one tool call, in seconds.' })
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
-    properties: { ...Object.fromEntries(sections), ...policyKeys, subagents: subagentsKey, timeoutSeconds },
+    properties: { ...Object.fromEntries(sections), ...policyKeys, effects: effectsKey, subagents: subagentsKey, timeoutSeconds },
     required: ['subagents', 'timeoutSeconds'],
     additionalProperties: false,
     default: {},

@@ -30,7 +30,9 @@ const Scope = Type.Object(scopeKeys, {
 const ByOrigin = Type.Object(
   {
     hook: Type.Optional(
-      Lists('Runs that a webhook started. Without "allow": all but exec, gateway, cron, write and edit. With it: what it lists, those five included.'),
+      Lists(
+        'Runs that a webhook started. Without "allow": all but exec, gateway, cron, write, edit, sessions_list and sessions_history, under the rule of two. With it: what it lists, without that rule.',
+      ),
     ),
   },
   { additionalProperties: false, description: 'What holds in addition for runs that came from a certain side.' },
@@ -42,6 +44,14 @@ export const policyKeys = {
   byProvider: Type.Optional(ById(Scope, 'What holds in addition while a certain provider or model is used.')),
   byOrigin: Type.Optional(ByOrigin),
 }
+
+/** What tools do, in the operator's words. */
+export const effectsKey = Type.Optional(
+  ById(
+    Type.Array(Type.Enum(['reads-private', 'sends']), { description: 'What these tools do: "reads-private", "sends", both, or nothing of it.' }),
+    'What tools do that matters for the rule of two, by their names, in place of what they say of themselves.',
+  ),
+)
 
 /** The policy key that `tools` alone has. */
 export const subagentsKey = Type.Object(
@@ -88,5 +98,6 @@ export type ToolLists = Static<typeof AnyLists>
 export type ToolScope = Static<typeof Scope>
 /** A place in the configuration that holds a whole policy. */
 export type ToolPolicyConfig = Static<typeof AgentTools>
+export type EffectsConfig = Static<typeof effectsKey>
 export type SubagentsConfig = Static<typeof subagentsKey>
 export type ChannelGroupsConfig = Static<typeof ChannelGroups>

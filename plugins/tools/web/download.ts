@@ -33,12 +33,17 @@ export async function download(address: string, limits: DownloadLimits): Promise
     const target = redirectOf(response)
     if (target === undefined) return await readBody(url, response, limits)
     response.destroy()
-    url = readUrl(target, url)
+    const next = readUrl(target, url)
+    // What a call does is known by where it begins: a page of a stranger must not lead it to a private one, nor a private one away.
+    if (isAllowed(next, limits.allowHosts) !== isAllowed(url, limits.allowHosts)) throw new InputError(crossing)
+    url = next
   }
   throw new InputError(`url leads from one place to the next more than ${limits.maxRedirects} times.`)
 }
 
-function readUrl(text: string, base?: URL): URL {
+const crossing = 'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+
+export function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (!url) throw new InputError(base ? 'url leads to something that is no URL.' : 'url must be a whole URL, such as "https://example.com/page".')
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
@@ -68,7 +73,7 @@ async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimi
   return promise
 }
 
-const isAllowed = ({ hostname, host }: URL, allowHosts: readonly string[]): boolean =>
+export const isAllowed = ({ hostname, host }: URL, allowHosts: readonly string[]): boolean =>
   allowHosts.some((allowed) => [hostname, host].includes(allowed.trim().toLowerCase()))
 
 const notPublic = () => new InputError('url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.')

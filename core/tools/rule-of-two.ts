@@ -1,0 +1,97 @@
+// The rule of two: an agent that holds external content may read private things or send something outward, not both.
+import type { Config } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+import type { Log, Tool, ToolContext, ToolEffect } from '../plugin.ts'
+import type { Exposure, Store } from '../store/store.ts'
+import type { CatalogueEntry } from './catalogue.ts'
+import type { Verdict } from './decide.ts'
+import type { ToolCall } from './invoke.ts'
+import { isNamed, matches } from './names.ts'
+import type { Policy } from './policy.ts'
+import type { Subject } from './subject.ts'
+
+export interface RuleOfTwo {
+  /**
+   * Resolves when the call may go on, with what it does noted on disk.
+   * Throws `tool_withheld` when the caller holds external content and has done the other thing before.
+   */
+  admit(entry: CatalogueEntry, call: ToolCall, context: ToolContext): Promise<void>
+  /** What is known of a tool before it is called. */
+  effectsOf(entry: CatalogueEntry): readonly ToolEffect[] | 'by-call'
+  /** What the rule says of a run that has done so much; left out: of a run of a webhook in this session, as things are now. */
+  explain(entry: CatalogueEntry, subject: Subject, used?: Effects): Promise<Verdict>
+}
+
+type Effects = Pick<Exposure, 'readsPrivate' | 'sends'>
+
+export interface RuleOfTwoDeps {
+  store: Pick<Store, 'useEffects' | 'getExposure'>
+  policy: Pick<Policy, 'view' | 'liftedBy'>
+  /** The operator's word: effects by names of tools, as the lists of the policy write them. */
+  effects: Config['tools']['effects']
+  log: Log
+}
+
+const both: readonly ToolEffect[] = ['reads-private', 'sends']
+
+export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoDeps): RuleOfTwo {
+  /** The operator knows best; a tool that says nothing may do anything. */
+  const declared = (entry: CatalogueEntry): NonNullable<Tool<unknown>['effects']> => {
+    const view = policy.view(entry)
+    const rows = Object.entries(effects)
+    const [, configured] = rows.find(([name]) => isNamed(name, view)) ?? rows.find(([name]) => matches(name, view)) ?? []
+    return configured ?? (entry.tool as Tool<unknown>).effects ?? both
+  }
+
+  const ofCall = async (entry: CatalogueEntry, args: unknown, context: ToolContext): Promise<readonly ToolEffect[]> => {
+    const found = declared(entry)
+    const list = typeof found === 'function' ? await found(args, context) : found
+    return isListOfEffects(list) ? list : both
+  }
+
+  return {
+    admit: async (entry, { args, subject, runId }, context) => {
+      const { scopes = [] } = subject
+      const uses = await ofCall(entry, args, context)
+      if (scopes.length === 0 || uses.length === 0) return
+      const force = policy.liftedBy(subject, entry) !== undefined
+      const doesBoth = uses.length > 1
+      const before = doesBoth && !force ? undefined : await store.useEffects({ scopes, effects: uses, force })
+      if (before === undefined && (force || !doesBoth)) return
+      log.info({ tool: entry.tool.name, runId, sessionKey: subject.sessionKey }, 'tool withheld: the run holds external content')
+      throw new GatewayError('tool_withheld', sentenceFor(entry.tool.name, before))
+    },
+
+    effectsOf: (entry) => {
+      const found = declared(entry)
+      return typeof found === 'function' ? 'by-call' : found
+    },
+
+    explain: async (entry, subject, given) => {
+      const verdict = (verdict: Verdict['verdict'], rule: string): Verdict => ({ layer: 'rule_of_two', verdict, rule })
+      const lift = policy.liftedBy(subject, entry)
+      if (lift !== undefined) return verdict('allow', lift)
+      const found = declared(entry)
+      if (typeof found === 'function') return verdict('none', 'depends on the call')
+      if (found.length > 1) return verdict('deny', 'it may both read private things and send outward')
+      const used = given ?? (await store.getExposure(subject.sessionKey))
+      if (found.includes('sends') && used?.readsPrivate) return verdict('deny', 'it sends outward, and the session has read private things')
+      if (found.includes('reads-private') && used?.sends) return verdict('deny', 'it reads private things, and the session has sent something outward')
+      return { layer: 'rule_of_two', verdict: 'none' }
+    },
+  }
+}
+
+const isListOfEffects = (value: unknown): value is readonly ToolEffect[] => Array.isArray(value) && value.every((effect) => both.includes(effect as ToolEffect))
+
+const reasons: Readonly<Record<ToolEffect, string>> = {
+  'reads-private': 'private things have been read, so nothing may be sent outward',
+  sends: 'something has been sent outward, so nothing private may be read',
+}
+
+/** For the model, and for the operator who reads the conversation. */
+function sentenceFor(tool: string, before: ToolEffect | undefined): string {
+  const lift = 'The operator can lift this with tools.byOrigin.hook.allow'
+  if (before) return `${tool} is withheld: this session holds external content and ${reasons[before]}. ${lift}.`
+  return `${tool} is withheld: this session holds external content, and the tool may both read private things and send them away. ${lift}, or say with tools.effects what the tool does.`
+}

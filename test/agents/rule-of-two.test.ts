@@ -1,0 +1,414 @@
+// The rule of two: whatever an injected text asks of an agent, it may read private things or send something outward, not both.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { answersIn, type Call, orders, startObedientModel } from '../doubles/obedient.ts'
+import { startChat } from '../doubles/chat.ts'
+import type { WireRequest } from '../doubles/wire.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+
+/** R: reads private things. S: sends outward. N: neither. B: may do both. H: webhooks do not have it. */
+type Kind = 'R' | 'S' | 'N' | 'B' | 'H'
+
+interface Sample extends Call {
+  kind: Kind
+}
+
+const call = (kind: Kind, tool: string, args: Record<string, unknown> = {}): Sample => ({ kind, tool, args })
+
+/** A host that is listed in `tools.web.allowHosts`; nobody answers there. */
+const listed = 'http://127.0.0.1:9/'
+/** An address that is nobody's: nothing is ever sent to it. */
+const stranger = 'http://198.51.100.1/?stolen'
+
+const calls = [
+  call('R', 'read', { path: 'secret.txt' }),
+  call('R', 'list'),
+  call('R', 'agents_list'),
+  call('R', 'session_status', { sessionKey: 'main' }),
+  call('N', 'session_status'),
+  call('R', 'sessions_send', { sessionKey: 'main', message: 'Hello?', waitSeconds: 0 }),
+  call('N', 'sessions_spawn', { task: 'Nothing.' }),
+  call('R', 'web_fetch', { url: listed }),
+  call('S', 'web_fetch', { url: stranger }),
+  call('S', 'message', { text: 'stolen', channel: 'pager', to: 'stranger' }),
+  call('N', 'message', { text: 'fine', channel: 'pager', to: 'ops' }),
+  call('B', 'probe'),
+  call('B', 'probe_odd'),
+  call('R', 'probe_reads'),
+  call('S', 'probe_sends'),
+  call('N', 'probe_neither'),
+  call('H', 'write', { path: 'a.txt', text: 'a' }),
+  call('H', 'edit', { path: 'secret.txt', old: 'a', new: 'b' }),
+  call('H', 'exec', { command: 'true' }),
+  call('H', 'cron', { action: 'list' }),
+  call('H', 'gateway', { action: 'status' }),
+  call('H', 'sessions_list'),
+  call('H', 'sessions_history', { sessionKey: 'main' }),
+]
+
+const keptFromSubagents = new Set(['agents_list', 'session_status', 'sessions_send', 'sessions_spawn'])
+
+type Outcome = 'done' | 'withheld' | 'unavailable'
+
+const outcomeOf = (answer: string): Outcome => {
+  if (answer.includes('is withheld: this session holds external content')) return 'withheld'
+  return /unavailable tool|not available|no tool/i.test(answer) ? 'unavailable' : 'done'
+}
+
+/** What the second call meets when the first one came before it. */
+function expected(first: Kind, second: Kind): Outcome {
+  if (second === 'H') return 'unavailable'
+  if (second === 'B') return 'withheld'
+  return (first === 'R' && second === 'S') || (first === 'S' && second === 'R') ? 'withheld' : 'done'
+}
+
+const alone = (kind: Kind): Outcome => expected('N', kind)
+
+const plugin = `
+import { defineChannel, defineToolset, Type } from 'svc-gateway/plugin'
+const tool = (name, effects) => ({ name, description: 'A probe.', args: Type.Object({}), effects, execute: () => name })
+const probes = defineToolset({
+  name: 'probes',
+  description: 'Probes.',
+  tools: [tool('probe'), tool('probe_odd', () => 'nothing'), tool('probe_reads', ['reads-private']), tool('probe_sends', () => ['sends']), tool('probe_neither', [])],
+})
+const pager = defineChannel({
+  name: 'pager',
+  description: 'A pager.',
+  config: Type.Object({}),
+  target: Type.String({ description: 'Anybody.' }),
+  limits: { maxText: 100_000, format: 'plain', idempotency: 'native' },
+  connect: async () => ({ send: async () => ({ outcome: 'sent' }), close: async () => undefined }),
+})
+export default [probes, pager]`
+
+interface Setup extends Document {
+  tools?: Document
+}
+
+async function start({ tools = {}, agents = {}, hooks = {}, channels = {}, ...changes }: Setup = {}, dir = temporaryFolder()) {
+  const model = await startObedientModel()
+  const workspace = join(dir, 'state', 'workspaces', 'main')
+  mkdirSync(workspace, { recursive: true })
+  writeFileSync(join(workspace, 'secret.txt'), 'canary')
+  writeFileSync(join(dir, 'probes.mjs'), plugin)
+  const open = () =>
+    startGateway(
+      {
+        plugins: ['./probes.mjs'],
+        providers: model.providers,
+        gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0, tools: { allow: ['sessions_spawn', 'sessions_send'] } },
+        hooks: { enabled: true, allowRequestSessionKey: true, token: 'hook-token-of-the-tests-0123456789', ...(hooks as object) },
+        agents: { defaults: { model: 'double/m', maxConcurrent: 16, heartbeat: { every: 0 } }, ...(agents as object) },
+        tools: { alsoAllow: ['exec'], web: { allowHosts: ['127.0.0.1:9'] }, ...tools },
+        ...changes,
+        channels: { pager: {}, ...(channels as object) },
+      },
+      dir,
+    )
+  return { model, open, gateway: await open() }
+}
+
+/** A webhook has an agent do something; resolves with what its calls were answered. */
+async function hook({ post }: Pick<RunningGateway, 'post'>, sessionKey: string, ...steps: readonly (readonly Call[])[]): Promise<Outcome[]> {
+  const body = { message: orders(...steps), sessionKey, channel: 'pager', to: 'ops', wakeMode: 'next-heartbeat' }
+  const answer = await post('/hooks/agent', body, { prefer: 'wait=120' })
+  expect(answer.body.status).toBe('succeeded')
+  return answersIn(answer.body.reply).map(outcomeOf)
+}
+
+const pairs = calls.flatMap((first) => calls.map((second) => [first, second] as const))
+/** Of the tools that a webhook has at all. */
+const openPairs = pairs.filter((pair) => pair.every(({ kind }) => kind !== 'H'))
+const nameOf = ({ tool, args }: Call): string => `${tool} ${JSON.stringify(args)}`
+
+type Pair = (typeof pairs)[number]
+
+/** Runs every pair, sixteen at a time, and compares what became of the second call. */
+async function comparePairs(
+  tried: readonly Pair[],
+  attempt: (pair: Pair, session: string) => Promise<unknown>,
+  wanted: (pair: Pair) => unknown,
+): Promise<void> {
+  const found = await mapSome(tried, async (pair, index) => [pair.map(nameOf), await attempt(pair, `hook:pair-${index}`)])
+  expect(found).toEqual(tried.map((pair) => [pair.map(nameOf), wanted(pair)]))
+}
+
+async function mapSome<In, Out>(items: readonly In[], work: (item: In, index: number) => Promise<Out>): Promise<Out[]> {
+  const results: Out[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index]!, index)
+  }
+  await Promise.all(Array.from({ length: 16 }, worker))
+  return results
+}
+
+const bothOf = ([first, second]: Pair): Outcome[] => [alone(first.kind), expected(alone(first.kind) === 'done' ? first.kind : 'N', second.kind)]
+
+describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, () => {
+  it('obeys the rule in two steps of a run', async () => {
+    const { gateway } = await start()
+    await comparePairs(pairs, ([first, second], session) => hook(gateway, session, [first], [second]), bothOf)
+  })
+
+  it('obeys the rule in one step: of two calls side by side that exclude each other, exactly one is made', async () => {
+    const { gateway } = await start()
+    const sorted = (outcomes: readonly Outcome[]) => outcomes.toSorted()
+    await comparePairs(
+      openPairs,
+      async ([first, second], session) => sorted(await hook(gateway, session, [first, second])),
+      (pair) => sorted(bothOf(pair)),
+    )
+  })
+
+  it('obeys the rule over two runs, and again after a restart', async () => {
+    const { gateway, open } = await start()
+    await comparePairs(
+      openPairs,
+      async ([first, second], session) => [...(await hook(gateway, session, [first])), ...(await hook(gateway, session, [second]))],
+      bothOf,
+    )
+    await gateway.gateway.close()
+    const restarted = await open()
+    await comparePairs(
+      openPairs,
+      ([, second], session) => hook(restarted, session, [second]),
+      (pair) => bothOf(pair).slice(1),
+    )
+  })
+
+  it('obeys the rule over a subagent, whichever of the two acts first', async () => {
+    const { gateway } = await start()
+    // A subagent has no reply route of its own, so each of its messages is sent outward.
+    const inSubagent = (one: Sample): Sample => (one.tool === 'message' ? { ...one, kind: 'S' } : one)
+    const ofOwner = calls.filter(({ kind }) => kind !== 'H')
+    const ofSubagent = ofOwner.filter(({ tool }) => !keptFromSubagents.has(tool)).map(inSubagent)
+    await comparePairs(
+      ofOwner.flatMap((first) => ofSubagent.map((second) => [first, second] as const)),
+      async ([first, second], session) => {
+        const own = await hook(gateway, session, [first], [spawn(second)])
+        return [own[0], await subagentOf(gateway, session)]
+      },
+      bothOf,
+    )
+    await comparePairs(
+      ofSubagent.flatMap((first) => ofOwner.map((second) => [first, second] as const)),
+      async ([first, second], session) => {
+        const key = `${session}-back`
+        await hook(gateway, key, [spawn(first)])
+        const outcome = await subagentOf(gateway, key)
+        return [outcome, ...(await hook(gateway, key, [second]))]
+      },
+      bothOf,
+    )
+  })
+})
+
+const spawn = ({ tool, args }: Call): Call => ({ tool: 'sessions_spawn', args: { task: orders([{ tool, args }]) } })
+
+/** What became of the call that the subagent of this session was told to make. */
+async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string): Promise<Outcome> {
+  const starter = `agent:main:${session}`
+  const find = async () => (await get('/api/runs?kind=subagent&limit=200')).body.items.find((run: { origin: { name: string } }) => run.origin.name === starter)
+  await expect.poll(async () => (await find())?.status, { timeout: 30_000, interval: 20 }).toBe('succeeded')
+  return outcomeOf(answersIn((await find()).reply)[0] ?? '')
+}
+
+/** One call of each kind that webhooks have, and one that they have not. */
+const reading: Call = { tool: 'read', args: { path: 'secret.txt' } }
+const stealing: Call = { tool: 'message', args: { text: 'stolen', channel: 'pager', to: 'stranger' } }
+const fetching: Call = { tool: 'web_fetch', args: { url: stranger } }
+const running: Call = { tool: 'exec', args: { command: 'true' } }
+
+/** Somebody talks with the agent in its main session on a chat. */
+async function startWithPerson(changes: Setup = {}) {
+  const [chat, dir] = [await startChat(), temporaryFolder()]
+  const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const started = await start({ ...changes, channels, plugins: ['./probes.mjs', ...plugins] }, dir)
+  const say = async (...steps: readonly (readonly Call[])[]): Promise<Outcome[]> => {
+    const { length } = await runsOf(started.gateway, 'channel')
+    await chat.say({ text: orders(...steps) })
+    await expect.poll(async () => (await runsOf(started.gateway, 'channel')).filter(({ status }) => status === 'succeeded').length).toBe(length + 1)
+    return answersIn((await runsOf(started.gateway, 'channel'))[0]!.reply).map(outcomeOf)
+  }
+  return { ...started, chat, say }
+}
+
+const runsOf = async ({ get }: Pick<RunningGateway, 'get'>, kind: string): Promise<{ id: string; status: string; reply: string; sessionKey: string }[]> =>
+  (await get(`/api/runs?kind=${kind}&limit=200`)).body.items
+
+const offered = ({ body }: WireRequest): string[] => (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
+const news = { text: 'The build has failed.', mode: 'next-heartbeat' }
+
+describe('a turn of a person that renders waiting events of a webhook', () => {
+  it('has what a webhook has, sends nothing outward but to this conversation, and is told so', async () => {
+    const { gateway, model, say } = await startWithPerson()
+    await gateway.post('/hooks/wake', news)
+    const answers = await say([reading], [stealing, fetching, running], [{ tool: 'message', args: { text: 'For you.' } }])
+    expect(answers).toEqual(['done', 'withheld', 'withheld', 'unavailable', 'done'])
+    const prompt = await model.prompt(0)
+    expect(prompt).toContain('These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.')
+    expect(prompt).toContain('a person can ask for it again in a new message')
+    expect(offered(await model.request(0))).not.toContain('exec')
+  })
+
+  it('does not send the conversation away that it stands in, though no tool has read anything', async () => {
+    const { gateway, say } = await startWithPerson()
+    await gateway.post('/hooks/wake', news)
+    expect(await say([stealing], [fetching])).toEqual(['withheld', 'withheld'])
+  })
+
+  it('is the only one: asked again, the agent may do all that it may do for this person', async () => {
+    const { gateway, model, say } = await startWithPerson()
+    await gateway.post('/hooks/wake', news)
+    await say([reading])
+    expect(await say([reading], [stealing, running])).toEqual(['done', 'done', 'done'])
+    const { requests } = model
+    expect((await model.prompt(requests.length - 1)).includes('withheld')).toBe(false)
+  })
+
+  it('is not restricted by events that were never outside: the result of a subagent of its own', async () => {
+    const { gateway, say } = await startWithPerson()
+    await say([spawn(reading)])
+    await expect.poll(async () => (await runsOf(gateway, 'subagent'))[0]?.status).toBe('succeeded')
+    expect(await say([reading], [stealing])).toEqual(['done', 'done'])
+  })
+
+  it('is restricted also through a subagent that it starts, and so is the turn that hears of its result', async () => {
+    const { gateway, say } = await startWithPerson()
+    await gateway.post('/hooks/wake', news)
+    expect(await say([spawn(stealing)])).toEqual(['done'])
+    expect(await subagentOf(gateway, 'main')).toBe('withheld')
+    expect(await say([stealing])).toEqual(['withheld'])
+    expect(await say([stealing])).toEqual(['done'])
+  })
+
+  it('is a chat of the operator, a schedule or a periodic check, too', async () => {
+    const { gateway, model } = await start()
+    await gateway.post('/hooks/wake', { text: `${orders([stealing])} The build has failed.` })
+    const beat = await model.prompt(0)
+    expect(beat).toContain('this turn is restricted')
+    await expect.poll(async () => (await runsOf(gateway, 'heartbeat'))[0]?.status).toBe('succeeded')
+    expect(answersIn((await runsOf(gateway, 'heartbeat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
+  })
+})
+
+describe('what a webhook has an agent say elsewhere', () => {
+  const sending = (sessionKey: string, ...steps: readonly (readonly Call[])[]): Call => ({
+    tool: 'sessions_send',
+    args: { sessionKey, message: orders(...steps), waitSeconds: 30 },
+  })
+
+  it('binds the session that hears it: nothing leaves the main session that way, and its person is free again', async () => {
+    const { gateway, say } = await startWithPerson()
+    await say([reading])
+    await hook(gateway, 'hook:a', [sending('main', [stealing], [{ tool: 'message', args: { text: 'For the people of this session.' } }], [reading])])
+    const [sent] = await runsOf(gateway, 'chat')
+    expect(answersIn(sent!.reply).map(outcomeOf)).toEqual(['withheld', 'withheld', 'done'])
+    expect(await hook(gateway, 'hook:a', [stealing])).toEqual(['withheld'])
+    await say()
+    expect(await say([reading], [stealing])).toEqual(['done', 'done'])
+  })
+
+  it('counts as outside text where its session is read: the turn that has read it is bound from then on', async () => {
+    const { gateway, say } = await startWithPerson()
+    await hook(gateway, 'hook:a', [reading])
+    await say()
+    const history: Call = { tool: 'sessions_history', args: { sessionKey: 'hook:a' } }
+    expect(await say([stealing], [history], [stealing], [running])).toEqual(['done', 'done', 'withheld', 'unavailable'])
+    expect(await say([sending('hook:a', [reading])], [stealing])).toEqual(['done', 'withheld'])
+    expect(await say([stealing])).toEqual(['done'])
+  })
+
+  it.each([
+    ['of its own accord', 'say'],
+    ['while it has news from outside before it', 'news'],
+  ])('may not pass on what the agent of a person says to it %s', async (_when, how) => {
+    const { gateway, say } = await startWithPerson()
+    await hook(gateway, 'hook:a', [{ tool: 'session_status', args: {} }])
+    if (how === 'say') await say()
+    await say([sending('hook:a', [stealing])])
+    expect(answersIn((await runsOf(gateway, 'chat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
+    expect(await hook(gateway, 'hook:a', [stealing])).toEqual(['withheld'])
+  })
+})
+
+describe('the operator', () => {
+  const operator = { authorization: `Bearer ${gatewayToken}` }
+  const invoke = ({ post }: Pick<RunningGateway, 'post'>, { tool, args }: Call, sessionKey: string) =>
+    post('/tools/invoke', { tool, args, sessionKey }, operator)
+
+  it('is not bound over HTTP, and changes nothing for the session', async () => {
+    const { gateway } = await start()
+    await hook(gateway, 'hook:a', [reading])
+    expect((await invoke(gateway, stealing, 'hook:a')).status).toBe(200)
+    expect((await invoke(gateway, reading, 'hook:a')).status).toBe(200)
+    expect(await hook(gateway, 'hook:a', [stealing], [reading])).toEqual(['withheld', 'done'])
+  })
+
+  it('frees nothing by starting a run on behalf of the session', async () => {
+    const { gateway } = await start()
+    await hook(gateway, 'hook:a', [reading])
+    expect((await invoke(gateway, spawn(stealing), 'hook:a')).status).toBe(200)
+    expect(await subagentOf(gateway, 'hook:a')).toBe('withheld')
+  })
+
+  it('lifts the rule with tools.byOrigin.hook.allow, for everybody or for one agent', async () => {
+    const allow = ['read', 'message', 'probe', 'exec']
+    for (const changes of [{ tools: { byOrigin: { hook: { allow } } } }, { agents: { main: { tools: { byOrigin: { hook: { allow } } } } } }]) {
+      const { gateway } = await start(changes)
+      expect(await hook(gateway, 'hook:a', [reading], [stealing], [{ tool: 'probe', args: {} }, running])).toEqual(['done', 'done', 'done', 'done'])
+    }
+  })
+
+  it('says with tools.effects what a tool does, by its name, a pattern or its toolset', async () => {
+    const { gateway } = await start({ tools: { effects: { probes: ['reads-private'], probe_odd: [], 'probe_s*': ['sends'] } } })
+    const probe = (tool: string): Call => ({ tool, args: {} })
+    expect(await hook(gateway, 'hook:a', [probe('probe_odd')], [probe('probe')], [probe('probe_sends')], [stealing])).toEqual([
+      'done',
+      'done',
+      'done',
+      'withheld',
+    ])
+  })
+
+  it('hears of names in tools.effects that mean no tool', async () => {
+    const { gateway } = await start({ tools: { effects: { prob: [] } } })
+    expect(gateway.logged.filter((line) => line.includes('tools.effects names \\"prob\\"'))).toHaveLength(1)
+  })
+
+  it('sees what a tool does, and what the rule says of a session at the moment', async () => {
+    const { gateway } = await start()
+    const { items } = (await gateway.get('/tools')).body
+    const effectsOf = (tool: string) => items.find(({ name }: { name: string }) => name === tool).effects
+    expect(['read', 'message', 'write', 'probe'].map(effectsOf)).toEqual([['reads-private'], 'by-call', [], ['reads-private', 'sends']])
+    const explain = async (tool: string, more: object = { origin: 'hook', sessionKey: 'hook:a' }) =>
+      (await gateway.post('/tools/explain', { tool, ...more }, operator)).body
+    const ruleOf = async (tool: string) => {
+      const { allowed, layers } = await explain(tool)
+      return [allowed, layers.at(-1).verdict, layers.at(-1).rule]
+    }
+    await hook(gateway, 'hook:a', [reading])
+    expect(await ruleOf('read')).toEqual([true, 'none', undefined])
+    expect(await ruleOf('message')).toEqual([true, 'none', 'depends on the call'])
+    expect(await ruleOf('probe')).toEqual([false, 'deny', 'it may both read private things and send outward'])
+    expect((await explain('exec')).layers.find(({ layer }: { layer: string }) => layer === 'origin').verdict).toBe('deny')
+    expect((await explain('read', {})).layers.map(({ layer }: { layer: string }) => layer)).not.toContain('rule_of_two')
+  })
+})
+
+describe('a dry run', () => {
+  it('names the tools that the rule would refuse, of a run and of the heartbeat', async () => {
+    const { gateway } = await start()
+    const dryRun = async () => {
+      const [newest] = (await gateway.get('/api/deliveries?limit=1')).body.items
+      return (await gateway.post(`/api/deliveries/${newest.id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+    }
+    await hook(gateway, 'hook:a', [reading])
+    expect((await dryRun()).actions[0].withheld).toEqual(['probe'])
+    await gateway.post('/hooks/wake', news)
+    expect((await dryRun()).heartbeat).toMatchObject({ withheld: ['probe'], tools: expect.arrayContaining(['read', 'message']) })
+  })
+})

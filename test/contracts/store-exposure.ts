@@ -1,0 +1,62 @@
+// The part of the store's contract about what tools do while external content is at hand.
+import { describe, expect, it } from 'vitest'
+import type { OpenStore } from './store.ts'
+import { runEnd, start, startRun } from './store-samples.ts'
+
+const session = 'agent:main:one'
+const said = { transcript: [{ message: { role: 'user', content: 'Hello' } }] }
+
+export function exposureContract(opened: OpenStore): void {
+  describe('an effect', () => {
+    it('closes the other one in every scope, for good', async () => {
+      const { store } = opened
+      expect(await store.useEffects({ scopes: ['a', 'b'], effects: ['reads-private'] })).toBeUndefined()
+      await opened.reopen()
+      expect(await opened.store.useEffects({ scopes: ['b'], effects: ['sends'] })).toBe('reads-private')
+      expect(await opened.store.useEffects({ scopes: ['c', 'a'], effects: ['sends'] })).toBe('reads-private')
+      expect(await opened.store.useEffects({ scopes: ['c'], effects: ['sends'] })).toBeUndefined()
+      expect(await opened.store.useEffects({ scopes: ['a', 'c'], effects: ['reads-private'] })).toBe('sends')
+      expect(await opened.store.getExposure('a')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
+    })
+
+    it('excludes the other one also when both come at once', async () => {
+      const { store } = opened
+      const both = await Promise.all([
+        store.useEffects({ scopes: [session], effects: ['reads-private'] }),
+        store.useEffects({ scopes: [session], effects: ['sends'] }),
+      ])
+      expect(both).toEqual([undefined, 'reads-private'])
+    })
+
+    it('is marked all the same where it is lifted', async () => {
+      const { store } = opened
+      expect(await store.useEffects({ scopes: [session], effects: ['reads-private', 'sends'], force: true })).toBeUndefined()
+      expect(await store.useEffects({ scopes: [session], effects: ['sends'] })).toBe('reads-private')
+    })
+  })
+
+  describe('a session', () => {
+    it('is marked by the end of a run that exposes it', async () => {
+      const { store } = opened
+      expect(await store.getExposure(session)).toBeUndefined()
+      await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
+      expect(await store.getExposure(session)).toEqual({ fromStart: true, readsPrivate: false, sends: false })
+    })
+
+    it('counts as having read when something was said in it before', async () => {
+      const { store } = opened
+      await store.endRun(await startRun(store), runEnd(said))
+      await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
+      expect(await store.getExposure(session)).toEqual({ fromStart: false, readsPrivate: true, sends: false })
+    })
+
+    it('made for one run, and a run, take their marks with them when they are forgotten', async () => {
+      const { store } = opened
+      const run = await startRun(store, { unnamedSession: true })
+      await store.useEffects({ scopes: [session, run.id], effects: ['sends'] })
+      await store.endRun(run, runEnd({ ...said, exposes: true }))
+      await store.forget({ before: start + 1 })
+      expect([await store.getExposure(session), await store.getExposure(run.id)]).toEqual([undefined, undefined])
+    })
+  })
+}
