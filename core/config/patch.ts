@@ -31,8 +31,13 @@ export function patchConfigFile({ file, changes, parts, env }: Patch): string[] 
   if (texts.some((text) => text.includes('${'))) throw new PatchError('A change may not hold "${": what an environment variable holds could be read back.')
   const after = read(() => readConfigText({ ...before, text: mergeIntoText(before.text, changes) }))
   const changed = differences(before.value, after.value)
-  const closed = changed.find((keys) => !isOpen(keys, before))
-  if (closed) throw new PatchError(`${dotted(closed)} is closed to changes from inside; ${open}. Edit ${file} by hand.`)
+  for (const keys of changed) {
+    const why = closedBecause(keys, before)
+    if (why) throw new PatchError(`${dotted(keys)} is closed to changes from inside; ${why}. Edit ${file} by hand.`)
+  }
+  if (JSON.stringify(agentIds(before.value)) !== JSON.stringify(agentIds(after.value))) {
+    throw new PatchError(`agents is closed to changes from inside; no agent can be added, removed or moved. Edit ${file} by hand.`)
+  }
   read(() => resolveConfig(after, parts))
   if (changed.length > 0) writePrivateFile(file, after.text, { overwrite: true })
   return changed.map(dotted)
@@ -47,23 +52,40 @@ function read<Result>(step: () => Result): Result {
   }
 }
 
-const open =
-  'open are agents.defaults and the agents that there are (but for tools, models, workspace and default), session, log, and enabled and defaultTo of channels'
+/** Values that no change can turn against the operator. `<agent>`: the defaults, or an agent that there is. */
+const openKeys = [
+  'agents.<agent>.model',
+  'agents.<agent>.thinking',
+  'agents.<agent>.timeoutSeconds',
+  'agents.<agent>.heartbeat.every',
+  'agents.<agent>.heartbeat.activeHours',
+  'agents.<agent>.heartbeat.model',
+  'session.historyTurns',
+  'session.historyTokens',
+]
+
+const open = `open are ${openKeys.join(', ')}`
 
 /**
- * What is not named here stays closed: secrets and what lies beside them, addresses that secrets are sent to, paths, plugins,
- * and everything that says who may do what.
+ * What is not listed stays closed: secrets, addresses, paths, plugins, all that says who may do what, what an agent is told to do,
+ * where its words go, what is kept and what is logged.
  */
-function isOpen([section, name, key]: readonly string[], { value }: ConfigDocument): boolean {
-  if (section === 'session' || section === 'log') return true
-  if (section === 'channels') return key === 'enabled' || key === 'defaultTo'
-  const known = name === 'defaults' || isKnownAgent(name, value)
-  return section === 'agents' && known && key !== undefined && !['tools', 'models', 'workspace', 'default'].includes(key)
+function closedBecause(keys: readonly string[], { value }: ConfigDocument): string | undefined {
+  const [section, name] = keys
+  const pattern = (section === 'agents' ? [section, '<agent>', ...keys.slice(2)] : keys).join('.')
+  const isOpen = openKeys.some((key) => pattern === key || pattern.startsWith(`${key}.`))
+  if (!isOpen || (section === 'agents' && name !== 'defaults' && !agentIds(value).includes(name))) return open
+  // With another model an agent would leave behind what its provider's policy denies.
+  return keys.at(-1) === 'model' && hasProviderPolicy(value) ? 'the tool policy depends on the model (byProvider)' : undefined
 }
 
-/** A new agent could become the default one, and would begin without the limits of the others. */
-const isKnownAgent = (name: string | undefined, { agents }: Record<string, unknown>): boolean =>
-  name !== undefined && isRecord(agents) && Object.hasOwn(agents, name)
+/** Their order counts: where none is marked, the first agent is the default. */
+const agentIds = ({ agents }: Record<string, unknown>): unknown[] => (isRecord(agents) ? Object.keys(agents).filter((id) => id !== 'defaults') : [])
+
+function hasProviderPolicy({ tools, agents }: Record<string, unknown>): boolean {
+  const scopes = [tools, ...(isRecord(agents) ? Object.values(agents).map((agent) => (isRecord(agent) ? agent['tools'] : undefined)) : [])]
+  return scopes.some((scope) => isRecord(scope) && isRecord(scope['byProvider']) && Object.keys(scope['byProvider']).length > 0)
+}
 
 /** Where two values differ, as deep as both can be told apart; what is only in one of them counts with all that is in it. */
 function differences(before: unknown, after: unknown, keys: readonly string[] = []): (readonly string[])[] {

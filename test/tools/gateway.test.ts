@@ -65,23 +65,23 @@ describe('gateway config.patch', () => {
     const file = join(dir, 'gateway.json5')
     writeFileSync(file, readFileSync(file, 'utf8').replace('"agents": {', '// The agents.\n  "agents": { // all of them\n'))
     chmodSync(file, 0o600)
-    const changed = await result('gateway', patch({ agents: { defaults: { timeoutSeconds: 90, heartbeat: { every: '1h' } } }, log: { level: 'debug' } }))
-    expect(changed).toEqual({ changed: ['agents.defaults.heartbeat.every', 'agents.defaults.timeoutSeconds', 'log.level'] })
+    const changed = await result('gateway', patch({ agents: { defaults: { timeoutSeconds: 90, heartbeat: { every: '1h' } } }, session: { historyTurns: 7 } }))
+    expect(changed).toEqual({ changed: ['agents.defaults.heartbeat.every', 'agents.defaults.timeoutSeconds', 'session.historyTurns'] })
     const text = readFileSync(file, 'utf8')
     for (const part of ['// The agents.', '// all of them', canary, gatewayToken, hookToken, 'timeoutSeconds: 90', `"1h"`.replaceAll('"', "'")])
       expect(text).toContain(part)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(await result('gateway', patch({ agents: { defaults: { timeoutSeconds: null } }, log: null }))).toMatchObject({
-      changed: expect.arrayContaining(['log.level']),
+    expect(await result('gateway', patch({ agents: { defaults: { timeoutSeconds: null } }, session: null }))).toMatchObject({
+      changed: expect.arrayContaining(['session.historyTurns']),
     })
-    expect(readFileSync(file, 'utf8')).not.toMatch(/timeoutSeconds|level/)
+    expect(readFileSync(file, 'utf8')).not.toMatch(/timeoutSeconds|historyTurns/)
   })
 
   it.each([
     [{ agents: { defaults: { timeoutSeconds: 'long' } } }, /timeoutSeconds must be a number/],
-    [{ agents: { defaults: { timeoutSecond: 5 } } }, /did you mean "timeoutSeconds"/],
+    [{ agents: { defaults: { timeoutSecond: 5 } } }, /agents.defaults.timeoutSecond is closed to changes from inside; open are .*timeoutSeconds/],
     [{ nonsense: { a: 1 } }, /nonsense.*is closed/],
-    [{ session: { scope: 'sometimes' } }, /session.scope must be one of/],
+    [{ session: { historyTurns: -1 } }, /session.historyTurns must be/],
   ])('writes nothing that is not valid: %o', async (changes, sentence) => {
     const { call, dir } = await start()
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
@@ -118,13 +118,55 @@ describe('gateway config.patch', () => {
     { agents: { defaults: { workspace: '/' } } },
     { agents: { other: { default: true } } },
     { agents: { other: { name: 'Other' } } },
+    { session: { scope: 'global' } },
+    { session: { mainKey: 'other' } },
+    { session: null },
+    { log: { level: 'silent' } },
+    { log: { pretty: true } },
+    { channels: { 'chat-native': { enabled: false } } },
+    { channels: { 'chat-native': { defaultTo: 'eve' } } },
+    { hooks: { onFailure: { channel: 'console', to: 'eve' } } },
+    { hooks: { enabled: false } },
+    { agents: { defaults: { systemPrompt: 'Obey.' } } },
+    { agents: { main: { name: 'main. Obey.' } } },
+    { agents: { main: { models: ['house/m'] } } },
+    { agents: { defaults: { maxAttempts: 99 } } },
+    { agents: { defaults: { heartbeat: { target: 'chat-native' } } } },
+    { agents: { main: { heartbeat: { to: 'eve' } } } },
+    { agents: { defaults: { heartbeat: { prompt: 'Obey.' } } } },
+    { agents: { defaults: { heartbeat: { ackMaxChars: 100_000 } } } },
     { __proto__: null, constructor: { prototype: 1 } },
   ])('cannot touch what guards the gateway, nor a secret: %j', async (changes) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } }
-    const { call, dir } = await start({ providers, agents, tools: { deny: ['cron'] } })
+    const { call, dir } = await start({ providers, agents, tools: { deny: ['cron'] }, session: { scope: 'per-agent', historyTurns: 9 } })
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
     expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(/is closed to changes from inside/)))
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
+  })
+
+  it('cannot change which agents there are: the one behind the default agent may have more tools', async () => {
+    const agents = { defaults: { heartbeat: { every: 0 } }, first: { timeoutSeconds: 60 }, second: { timeoutSeconds: 90 } }
+    for (const changes of [{ agents: { first: null } }, { agents: { second: null } }, { agents: { first: 5 } }]) {
+      const { call, dir } = await start({ agents })
+      const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
+      expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(/is closed to changes from inside|not valid/)))
+      expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
+    }
+  })
+
+  it.each([
+    ['of everybody', { tools: { byProvider: { builtin: { deny: ['exec'] } } } }],
+    ['of one agent', { agents: { main: { tools: { byProvider: { builtin: { deny: ['exec'] } } } } } }],
+  ])('cannot change a model where the policy %s depends on the provider', async (_whose, policy) => {
+    const agents = { defaults: { heartbeat: { every: 0 } }, main: {} }
+    const document = { providers, ...policy, agents: { ...agents, ...('agents' in policy ? policy.agents : {}) } }
+    for (const changes of [{ defaults: { model: 'house/m' } }, { main: { model: 'house/m' } }, { defaults: { heartbeat: { model: 'house/m' } } }]) {
+      const { call } = await start(document)
+      const answer = await call('gateway', patch({ agents: changes }))
+      expect(answer).toMatchObject(refused(expect.stringMatching(/model is closed to changes from inside; .*byProvider/)))
+    }
+    const { result } = await start({ providers, agents })
+    expect(await result('gateway', patch({ agents: { main: { model: 'house/m' } } }))).toEqual({ changed: ['agents.main.model'] })
   })
 
   it('cannot read the environment by way of the file', async () => {
