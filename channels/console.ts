@@ -25,8 +25,8 @@ export default defineChannel<Static<typeof Config>>({
   async connect(config, context) {
     const journal = config.file ? await openJournal(config.file) : undefined
     const reading = config.input ? readLines(context) : undefined
-    // When whoever read our output is gone, that fails a message (see below), not the process.
-    process.stdout.on('error', ignore)
+    // When whoever read our output is gone, that fails a message (see below), not the process. All accounts share the stream and its one listener.
+    if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
     return {
       async send({ key, to, text }) {
         if (journal?.has(key)) return { outcome: 'sent', id: key }
@@ -43,7 +43,6 @@ export default defineChannel<Static<typeof Config>>({
         return journal.has(key) ? 'sent' : 'absent'
       },
       async close() {
-        process.stdout.off('error', ignore)
         await reading?.close()
         await journal?.close()
       },

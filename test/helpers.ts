@@ -11,6 +11,7 @@ import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import { loadParts } from '../core/loader/registry.ts'
 import type { Log } from '../core/plugin.ts'
+import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'
@@ -99,7 +100,12 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
   const url = await gateway.listen()
   let closed: Promise<void> | undefined
   const close = gateway.close
-  gateway.close = () => (closed ??= close().then(() => expect(surprises).toEqual([])))
+  const end = async (): Promise<void> => {
+    await close()
+    expect(surprises).toEqual([])
+    await expectNoWarnings()
+  }
+  gateway.close = () => (closed ??= end())
   return {
     gateway,
     url,

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import consoleChannel from '../../channels/console.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { expectNoWarnings } from '../process-warnings.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -112,6 +113,14 @@ describe('the terminal of the console', () => {
   it('shows one line for each message, whatever is in it', async () => {
     const output = await run(`await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`)
     expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\n    [console] boss: hi\\u202e\n')
+  })
+
+  it('is one stream for all accounts: they share its listener, however many they are', async () => {
+    const before = process.stdout.listenerCount('error')
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connect({})))
+    expect(process.stdout.listenerCount('error')).toBeLessThanOrEqual(before + 1)
+    await expectNoWarnings()
+    await Promise.all(connections.map(({ close }) => close()))
   })
 
   it('fails the message, not the process, when nobody reads any more', async () => {

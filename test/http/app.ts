@@ -9,12 +9,13 @@ import type { ConnectionLimits } from '../../core/http/listener.ts'
 import { createHttpListener, createServer } from '../../core/http/server.ts'
 import { createThrottle } from '../../core/http/throttle.ts'
 import { Type } from '../../core/typebox.ts'
+import { expectNoWarnings } from '../process-warnings.ts'
 
 export const token = 'hook-token-0123456789-0123456789'
 export const password = 'pässwörd'
 export const maxBytes = 262_144
 
-type OnFinished = (clean: () => void) => void
+type OnFinished = (clean: () => void | Promise<void>) => void
 
 export interface AppOptions {
   limits?: Partial<ConnectionLimits>
@@ -80,7 +81,10 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
     tools.post('/tools/invoke', ({ body }) => ({ ok: true, body }))
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  finished(() => void app.close())
+  finished(async () => {
+    await expectNoWarnings()
+    void app.close()
+  })
   const { port } = app.server.address() as { port: number }
   return { app, url: `http://127.0.0.1:${port}`, port, lines, reached }
 }
