@@ -130,6 +130,11 @@ async function haveTurn(deps: AttemptDeps, { run, agent, session, signal }: Turn
   }
   const { progress } = run.result
   const turn = await runTurn({ ...plan, history, runId: run.id, signal, progress, onDelta: deltas.of(run.id), onExternalContent })
+  // The steps were used up, and the last one had no words either.
+  if (turn.finishReason === 'tool-calls' && !turn.reply) {
+    const error = { type: 'no_answer', message: `The model gave no answer within ${turn.usage.steps} steps.` }
+    return { status: 'failed', result: { model: plan.model.ref, usage: turn.usage, error }, transcript: [], eventsRendered: false, external: isExternal }
+  }
   return {
     status: 'succeeded',
     result: { model: plan.model.ref, reply: turn.reply, usage: turn.usage },
@@ -161,10 +166,9 @@ function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds:
     throw error
   }
   if (!(error instanceof GatewayError)) {
-    log.error({ runId: run.id, ...describeError(error) }, 'run failed')
+    log.error({ runId: run.id, ...describeError(error) }, 'run failed inside the gateway')
     return endWith('failed', { type: 'internal_error', message: 'The run failed inside the gateway. See its log.' })
   }
-  log.warn({ runId: run.id, error: error.code }, 'run failed')
   const record = error instanceof ModelError ? givenUp(run, error) : { type: error.code, message: error.message }
   return { ...endWith('failed', record), cause: error.message }
 }

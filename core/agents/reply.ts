@@ -113,9 +113,15 @@ function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'fini
 
 function finished(reading: Reading, finishReason: string): Reply {
   const texts = reading.steps.map(({ text }) => text.trim()).filter(Boolean)
-  const none = finishReason === 'tool-calls' ? `[no answer after ${reading.steps.length} steps]` : ''
+  // What was said before a call announces it; only what the last step says is an answer where the steps ran out.
+  const reply = finishReason === 'tool-calls' ? reading.steps.at(-1)?.text.trim() : texts.at(-1)
   // Whole texts only: a stream may cut a character into halves.
-  return { reply: (texts.at(-1) ?? none).toWellFormed(), messages: wellFormed(reading.steps.flatMap(messagesOf)), usage: reading.usage, finishReason }
+  return {
+    reply: (reply ?? '').toWellFormed(),
+    messages: wellFormed(reading.steps.flatMap(messagesOf)),
+    usage: reading.usage,
+    finishReason,
+  }
 }
 
 function cut(reading: Reading, mark: string): Reply {

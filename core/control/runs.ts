@@ -78,7 +78,10 @@ export const Run = Type.Object({
   sessionKey: Type.String(),
   model: Type.Optional(Type.String({ description: 'The model that ran it; before that, the one that was asked for, if any.' })),
   status: Type.Enum([...runStatuses], { description: 'The last four are final.' }),
-  origin: Type.Object({ kind: Type.Enum([...runKinds]), name: Type.String(), trusted: Type.Boolean() }, { description: 'Where its work came from.' }),
+  origin: Type.Object(
+    { kind: Type.Enum([...runKinds]), name: Type.String(), mapping: Type.Optional(Type.String()), trusted: Type.Boolean() },
+    { description: 'Where its work came from.' },
+  ),
   name: Type.Optional(Type.String()),
   reply: Type.Optional(Type.String()),
   error: Type.Optional(

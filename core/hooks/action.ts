@@ -56,6 +56,11 @@ export const WakeReply = Type.Object({
 })
 export type WakeReply = Static<typeof WakeReply>
 
+const RunError = Type.Object(
+  { type: Type.String(), message: Type.String() },
+  { description: 'With `Prefer: wait`: why there is no reply, or why the last attempt failed of a run that is tried again.' },
+)
+
 export const AgentReply = Type.Object({
   ok: Type.Literal(true),
   runId: Type.String({ description: 'For `GET /runs/{id}`.' }),
@@ -65,6 +70,7 @@ export const AgentReply = Type.Object({
   ),
   status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: how far the run came.' })),
   reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
+  error: Type.Optional(RunError),
 })
 export type AgentReply = Static<typeof AgentReply>
 
@@ -80,9 +86,12 @@ export const MappedReply = Type.Object({
   runIds: Ids('Of several actions: the runs.'),
   eventIds: Ids('Of several actions: the events.'),
   runs: Type.Optional(
-    Type.Array(Type.Object({ runId: Type.String(), status: Type.Enum([...runStatuses]), reply: Type.Optional(Type.String()) }), {
-      description: 'With `Prefer: wait`, of several actions: how far the runs came.',
-    }),
+    Type.Array(
+      Type.Object({ runId: Type.String(), status: Type.Enum([...runStatuses]), reply: Type.Optional(Type.String()), error: Type.Optional(RunError) }),
+      {
+        description: 'With `Prefer: wait`, of several actions: how far the runs came.',
+      },
+    ),
   ),
 })
 

@@ -52,6 +52,8 @@ export interface Source {
   trusted: boolean
   /** How its sender proved who it is. */
   auth: 'token' | 'signed'
+  /** The mapping that has it. */
+  mapping?: string | undefined
   /** True: the body of the request is the action itself. */
   direct: boolean
   /** Whether the body is stored. */
@@ -66,8 +68,8 @@ export const direct = (hook: string, keepBody: boolean): Source => ({ hook, trus
 /** Of a request that a mapping has turned into actions. */
 export const sourceOf = (
   hook: string,
-  { trusted, verifier, gate, keepBody }: { trusted: boolean; verifier: unknown; gate: NewRun['gate']; keepBody: boolean },
-): Source => ({ hook, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, gate })
+  { id, trusted, verifier, gate, keepBody }: Pick<Source, 'trusted' | 'gate' | 'keepBody'> & { id: string; verifier: unknown },
+): Source => ({ hook, mapping: id, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, gate })
 
 /** The agent payload, and what only a mapping may set. */
 export interface AgentWork extends AgentBody {
@@ -155,7 +157,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   return { ...createPlanner(deps), accept }
 }
 
-function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, trusted, auth, gate }: Source): NewRun {
+function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, mapping, trusted, auth, gate }: Source): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
@@ -163,7 +165,7 @@ function createRun({ config, agents, models, createId }: PlannerDeps, body: Agen
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, trusted, auth },
+    origin: { kind: 'hook', name: hook, mapping, trusted, auth },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,

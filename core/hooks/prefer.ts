@@ -17,10 +17,14 @@ export function waitSeconds(prefer: string | undefined): number | undefined {
 export interface RunState {
   status: RunStatus
   reply?: string
+  /** Why there is no reply, or why the last attempt failed. */
+  error?: { type: string; message: string }
 }
 
 /** How far a run is when it has ended, or after so many seconds. */
 export async function stateAfter(runs: Pick<Runs, 'ended'>, runId: string, seconds: number): Promise<RunState> {
   const run = await runs.ended(runId, seconds * 1000)
-  return { status: run?.status ?? 'queued', ...(run?.result.reply !== undefined && { reply: run.result.reply }) }
+  const { reply, error } = run?.result ?? {}
+  // What the service of a model said is for the record alone.
+  return { status: run?.status ?? 'queued', ...(reply !== undefined && { reply }), ...(error && { error: { type: error.type, message: error.message } }) }
 }

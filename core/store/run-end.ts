@@ -26,6 +26,7 @@ export async function endRun(tx: Transaction, { id, fence }: RunRef, end: RunEnd
   const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fence)
   if (!run) return (await tx.all(endedSql, id, fence, at)).length > 0
   await storeEnd(tx, { id, ...run }, end)
+  await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, true)
   return true
 }
 
@@ -42,7 +43,7 @@ export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd):
 
 /** What follows an end. */
 async function storeEnd(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
-  const { id, sessionKey, agentId } = run
+  const { id, sessionKey } = run
   const { at, status, transcript, events, messages, eventsRendered } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishTaken(tx, id, at) : giveBackTaken(tx, id))
@@ -52,7 +53,6 @@ async function storeEnd(tx: Transaction, run: EndedRow & { id: string }, end: Ru
   await insertEvents(tx, events, { at, deliveryId: undefined })
   for (const message of messages) await insertMessage(tx, message, at)
   if (end.alert && (await isTimely(tx, end.alert, at))) await insertMessage(tx, end.alert.message, at)
-  await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
 }
 
 /** Remembers when somebody was last told of a cause. A time in the future was set before the clock went back. */

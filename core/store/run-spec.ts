@@ -16,6 +16,8 @@ export interface Origin {
   kind: RunKind
   /** The hook's, channel's or schedule's name. */
   name: string
+  /** Of a hook: the id of the mapping or preset that made the run of it. */
+  mapping?: string | undefined
   /** True: its text is shown to the model without the fence. */
   trusted: boolean
   /** How a webhook proved who sent it: by the hook token, or by a signature of its own. */

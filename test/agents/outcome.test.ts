@@ -236,6 +236,16 @@ describe('a run', () => {
     expect(chat.attempts).toEqual([])
   })
 
+  it('whose model only ever calls tools fails, with a reason, and sends nothing', async () => {
+    const call = { tool: 'session_status', args: {} }
+    const { run, record, chat } = await start(Array.from({ length: 16 }, (_, id) => ({ ...call, id: `call-${id}` })))
+    const answer = await run({ channel: 'chat-native', to: 'ops' })
+    const error = { type: 'no_answer', message: 'The model gave no answer within 16 steps.' }
+    expect(answer.body).toMatchObject({ status: 'failed', error })
+    expect(await record(answer)).toMatchObject({ status: 'failed', error, usage: { steps: 16 }, deliveries: [] })
+    expect(chat.attempts).toEqual([])
+  })
+
   it('that takes longer than timeoutSeconds is stopped, whatever the model does', async () => {
     const { run, record, model } = await start([{ hang: true, text: 'Let me think' }])
     const answer = await run({ timeoutSeconds: 0.3, deliver: false })

@@ -61,7 +61,32 @@ describe('Prefer: wait', () => {
   it('tells how a run failed', async () => {
     const gateway = await hanging()
     const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds: 0.2 }, { prefer: 'wait=20' })
-    expect(body).toEqual({ ok: true, runId: expect.any(String), sessionKey: expect.any(String), status: 'timed_out' })
+    expect(body).toEqual({
+      ok: true,
+      runId: expect.any(String),
+      sessionKey: expect.any(String),
+      status: 'timed_out',
+      error: { type: 'timed_out', message: 'The run was stopped after 0.2 seconds.' },
+    })
+  })
+})
+
+describe('Prefer: wait for several runs', () => {
+  it('tells of each how it ended, and why it failed, without what the service of the model said', async () => {
+    const model = await startModel()
+    model.script({ text: 'done' }, { status: 400, body: { error: { message: 'canary' } } })
+    const mapping = { match: { path: 'alerts' }, forEach: 'items', messageTemplate: '{{ item }}', ...still }
+    const { post } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', maxConcurrent: 1, heartbeat: { every: 0 } } },
+      hooks: { mappings: [mapping] },
+    })
+    const { body } = await post('/hooks/alerts', { items: ['one', 'two'] }, { prefer: 'wait=20' })
+    const [one, two] = body.runIds
+    expect(body.runs).toEqual([
+      { runId: one, status: 'succeeded', reply: 'done' },
+      { runId: two, status: 'failed', error: { type: 'model_failed', message: "The model's service answered 400." } },
+    ])
   })
 })
 

@@ -234,5 +234,5 @@ async function outcomeOf(runs: Runs, accepted: object, { request, reply }: { req
   void reply.header('preference-applied', `wait=${seconds}`)
   if (runId !== undefined) return { ...accepted, ...(await stateAfter(runs, runId, seconds)) }
   const states = await Promise.all((runIds ?? []).map((id) => stateAfter(runs, id, seconds)))
-  return { ...accepted, runs: states.map(({ status, reply: said }, index) => ({ runId: runIds?.[index], status, reply: said })) }
+  return { ...accepted, runs: states.map((state, index) => ({ runId: runIds?.[index], ...state })) }
 }
