@@ -176,7 +176,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
     startedAt: base.startedAt,
     reloaded: previous !== undefined,
   })
-  const verbs = createVerbs({ store, agents, sessions: createSessionsView(store), startedRuns, post, schedules, gateway: gatewayVerbs })
+  const verbs = createVerbs({ store, agents, sessions: createSessionsView(store, agents.default.id), startedRuns, post, schedules, gateway: gatewayVerbs })
 
   // Doors
   const app = createServer({ log: logFor('http'), trustedProxies: config.gateway.trustedProxies, isReady, listener })

@@ -15,7 +15,7 @@ export interface StartedRuns {
 }
 
 interface StartedRunsDeps {
-  store: Pick<Store, 'getRun' | 'getSession' | 'getExposure'>
+  store: Pick<Store, 'getRun' | 'getSession' | 'getExposure' | 'countWaitingEvents'>
   runs: Pick<Runs, 'accept' | 'ended'>
   agents: Agents
   models: Models
@@ -103,7 +103,7 @@ function subagentWork({ agents, limits, createId }: StartedRunsDeps, { agentId }
 async function messageWork({ agents, store }: StartedRunsDeps, requested: string, { caller: { subject }, lineage }: Start): Promise<Work> {
   const { agentId, sessionKey } = resolveSession(agents, requested)
   const session = await store.getSession(sessionKey)
-  if (!session && sessionKey !== agents.get(agentId).mainSession) {
+  if (!session && sessionKey !== agents.get(agentId).mainSession && (await store.countWaitingEvents(sessionKey)) === 0) {
     throw new InputError('There is no session with this sessionKey; sessions_list names those that there are.')
   }
   return { agent: agents.get(session?.agentId ?? agentId), sessionKey, spec: { origin: { kind: 'chat', name: subject.sessionKey, ...lineage } } }

@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
-import type { Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
+import type { SessionPlace, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
 import { resolveSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
@@ -23,12 +23,11 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/sessions',
-      schema: { summary: 'Lists sessions, the one that was touched last first.', querystring: SessionsQuery, response: { 200: pageOf(Session) } },
+      schema: { summary: 'Lists sessions, the one that was used last first.', querystring: SessionsQuery, response: { 200: pageOf(Session) } },
       handle: async ({ query }) => {
-        const limit = limitOf(query)
-        const sessions = await store.listSessions({ agentId: query.agentId, after: placeOf(query.cursor), limit })
-        const last = sessions.length === limit ? sessions.at(-1) : undefined
-        return { items: sessions.map(viewSession), ...(last && { next: `${last.updatedAt}.${last.key}` }) }
+        const filter = { agentId: query.agentId, defaultAgentId: agents.default.id, after: placeOf(query.cursor), limit: limitOf(query) }
+        const { items, next } = await store.listSessions(filter)
+        return { items: items.map(viewSession), ...(next && { next: cursorOf(next) }) }
       },
     }),
     endpoint({
@@ -65,8 +64,12 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   ]
 }
 
-const placeOf = (cursor: string | undefined): Pick<StoredSession, 'updatedAt' | 'key'> | undefined =>
-  cursor === undefined ? undefined : { updatedAt: Number.parseInt(cursor, 10), key: cursor.slice(cursor.indexOf('.') + 1) }
+const cursorOf = ({ updatedAt, run, key }: SessionPlace): string => `${updatedAt}.${run}.${key}`
+
+function placeOf(cursor: string | undefined): SessionPlace | undefined {
+  const [, updatedAt, run, key = ''] = /^(\d+)\.(\d+)\.(.*)$/s.exec(cursor ?? '') ?? []
+  return updatedAt === undefined ? undefined : { updatedAt: Number(updatedAt), run: Number(run), key }
+}
 
 const firstEvent = ([event]: readonly StoredEvent[], session: Pick<StoredSession, 'key' | 'agentId'>): StoredSession | undefined =>
   event && { ...session, updatedAt: event.at }
@@ -77,7 +80,7 @@ const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({ 
 
 const SessionsQuery = Type.Object({
   ...pageQuery,
-  cursor: Type.Optional(Type.String({ pattern: String.raw`^\d{1,15}\.`, description: 'The `next` of the page before.' })),
+  cursor: Type.Optional(Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the page before.' })),
   agentId: Type.Optional(Type.String()),
 })
 

@@ -69,7 +69,7 @@ export function handshakeOf(request: FastifyRequest, admitted: Admitted): Omit<N
 }
 
 /** Null where they were not read, too. */
-const keptBytes = ({ rawBody }: FastifyRequest, { keepBody }: Admitted): Buffer | null => (keepBody ? (rawBody as Buffer | null) : null)
+const keptBytes = ({ rawBody }: FastifyRequest, { keepBody }: Admitted): Buffer | null => (keepBody ? rawBody : null)
 
 const senderOf = (request: FastifyRequest, { hidden = [], proof }: Pick<Admitted, 'hidden' | 'proof'>) => ({
   client: request.client.address,

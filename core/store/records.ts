@@ -241,6 +241,17 @@ export interface StoredSession {
   updatedAt: Timestamp
 }
 
+/** Where a page of sessions has ended: the last that has begun or has events, and the last run that will begin one. */
+export interface SessionPlace extends Pick<StoredSession, 'updatedAt' | 'key'> {
+  run: number
+}
+
+export interface SessionPage {
+  items: StoredSession[]
+  /** Where to go on; absent at the end. */
+  next?: SessionPlace
+}
+
 export interface SessionCounts {
   events: number
   queued: number

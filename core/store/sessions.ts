@@ -1,18 +1,7 @@
 // Sessions: when they were last touched, what was said in them, where their messages come from.
 import type { Json } from '../plugin.ts'
 import { listPage, mapPage } from './lists.ts'
-import type {
-  NewRoute,
-  NewTranscriptEntry,
-  Page,
-  PageRequest,
-  SessionCounts,
-  Store,
-  StoredRoute,
-  StoredSession,
-  StoredTranscriptEntry,
-  Timestamp,
-} from './store.ts'
+import type { NewRoute, NewTranscriptEntry, Page, PageRequest, SessionCounts, StoredRoute, StoredSession, StoredTranscriptEntry, Timestamp } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
@@ -34,20 +23,9 @@ const getSql = `
   UNION ALL
   SELECT session_key, agent_id, created_at FROM run WHERE session_key = ? AND status IN ('queued', 'running')
   LIMIT 1`
-const newestSql = `SELECT ${columns} FROM session WHERE (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
-const newestOfAgentSql = `SELECT ${columns} FROM session WHERE agent_id = ? AND (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
-
 export async function getSession(tx: Transaction, key: string): Promise<StoredSession | undefined> {
   const [session] = await tx.all<StoredSession>(getSql, key, key)
   return session
-}
-
-const beforeAll = { updatedAt: Number.MAX_SAFE_INTEGER, key: '' }
-
-export async function listSessions(tx: Transaction, ...[{ agentId, after = beforeAll, limit }]: Parameters<Store['listSessions']>): Promise<StoredSession[]> {
-  const { updatedAt, key } = after
-  if (agentId === undefined) return tx.all<StoredSession>(newestSql, updatedAt, key, limit)
-  return tx.all<StoredSession>(newestOfAgentSql, agentId, updatedAt, key, limit)
 }
 
 /** The condition on the lane is what lets the index of live runs answer. */

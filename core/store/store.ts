@@ -23,6 +23,8 @@ import type {
   RunRef,
   RunRetry,
   SessionCounts,
+  SessionPage,
+  SessionPlace,
   StoredDelivery,
   StoredEvent,
   StoredMessage,
@@ -85,8 +87,8 @@ export interface Store {
   /** What was said in a session, newest first. */
   transcript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>
   getSession(key: string): Promise<StoredSession | undefined>
-  /** The one that was touched last comes first; `after`: the last of the page before. */
-  listSessions(filter: { agentId?: string | undefined; after?: Pick<StoredSession, 'updatedAt' | 'key'> | undefined; limit: number }): Promise<StoredSession[]>
+  /** The one that was used last comes first. `defaultAgentId`: whose the sessions are whose keys name no agent. */
+  listSessions(filter: { agentId?: string | undefined; defaultAgentId: string; after?: SessionPlace | undefined; limit: number }): Promise<SessionPage>
   sessionCounts(key: string): Promise<SessionCounts>
   /** The newest route of a session, or its newest on one channel. */
   lastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>

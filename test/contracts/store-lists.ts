@@ -155,10 +155,12 @@ export function listsContract(opened: OpenStore): void {
     it('hand out sessions page by page, also those that were touched at the same moment', async () => {
       const { store } = opened
       for (const key of ['a', 'b', 'c']) await store.accept({ at: start, runs: [newRun({ sessionKey: key })] })
-      const first = await store.listSessions({ limit: 2 })
-      expect(first.map(({ key }) => key)).toEqual(['c', 'b'])
-      expect((await store.listSessions({ limit: 2, after: first[1] })).map(({ key }) => key)).toEqual(['a'])
-      expect((await store.listSessions({ agentId: 'main', limit: 2, after: first[1] })).map(({ key }) => key)).toEqual(['a'])
+      const list = (filter: object = {}) => store.listSessions({ limit: 2, defaultAgentId: 'main', ...filter })
+      const { items, next } = await list()
+      expect(items.map(({ key }) => key)).toEqual(['c', 'b'])
+      expect(await list({ after: next })).toMatchObject({ items: [{ key: 'a' }] })
+      expect(await list({ agentId: 'main', after: next })).toMatchObject({ items: [{ key: 'a' }] })
+      expect(await list({ agentId: 'ops' })).toEqual({ items: [] })
     })
 
     it('count what is under way', async () => {

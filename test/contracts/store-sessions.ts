@@ -1,12 +1,16 @@
 // The part of the store's contract about sessions, their events and routes, and about what parts keep.
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../core/store/store.ts'
+import type { SessionPlace, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
 import { cancelledEnd, claim, newDelivery, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
 const texts = (events: readonly { text: string }[]) => events.map(({ text }) => text)
+
+async function keysOf(store: Store, filter: Omit<Parameters<Store['listSessions']>[0], 'defaultAgentId'>): Promise<string[]> {
+  return (await store.listSessions({ ...filter, defaultAgentId: 'main' })).items.map(({ key }) => key)
+}
 
 const tell = (store: Store, ...news: string[]) => store.accept({ at: start, events: news.map((text) => newEvent({ text })) })
 
@@ -112,23 +116,60 @@ export function sessionsContract(opened: OpenStore): void {
       for (const [n, agentId] of ['main', 'ops', 'main'].entries()) {
         await store.accept({ at: start + n, runs: [newRun({ agentId, sessionKey: `agent:${agentId}:${n}` })] })
       }
-      const keys = (sessions: readonly { key: string }[]) => sessions.map(({ key }) => key)
-      expect(keys(await store.listSessions({ limit: 10 }))).toEqual(['agent:main:2', 'agent:ops:1', 'agent:main:0'])
-      expect(keys(await store.listSessions({ limit: 1 }))).toEqual(['agent:main:2'])
-      expect(keys(await store.listSessions({ agentId: 'ops', limit: 10 }))).toEqual(['agent:ops:1'])
+      expect(await keysOf(store, { limit: 10 })).toEqual(['agent:main:2', 'agent:ops:1', 'agent:main:0'])
+      expect(await keysOf(store, { limit: 1 })).toEqual(['agent:main:2'])
+      expect(await keysOf(store, { agentId: 'ops', limit: 10 })).toEqual(['agent:ops:1'])
       expect(await store.getSession('agent:ops:1')).toEqual({ key: 'agent:ops:1', agentId: 'ops', updatedAt: start + 1 })
       expect(await store.getSession('nothing')).toBeUndefined()
     })
 
-    it('that were made up for one run begin with it; until then they are known by the run', async () => {
+    it('that were made up for one run are known by the run that waits, and begin with it', async () => {
       const { store } = opened
-      const known = async (key: string) => [(await store.getSession(key))?.updatedAt, (await store.listSessions({ limit: 10 })).some((one) => one.key === key)]
+      const known = async (key: string) => [(await store.getSession(key))?.updatedAt, (await keysOf(store, { limit: 10 })).includes(key)]
       await store.accept({ at: start, runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })) })
-      expect(await known('begun')).toEqual([start, false])
+      expect(await known('begun')).toEqual([start, true])
       await store.cancelQueuedRun('cancelled', cancelledEnd())
       expect(await known('cancelled')).toEqual([undefined, false])
       await claim(store, { at: start + 7 })
       expect(await known('begun')).toEqual([start + 7, true])
+      expect(await keysOf(store, { limit: 10 })).toEqual(['begun'])
+    })
+
+    it('in which nothing but events waits are listed by the newest of them', async () => {
+      const { store } = opened
+      await store.accept({ at: start, events: [newEvent({ sessionKey: 'agent:ops:main' }), newEvent({ sessionKey: 'global' })] })
+      await store.accept({ at: start + 1, runs: [newRun()], events: [newEvent()] })
+      await store.accept({ at: start + 2, events: [newEvent({ sessionKey: 'global' })] })
+      const listed = await store.listSessions({ limit: 10, defaultAgentId: 'main' })
+      expect(listed).toEqual({
+        items: [
+          { key: 'global', agentId: 'main', updatedAt: start + 2 },
+          { key: session, agentId: 'main', updatedAt: start + 1 },
+          { key: 'agent:ops:main', agentId: 'ops', updatedAt: start },
+        ],
+      })
+      expect(await keysOf(store, { agentId: 'ops', limit: 10 })).toEqual(['agent:ops:main'])
+      expect(await keysOf(store, { agentId: 'main', limit: 10 })).toEqual(['global', session])
+    })
+
+    it('are handed out page by page, each once, whatever they consist of', async () => {
+      const { store } = opened
+      for (let n = 0; n < 12; n++) {
+        const key = `agent:main:${n}`
+        if (n % 3 === 0) await store.accept({ at: start + n, runs: [newRun({ sessionKey: key })] })
+        if (n % 3 === 1) await store.accept({ at: start + n, runs: [newRun({ sessionKey: key, unnamedSession: true })] })
+        if (n % 3 === 2) await store.accept({ at: start + n, events: [newEvent({ sessionKey: key })] })
+      }
+      const listed: string[] = []
+      let pages = 0
+      for (let after: SessionPlace | undefined, more = true; more; pages++) {
+        const { items, next } = await store.listSessions({ after, limit: 5, defaultAgentId: 'main' })
+        listed.push(...items.map(({ key }) => key))
+        after = next
+        more = next !== undefined
+      }
+      expect(listed).toEqual(Array.from({ length: 12 }, (_, n) => `agent:main:${11 - n}`))
+      expect(pages).toBe(3)
     })
 
     it('count what waits, runs and was said', async () => {

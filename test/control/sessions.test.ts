@@ -1,7 +1,7 @@
 // Sessions over HTTP: the list, and what one holds.
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
-import { shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { gatewayToken, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const still = { agents: { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
@@ -13,12 +13,13 @@ describe('GET /api/sessions', () => {
   it('lists sessions, the one that was touched last first, page by page', async () => {
     for (const sessionKey of ['one', 'two', 'one']) await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
     await post('/hooks/agent', { message: 'hi', sessionKey: 'three.dots:and/slashes', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
-    expect(await keys()).toEqual(['agent:ops:three.dots:and/slashes', 'agent:main:one', 'agent:main:two'])
+    // The summaries of the runs wait in the main session.
+    expect(await keys()).toEqual(['agent:ops:three.dots:and/slashes', 'agent:main:main', 'agent:main:one', 'agent:main:two'])
     expect(await keys('?agentId=ops')).toEqual(['agent:ops:three.dots:and/slashes'])
     const first = (await get('/api/sessions?limit=1')).body
     const second = (await get(`/api/sessions?limit=1&cursor=${encodeURIComponent(first.next)}`)).body
-    expect(second.items).toMatchObject([{ key: 'agent:main:one' }])
-    expect(await keys(`?cursor=${encodeURIComponent(second.next)}`)).toEqual(['agent:main:two'])
+    expect(second.items).toMatchObject([{ key: 'agent:main:main' }])
+    expect(await keys(`?cursor=${encodeURIComponent(second.next)}`)).toEqual(['agent:main:one', 'agent:main:two'])
     expect(await get('/api/sessions?cursor=x')).toMatchObject({ status: 400 })
   })
 
@@ -34,6 +35,21 @@ describe('GET /api/sessions', () => {
 
   it('answers 404 where there is none', async () => {
     expect(await get('/api/sessions/agent:main:nobody')).toMatchObject({ status: 404, body: { error: { type: 'session_not_found' } } })
+  })
+})
+
+describe('a session in which nothing has begun', () => {
+  it('is listed when events wait in it, or the run that will create it', async () => {
+    const { post, get } = await startGateway({ ...still, agents: { ...still.agents, defaults: { ...still.agents.defaults, maxConcurrent: 1 } } })
+    const keys = async (query = '') => (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
+    await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })
+    expect((await get('/api/sessions')).body.items).toEqual([{ key: 'agent:main:main', agentId: 'main', updatedAt: expect.stringMatching(/Z$/) }])
+    const posted = await Promise.all(Array.from({ length: 8 }, () => post('/hooks/agent', { message: 'hi', ...quiet })))
+    const made = posted.map(({ body }) => body.sessionKey as string)
+    expect((await keys('?limit=200')).toSorted()).toEqual([...made, 'agent:main:main'].toSorted())
+    expect(await keys('?agentId=ops')).toEqual([])
+    const status = await post('/tools/invoke', { tool: 'session_status' }, { authorization: `Bearer ${gatewayToken}` })
+    expect(status.body.result).toMatchObject({ key: 'agent:main:main', waitingEvents: expect.any(Number), updatedAt: expect.stringMatching(/Z$/) })
   })
 })
 

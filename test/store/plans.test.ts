@@ -59,7 +59,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   waitingWakes: [[]],
   transcript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
-  listSessions: [[{ limit: 9 }], [{ agentId: 'main', limit: 9 }]],
+  listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
   sessionCounts: [['agent:main:one']],
   lastRoute: [['s'], ['s', 'pager']],
   claimMessages: [[claim]],
@@ -101,9 +101,9 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
 /** These ask the engine itself. */
 const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
 
-/** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held. */
+/** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held, the sessions in which events wait. */
 const harmless =
-  /INDEX (run_queue|run_lease|run_retry|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|\(subquery-\d+\))$/
+  /INDEX (run_queue|run_lease|run_retry|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|waiting|\(subquery-\d+\))$/
 
 describe('the plan of an operation', () => {
   let dir: string
