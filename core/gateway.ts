@@ -125,6 +125,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     outcome: { resolve: (run, ended) => current.outcome.resolve(run, ended) },
     onMessages: () => outbox.ring(),
     limits: () => ({ maxConcurrent: current.config.agents.defaults.maxConcurrent, maxQueued: current.config.hooks.maxQueuedRuns }),
+    createId,
     owner,
     log: logFor('agents'),
   })

@@ -10,12 +10,16 @@ type Retried = Pick<StoredRun, 'kind' | 'result'>
 export function planRetry({ kind, result }: Retried, error: ModelError, policy: Agent['retry']): RunRetry | undefined {
   if (!error.isPassing || kind === 'heartbeat') return undefined
   const now = Date.now()
-  const { since, count } = result.retry ?? { since: now, count: 0 }
+  const { since = now, count = 0 } = result.retry ?? {}
   const notBefore = Math.ceil(now + delayMs(count, error, policy))
   if (notBefore > since + policy.forSeconds * 1000) return undefined
   // What an attempt before this one has done stays done.
   const progress = error.progress.length > 0 ? error.progress : result.progress
-  return { notBefore, aside: !policy.blockSession, result: { error: recordOf(error), retry: { since, count: count + 1 }, ...(progress && { progress }) } }
+  return {
+    notBefore,
+    aside: !policy.blockSession,
+    result: { error: recordOf(error), retry: { since, count: count + 1, nextAt: notBefore }, ...(progress && { progress }) },
+  }
 }
 
 /** Exponential with jitter, so that runs that failed together do not come back together; never sooner than the service asks. */

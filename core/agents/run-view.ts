@@ -15,6 +15,8 @@ export interface RunView {
   reply?: string | undefined
   error?: RunResult['error']
   usage?: Usage | undefined
+  retryOf?: string | undefined
+  retriedAs?: string | undefined
   deliveries: { id: string; channel: string; to: string; status: Exclude<MessageStatus, 'sending'>; reason?: string }[]
   /** Times are ISO 8601, UTC. */
   createdAt: string
@@ -38,10 +40,12 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, messages: readonly Omit<Sto
     reply: result.reply,
     error: result.error,
     usage: result.usage,
+    retryOf: spec.retryOf,
+    retriedAs: result.retriedAs,
     deliveries: messages.map(viewMessage),
     createdAt: iso(run.createdAt),
     ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
-    ...(status === 'queued' && run.notBefore !== null && { nextAttemptAt: iso(run.notBefore) }),
+    ...(status === 'queued' && result.retry && { nextAttemptAt: iso(result.retry.nextAt) }),
     ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
   }
 }

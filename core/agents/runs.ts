@@ -19,6 +19,8 @@ export interface Runs {
   ended(id: string, ms: number): Promise<StoredRun | undefined>
   /** False: it has ended already, or is unknown. */
   cancel(id: string): Promise<boolean>
+  /** Does a run that failed once more: the id of the new run. Undefined: it did not fail, or was retried already. */
+  retry(id: string): Promise<string | undefined>
   /** There may be runs to begin. */
   ring(): void
   /** Takes up what an earlier process left behind. */
@@ -35,6 +37,7 @@ interface RunsDeps {
   /** Called after an end was stored, when it left messages to send. */
   onMessages: () => void
   limits: () => { maxConcurrent: number; maxQueued: number }
+  createId: () => string
   owner: string
   log: Log
 }
@@ -125,6 +128,10 @@ export function createRuns(deps: RunsDeps): Runs {
     if (await insist(() => store.endRun(run, stored), patience)) announce(run, stored)
   }
 
+  const refuseBeyondLimit = (count: number): void => {
+    if (queued + arriving + count > limits().maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
+  }
+
   const cancelActive = (id: string): boolean => {
     const running = active.get(id)
     running?.stop.abort(new Stopped('cancelled'))
@@ -177,7 +184,7 @@ export function createRuns(deps: RunsDeps): Runs {
   return {
     accept: async (command) => {
       const count = command.runs?.length ?? 0
-      if (count > 0 && queued + arriving + count > limits().maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
+      if (count > 0) refuseBeyondLimit(count)
       arriving += count
       try {
         const result = await store.accept(command)
@@ -204,6 +211,15 @@ export function createRuns(deps: RunsDeps): Runs {
       // It may have been handed out meanwhile.
       await claims.settled()
       return cancelActive(id)
+    },
+
+    retry: async (id) => {
+      refuseBeyondLimit(1)
+      const newId = deps.createId()
+      if (!(await store.retryRun(id, { id: newId, at: Date.now() }))) return undefined
+      queued += 1
+      claims.ring()
+      return newId
     },
 
     ring: claims.ring,

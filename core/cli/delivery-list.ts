@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../config/duration.ts'
 import type { Control } from './control-client.ts'
+import { runStatuses } from '../store/run-spec.ts'
 import { shownInLine } from './shown.ts'
 
 /** One line of `GET /api/deliveries`. */
@@ -20,6 +21,7 @@ export interface Line {
 export interface Filter {
   hook?: string
   status?: Line['status']
+  runStatus?: string
   /** ISO 8601 */
   since?: string
   until?: string
@@ -30,6 +32,7 @@ export const withFilterOptions = (command: Command): Command =>
   command
     .option('--hook <name>', 'only those of this hook')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['accepted', 'skipped', 'rejected', 'failed', 'duplicate']))
+    .addOption(new Option('--run-status <status>', 'only those that led to a run with this status').choices(runStatuses))
     .option('--since <time>', 'only what came since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z', parseMoment)
     .option('--until <time>', 'only what came before then', parseMoment)
     .option('--text <text>', 'only those whose body holds this text')
@@ -48,8 +51,15 @@ export function parseCount(text: string): number {
 }
 
 /** Newest first. A page is asked for when somebody wants to know what is on it. */
-export async function* listDeliveries(control: Control, { hook, status, since, until, text }: Filter): AsyncGenerator<Line> {
-  const query = new URLSearchParams({ limit: '200', ...(hook && { hook }), ...(status && { status }), ...(since && { since }), ...(text && { q: text }) })
+export async function* listDeliveries(control: Control, { hook, status, runStatus, since, until, text }: Filter): AsyncGenerator<Line> {
+  const query = new URLSearchParams({
+    limit: '200',
+    ...(hook && { hook }),
+    ...(status && { status }),
+    ...(runStatus && { runStatus }),
+    ...(since && { since }),
+    ...(text && { q: text }),
+  })
   for (;;) {
     const { items, next } = (await control.get(`/api/deliveries?${query.toString()}`)) as { items: Line[]; next?: string }
     yield* items.filter(({ at }) => until === undefined || at < until)

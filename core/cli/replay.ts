@@ -29,9 +29,10 @@ interface ReplayOptions extends ManyOptions, ControlOptions {
 }
 
 async function replay(id: string | undefined, options: ReplayOptions): Promise<void> {
-  const { hook, status, since, until, text, dryRun, mapping, body, json } = options
-  const filtered = [hook, status, since, until, text].some((value) => value !== undefined)
-  if (id === undefined && !filtered) throw new CommandError('Name a delivery, or choose several with --hook, --status, --since, --until or --text.')
+  const { hook, status, runStatus, since, until, text, dryRun, mapping, body, json } = options
+  const filtered = [hook, status, runStatus, since, until, text].some((value) => value !== undefined)
+  if (id === undefined && !filtered)
+    throw new CommandError('Name a delivery, or choose several with --hook, --status, --run-status, --since, --until or --text.')
   if (id !== undefined && filtered) throw new CommandError('Name a delivery or choose several with a filter, not both.')
   if (id === undefined && body !== undefined) throw new CommandError('--body is for one delivery; leave it out, or name a delivery in place of the filter.')
   if (dryRun && options.yes) throw new CommandError('--dry-run and --yes contradict each other; leave one of them out.')

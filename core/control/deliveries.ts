@@ -2,6 +2,7 @@
 import { viewRun } from '../agents/run-view.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
+import { runStatuses } from '../store/run-spec.ts'
 import type { DeliveryLine, Store, StoredDelivery, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
@@ -28,8 +29,8 @@ export function deliveryEndpoints({ store, replay }: DeliveriesDeps): Endpoint[]
       path: '/api/deliveries',
       schema: { summary: 'Lists what came in through the hooks.', querystring: DeliveriesQuery, response: { 200: pageOf(Line) } },
       handle: async ({ query }) => {
-        const { hook, status, since, q } = query
-        return viewPage(await store.listDeliveries({ hook, status, since: momentOf(since), text: q }, pageRequest(query)), viewLine)
+        const { hook, status, runStatus, since, q } = query
+        return viewPage(await store.listDeliveries({ hook, status, runStatus, since: momentOf(since), text: q }, pageRequest(query)), viewLine)
       },
     }),
     endpoint({
@@ -97,6 +98,9 @@ const DeliveriesQuery = Type.Object({
   ...pageQuery,
   hook: Type.Optional(Type.String({ description: '`wake`, `agent`, or the name of a mapped hook.' })),
   status: Type.Optional(Status),
+  runStatus: Type.Optional(
+    Type.Enum([...runStatuses], { description: 'Only what led to a run with this status. Two hundred deliveries are looked at for each page.' }),
+  ),
   since: Type.Optional(Type.String({ description: 'Only what came at or after this time, ISO 8601.' })),
   q: Type.Optional(
     Type.String({

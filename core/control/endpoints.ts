@@ -6,6 +6,7 @@ import { hookEndpoints } from './hooks.ts'
 import { outboxEndpoints } from './outbox.ts'
 import { partEndpoints } from './parts.ts'
 import { runEndpoints } from './runs.ts'
+import { scheduleEndpoints } from './schedules.ts'
 import { sessionEndpoints } from './sessions.ts'
 
 type DepsOf<Make extends (deps: never) => unknown> = Parameters<Make>[0]
@@ -13,6 +14,7 @@ type DepsOf<Make extends (deps: never) => unknown> = Parameters<Make>[0]
 type EndpointDeps = DepsOf<typeof runEndpoints> &
   DepsOf<typeof deliveryEndpoints> &
   DepsOf<typeof hookEndpoints> &
+  DepsOf<typeof scheduleEndpoints> &
   DepsOf<typeof sessionEndpoints> &
   DepsOf<typeof outboxEndpoints> &
   DepsOf<typeof partEndpoints> &
@@ -22,6 +24,7 @@ export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
   ...runEndpoints(deps),
   ...deliveryEndpoints(deps),
   ...hookEndpoints(deps),
+  ...scheduleEndpoints(deps),
   ...sessionEndpoints(deps),
   ...outboxEndpoints(deps),
   ...partEndpoints(deps),

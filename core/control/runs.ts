@@ -11,7 +11,7 @@ import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
 
 interface RunsDeps {
   store: Pick<Store, 'getRun' | 'listRuns' | 'messagesOfRun'>
-  runs: Pick<Runs, 'cancel'>
+  runs: Pick<Runs, 'cancel' | 'retry'>
 }
 
 export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
@@ -43,6 +43,20 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
         throw new GatewayError('conflict', `The run has ended already: it is ${status}.`)
       },
     }),
+    endpoint({
+      method: 'POST',
+      path: '/api/runs/:id/retry',
+      schema: { summary: 'Does a failed run once more, as a run of its own.', params: IdParams, response: { 200: Retried, ...failures(404, 409) } },
+      handle: async ({ params }) => {
+        const { id, sessionKey, status, result } = await find(params.id)
+        const failed = status === 'failed' || status === 'timed_out'
+        if (!failed) throw new GatewayError('conflict', `Only a run that failed can be retried: this one is ${status}.`)
+        const retriedAs = await runs.retry(id)
+        if (retriedAs !== undefined) return { ok: true, runId: retriedAs, sessionKey, retryOf: id }
+        const { retriedAs: other } = (await store.getRun(id))?.result ?? result
+        throw new GatewayError('conflict', `The run was retried already, as ${other}; see what became of that one, and retry it if it failed, too.`)
+      },
+    }),
   ]
 
   async function find(id: string): Promise<StoredRun> {
@@ -56,11 +70,14 @@ const RunsQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.Enum([...runStatuses])),
   kind: Type.Optional(Type.Enum([...runKinds])),
+  hook: Type.Optional(Type.String({ description: 'Only runs of this hook: `agent`, or the name of a mapped one.' })),
   agentId: Type.Optional(Type.String()),
   sessionKey: Type.Optional(Type.String({ description: 'The whole key, `agent:<agent>:<key>`.' })),
 })
 
 const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
+
+const Retried = Type.Object({ ok: Type.Literal(true), runId: Type.String(), sessionKey: Type.String(), retryOf: Type.String() })
 
 const Delivery = Type.Object({
   id: Type.String(),
@@ -103,6 +120,8 @@ export const Run = Type.Object({
       { description: 'Tokens, over all steps.' },
     ),
   ),
+  retryOf: Type.Optional(Type.String({ description: 'The failed run that this one does once more.' })),
+  retriedAs: Type.Optional(Type.String({ description: 'The run that does this one once more.' })),
   deliveries: Type.Array(Delivery, { description: 'What became of the reply: one entry for each message.' }),
   createdAt: Time(),
   startedAt: Type.Optional(Time()),

@@ -11,6 +11,7 @@ import type {
   NewRefusal,
   Page,
   PageRequest,
+  RunStatus,
   StoredDelivery,
   Timestamp,
 } from './store.ts'
@@ -77,7 +78,33 @@ const columns = 'seq, id, at, hook, client, status, result'
 /** Bodies that one call searches. */
 const searchedRows = 200
 
+/** Deliveries whose runs one call looks up. */
+const lookedUp = 200
+
 export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>> {
+  const { runStatus } = filter
+  if (runStatus === undefined) return await listLines(tx, filter, page)
+  const { items: lines, next } = await listLines(tx, filter, { before: page.before, limit: lookedUp })
+  const ids = await runsWith(tx, runStatus, lines)
+  const fitting = lines.filter(({ result }) => result.runIds?.some((id) => ids.has(id)))
+  const items = fitting.slice(0, page.limit)
+  const goOnAt = fitting.length > items.length ? items.at(-1)?.seq : next
+  return goOnAt === undefined ? { items } : { items, next: goOnAt }
+}
+
+/** Of all runs that these deliveries led to, those with this status. */
+async function runsWith(tx: Transaction, status: RunStatus, lines: readonly DeliveryLine[]): Promise<Set<string>> {
+  const asked = lines.flatMap(({ result }) => result.runIds ?? [])
+  const found = new Set<string>()
+  for (let from = 0; from < asked.length; from += lookedUp) {
+    const ids = asked.slice(from, from + lookedUp)
+    const rows = await tx.all<{ id: string }>(`SELECT id FROM run WHERE id IN (${ids.map(() => '?').join(', ')}) AND status = ?`, ...ids, status)
+    for (const { id } of rows) found.add(id)
+  }
+  return found
+}
+
+async function listLines(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>> {
   const { hook, status, since = 0 } = filter
   const fits = (key: LineKey) => key.at >= since && (!hook || key.hook === hook) && (!status || key.status === status)
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)

@@ -65,9 +65,6 @@ const queued = (run: NewRun, at: Timestamp): RunNews['run'] => ({
   createdAt: at,
   startedAt: null,
   endedAt: null,
-  notBefore: null,
-  retryOf: null,
-  retriedAs: null,
 })
 const fresh = (message: NewMessage, at: Timestamp): MessageNews => ({
   ...message,
@@ -80,7 +77,7 @@ const fresh = (message: NewMessage, at: Timestamp): MessageNews => ({
 })
 const untried = { attempt: 0, fence: 0 }
 
-function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'cancelQueuedRun'> {
+function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
   const tellRun = createReread(runs, async (id) => {
     const [run, messages] = await Promise.all([store.getRun(id), store.messagesOfRun(id)])
     return run && { run, messages }
@@ -107,6 +104,11 @@ function runChanges(store: Store, { runs, events, outbox }: News): Pick<Store, '
       const released = await store.releaseRun(run, retry)
       if (released) await tellRun(run.id)
       return released
+    },
+    retryRun: async (id, retry) => {
+      const retried = await store.retryRun(id, retry)
+      if (retried) await Promise.all([tellRun(retry.id), tellRun(id)])
+      return retried
     },
     cancelQueuedRun: async (id, end) => {
       const cancelled = await store.cancelQueuedRun(id, end)

@@ -8,10 +8,11 @@ import { forget } from './forget.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
 import { advanceMessage, claimMessages, endMessage, getMessage, listMessages, messagesOfRun, nextMessageAt, reapMessages, retryMessage } from './outbox.ts'
+import { retryRun } from './run-again.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
 import { claimRuns, nextRetryAt, reapRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns } from './runs.ts'
-import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule } from './schedules.ts'
+import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule, schedulePage } from './schedules.ts'
 import { listSessions } from './session-list.ts'
 import { getSession, lastRoute, sessionCounts, transcript } from './sessions.ts'
 import { shrink, space } from './space.ts'
@@ -33,6 +34,7 @@ export const writes = {
   releaseUnheldRuns,
   reapRuns,
   cancelQueuedRun,
+  retryRun,
   takeEvents,
   claimMessages,
   advanceMessage,
@@ -77,6 +79,7 @@ const reads = {
   nextMessageAt,
   getExposure,
   listSchedules,
+  schedulePage,
   dueSchedules,
   nextScheduleAt,
   liveCounts,

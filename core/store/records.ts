@@ -95,12 +95,6 @@ export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
   fence: number
   /** Until it has ended: why the last attempt failed, if one did. */
   result: RunResult
-  /** When a queued run is tried again; null: as soon as its turn comes. */
-  notBefore: Timestamp | null
-  /** The failed run that this one does once more. */
-  retryOf: string | null
-  /** The last run that did this one once more. */
-  retriedAs: string | null
   createdAt: Timestamp
   startedAt: Timestamp | null
   endedAt: Timestamp | null
@@ -298,6 +292,8 @@ export interface Page<Row> {
 export interface DeliveryFilter {
   hook?: string | undefined
   status?: DeliveryStatus | undefined
+  /** At least one of its runs has this status. */
+  runStatus?: RunStatus | undefined
   since?: Timestamp | undefined
   /** Text that the body holds, in any case. */
   text?: string | undefined
@@ -306,6 +302,8 @@ export interface DeliveryFilter {
 export interface RunFilter {
   status?: RunStatus | undefined
   kind?: RunKind | undefined
+  /** The name of the hook whose runs are wanted. */
+  hook?: string | undefined
   agentId?: string | undefined
   sessionKey?: string | undefined
 }

@@ -69,6 +69,8 @@ export interface RunSpec {
   wakeMode: WakeMode
   /** The session that hears how it ended; absent: a hook's run tells the main session, any other none. */
   announceTo?: string | undefined
+  /** The failed run that this one does once more. */
+  retryOf?: string | undefined
 }
 
 export interface Usage {
@@ -87,8 +89,10 @@ export interface RunResult {
   /** `detail`: what a model's service said, for whoever reads the record. */
   error?: { type: string; message: string; detail?: string }
   usage?: Usage
-  /** Of a run that is tried again: when it first failed, and how often. */
-  retry?: { since: number; count: number }
+  /** Of a run that is tried again: when it first failed, how often, and when it is tried next. */
+  retry?: { since: number; count: number; nextAt: number }
   /** What the model and the tools said before an attempt failed: the next one goes on from there, and calls no tool twice. */
   progress?: readonly Json[]
+  /** Of a run that failed for good: the run that does it once more. */
+  retriedAs?: string
 }

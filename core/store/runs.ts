@@ -38,8 +38,7 @@ export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
 }
 
 const listColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
-  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt",
-  not_before AS "notBefore", retry_of AS "retryOf", retried_as AS "retriedAs"`
+  status, attempt, fence, result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
@@ -62,28 +61,40 @@ export async function getRun(tx: Transaction, id: string): Promise<StoredRun | u
   return row && toRun(row)
 }
 
-type RunKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'>
+type ListKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'> & { spec?: string }
 
 const keys = 'seq, kind, agent_id AS "agentId", session_key AS "sessionKey", status'
 
 export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>> {
-  const { status, kind, agentId, sessionKey } = filter
-  const fits = (key: RunKey) =>
+  const { status, kind, hook, agentId, sessionKey } = filter
+  const fits = (key: ListKey) =>
     (!status || key.status === status) &&
     (!kind || key.kind === kind) &&
+    (!hook || hookOf(key) === hook) &&
     (!agentId || key.agentId === agentId) &&
     (!sessionKey || key.sessionKey === sessionKey)
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
   const list = (where: Condition | undefined) =>
-    listPage<RunKey, ListRow>(
+    listPage<ListKey, ListRow>(
       tx,
-      { table: 'run', keys, where, fits: isFiltered ? fits : undefined, columns: listColumns, sizeOf: ({ spec, result }) => spec.length + result.length },
+      {
+        table: 'run',
+        keys: hook ? `${keys}, spec` : keys,
+        where,
+        fits: isFiltered ? fits : undefined,
+        columns: listColumns,
+        sizeOf: ({ spec, result }) => spec.length + result.length,
+      },
       page,
     )
   if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toListed)
   const [live, over] = [await list([`session_key = ? AND ${isLive}`, sessionKey]), await list([`session_key = ? AND NOT (${isLive})`, sessionKey])]
   return mapPage(mergePages(live, over, page.limit), toListed)
 }
+
+/** The hook that a run is of. */
+const hookOf = ({ kind, spec = '{}' }: Pick<ListKey, 'kind' | 'spec'>): string | undefined =>
+  kind === 'hook' ? (JSON.parse(spec) as Pick<RunSpec, 'origin'>).origin.name : undefined
 
 const isLive = `status IN ('queued', 'running')`
 

@@ -1,6 +1,6 @@
 // Schedules: kept until they are removed or have fired for the last time; each of their times fires once.
 import type { RunSpec } from './run-spec.ts'
-import type { Firing, NewSchedule, Store, StoredSchedule, Timestamp, Timing } from './store.ts'
+import type { Firing, NewSchedule, Page, Store, StoredSchedule, Timestamp, Timing } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Counted and added in one transaction: two callers cannot both take the last place. */
@@ -28,6 +28,19 @@ const nextSql = 'SELECT next_at AS "nextAt" FROM schedule ORDER BY next_at LIMIT
 export async function listSchedules(tx: Transaction, agentId: string): Promise<StoredSchedule[]> {
   return (await tx.all<ScheduleRow>(ofAgentSql, agentId)).map(toSchedule)
 }
+
+const pageSql = `SELECT seq, ${columns} FROM schedule WHERE seq < ? ORDER BY seq DESC LIMIT ?`
+const pageOfAgentSql = `SELECT seq, ${columns} FROM schedule WHERE agent_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+
+export async function schedulePage(tx: Transaction, ...[{ agentId }, page]: Parameters<Store['schedulePage']>): Promise<Page<StoredSchedule>> {
+  const { before = Number.MAX_SAFE_INTEGER, limit } = page
+  const rows = agentId === undefined ? tx.all<NumberedRow>(pageSql, before, limit) : tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
+  const shown = await rows
+  const last = shown.length === limit ? shown.at(-1) : undefined
+  return { items: shown.map(({ seq: _seq, ...row }) => toSchedule(row)), ...(last && { next: last.seq }) }
+}
+
+type NumberedRow = ScheduleRow & { seq: number }
 
 export async function dueSchedules(tx: Transaction, at: Timestamp, limit: number): Promise<StoredSchedule[]> {
   return (await tx.all<ScheduleRow>(dueSql, at, limit)).map(toSchedule)

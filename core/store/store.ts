@@ -70,6 +70,8 @@ export interface Store {
   nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Ends a run that has not started, as cancelled; false when it has, or is unknown. */
   cancelQueuedRun(id: string, end: RunEnd): Promise<boolean>
+  /** Puts a run that failed or timed out into the queue once more, as a run of its own; false when it did not, or was retried already. */
+  retryRun(id: string, retry: { id: string; at: Timestamp }): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>
   listRuns(filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>>
   countQueuedRuns(): Promise<number>
@@ -122,6 +124,8 @@ export interface Store {
   addSchedule(schedule: NewSchedule, limit: { at: Timestamp; most: number }): Promise<boolean>
   /** In the order in which they were added. */
   listSchedules(agentId: string): Promise<StoredSchedule[]>
+  /** Newest first. */
+  schedulePage(filter: { agentId?: string | undefined }, page: PageRequest): Promise<Page<StoredSchedule>>
   /** False: the agent has no such schedule. */
   removeSchedule(id: string, agentId: string): Promise<boolean>
   /** It fires at another time next. False: it has fired meanwhile, or is gone. */

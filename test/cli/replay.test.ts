@@ -79,6 +79,7 @@ describe('svc-gateway deliveries', () => {
     const found = async (...args: string[]) => lines((await cli('deliveries', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
     expect(await found('--hook', 'mail')).toEqual([mail!.id])
     expect(await found('--status', 'rejected')).toEqual([bad!.id])
+    expect(await found('--run-status', 'failed')).toEqual([])
     expect(await found('--text', 'two.')).toEqual([wake!.id])
     expect(await found('--since', '1h')).toEqual([bad!.id, wake!.id, mail!.id])
     expect(await found('--until', '1h')).toEqual([])
@@ -121,7 +122,7 @@ describe('svc-gateway replay <delivery-id>', () => {
   })
 
   it.each([
-    [['replay'], 'Name a delivery, or choose several with --hook, --status, --since, --until or --text.\n'],
+    [['replay'], 'Name a delivery, or choose several with --hook, --status, --run-status, --since, --until or --text.\n'],
     [['replay', 'x', '--hook', 'mail'], 'Name a delivery or choose several with a filter, not both.\n'],
     [['replay', '--hook', 'mail', '--body', '-'], '--body is for one delivery; leave it out, or name a delivery in place of the filter.\n'],
     [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes contradict each other; leave one of them out.\n'],

@@ -85,7 +85,11 @@ export function runsContract(opened: OpenStore): void {
   })
 
   describe('a run that is tried again', () => {
-    const retry = { notBefore: start + 5000, aside: false, result: { error: { type: 'model_failed', message: 'away' }, retry: { since: start, count: 1 } } }
+    const retry = {
+      notBefore: start + 5000,
+      aside: false,
+      result: { error: { type: 'model_failed', message: 'away' }, retry: { since: start, count: 1, nextAt: start + 5000 } },
+    }
 
     it('is handed out at its time, with what it was given, and without counting the attempt', async () => {
       const first = await startRun(opened.store)
@@ -93,11 +97,11 @@ export function runsContract(opened: OpenStore): void {
       expect(await opened.store.releaseRun(first, retry)).toBe(true)
       await opened.reopen()
       const { store } = opened
-      expect(await store.getRun(first.id)).toMatchObject({ status: 'queued', notBefore: start + 5000, result: retry.result })
+      expect(await store.getRun(first.id)).toMatchObject({ status: 'queued', result: retry.result })
       expect(await claim(store, { at: start + 4999 })).toEqual([])
       expect(await store.nextRetryAt(start)).toBe(start + 5000)
       expect(await store.nextRetryAt(start + 5000)).toBeUndefined()
-      expect(await claim(store, { at: start + 5000 })).toMatchObject([{ id: first.id, attempt: 1, notBefore: null, result: retry.result }])
+      expect(await claim(store, { at: start + 5000 })).toMatchObject([{ id: first.id, attempt: 1, result: retry.result }])
       expect(await store.releaseRun(first, retry)).toBe(false)
     })
 

@@ -190,3 +190,22 @@ describe('POST /api/deliveries/:id/replay', () => {
     expect((await replay(large.id, { body: { text: 'Short.', mode: 'next-heartbeat' } })).status).toBe(200)
   })
 })
+
+describe('GET /api/deliveries?runStatus', () => {
+  it('lists what led to a run with this status, page by page', async () => {
+    const model = await startModel()
+    model.script({ status: 400 }, { text: 'done' }, { status: 400 })
+    const { post, get } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+    for (const message of ['one', 'two', 'three']) await post('/hooks/agent', { message, ...quiet }, { prefer: 'wait=20' })
+    await post('/hooks/wake', { text: 'four', mode: 'next-heartbeat' })
+    const runsOf = async (query: string) => (await get(`/api/deliveries?${query}`)).body
+    const failed = await runsOf('runStatus=failed')
+    const messages = await Promise.all(failed.items.map(async ({ id }: { id: string }) => JSON.parse((await get(`/api/deliveries/${id}`)).body.body).message))
+    expect(messages).toEqual(['three', 'one'])
+    expect((await runsOf('runStatus=succeeded')).items).toHaveLength(1)
+    const first = await runsOf('runStatus=failed&limit=1')
+    expect([...first.items, ...(await runsOf(`runStatus=failed&limit=1&cursor=${first.next}`)).items]).toEqual(failed.items)
+    expect((await get('/api/deliveries?runStatus=asleep')).status).toBe(400)
+  })
+})

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
 import { startModel } from '../doubles/model.ts'
+import type { Answer as ModelAnswer } from '../doubles/wire.ts'
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
@@ -26,6 +27,17 @@ describe('GET /api/runs', () => {
     expect((await get(`/api/runs?status=succeeded&sessionKey=${body.items[0].sessionKey}`)).body.items).toEqual([body.items[0]])
   })
 
+  it('lists the runs of one hook', async () => {
+    const { post, get } = await startGateway({ hooks: { mappings: [{ match: { path: 'alerts' }, messageTemplate: 'x', ...quiet }] } })
+    const { runId } = (await post('/hooks/alerts', {}, { prefer: 'wait=30' })).body
+    await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
+    const idsOf = async (query: string) => (await get(`/api/runs?${query}`)).body.items.map(({ id }: { id: string }) => id)
+    expect(await idsOf('hook=alerts')).toEqual([runId])
+    expect(await idsOf('hook=alerts&status=succeeded&agentId=main')).toEqual([runId])
+    expect(await idsOf('hook=alerts&status=failed')).toEqual([])
+    expect(await idsOf('hook=nobody')).toEqual([])
+  })
+
   it.each([
     ['limit=0', 'limit must match'],
     ['limit=201', 'limit must match'],
@@ -42,6 +54,62 @@ describe('GET /api/runs', () => {
     const { headers } = await get('/api/runs')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
+  })
+})
+
+describe('POST /api/runs/:id/retry', () => {
+  const started = async (...answers: ModelAnswer[]) => {
+    const model = await startModel()
+    model.script(...answers)
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
+    const mapping = { match: { path: 'alerts' }, messageTemplate: '{{ text }}', sessionKey: 'hook:alerts', ...quiet, concurrency: 1 }
+    const gateway = await startGateway({ providers: model.providers, agents, hooks: { mappings: [mapping] } })
+    const alert = async () => (await gateway.post('/hooks/alerts', { text: 'the disk is full' }, { prefer: 'wait=30' })).body.runId as string
+    const retry = async (id: string) => await gateway.post(`/api/runs/${id}/retry`, {}, operator)
+    const ended = async (id: string) => {
+      await expect.poll(async () => (await gateway.get(`/runs/${id}`)).body.endedAt).toBeDefined()
+      return (await gateway.get(`/runs/${id}`)).body
+    }
+    return { ...gateway, model, alert, retry, ended }
+  }
+
+  it('does a failed run once more, as a run of its own', async () => {
+    const { alert, retry, ended, model } = await started({ status: 400 }, { text: 'done' })
+    const first = await alert()
+    const { status, body } = await retry(first)
+    expect([status, body]).toEqual([200, { ok: true, runId: expect.any(String), sessionKey: 'agent:main:hook:alerts', retryOf: first }])
+    expect(await ended(body.runId)).toMatchObject({
+      status: 'succeeded',
+      reply: 'done',
+      retryOf: first,
+      origin: { kind: 'hook', name: 'alerts', trusted: false },
+    })
+    expect(await ended(first)).toMatchObject({ status: 'failed', retriedAs: body.runId })
+    expect(await model.prompt(1)).toContain('the disk is full')
+  })
+
+  it('does it once, and then its retry; of two callers at once one is refused', async () => {
+    const { alert, retry, ended } = await started({ status: 400 }, { status: 400 }, { text: 'done' })
+    const first = await alert()
+    const answers = await Promise.all([retry(first), retry(first)])
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    const second = answers.find(({ status }) => status === 200)!.body.runId
+    expect(answers.find(({ status }) => status === 409)!.body.error).toEqual({
+      type: 'conflict',
+      message: `The run was retried already, as ${second}; see what became of that one, and retry it if it failed, too.`,
+    })
+    expect((await ended(second)).status).toBe('failed')
+    expect((await retry(first)).status).toBe(409)
+    expect((await ended((await retry(second)).body.runId)).status).toBe('succeeded')
+  })
+
+  it('refuses a run that did not fail, and one that there is not', async () => {
+    const { alert, retry } = await started({ text: 'done' })
+    expect(await retry(await alert())).toMatchObject({
+      status: 409,
+      body: { error: { message: 'Only a run that failed can be retried: this one is succeeded.' } },
+    })
+    expect(await retry('nobody')).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
   })
 })
 

@@ -27,6 +27,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     [{}, page],
     [{ hook: 'wake', text: 'disk' }, page],
     [{ status: 'rejected' }, page],
+    [{ runStatus: 'failed' }, page],
   ],
   getDelivery: [['a delivery']],
   claimRuns: [[claim]],
@@ -39,6 +40,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
   reapRuns: [[start]],
+  retryRun: [['over', { id: 'again', at: start }]],
   cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
   listRuns: [
@@ -80,6 +82,10 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   liveCounts: [[]],
   addSchedule: [[newSchedule(), { at: start, most: 9 }]],
   listSchedules: [['main']],
+  schedulePage: [
+    [{}, page],
+    [{ agentId: 'main' }, page],
+  ],
   removeSchedule: [['daily', 'main']],
   moveSchedule: [['daily', { from: start, to: start + 1 }]],
   dueSchedules: [[start, 9]],

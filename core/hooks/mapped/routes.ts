@@ -233,6 +233,6 @@ async function outcomeOf(runs: Runs, accepted: object, { request, reply }: { req
   if (seconds === undefined || (runId === undefined && runIds === undefined)) return accepted
   void reply.header('preference-applied', `wait=${seconds}`)
   if (runId !== undefined) return { ...accepted, ...(await stateAfter(runs, runId, seconds)) }
-  const states = await Promise.all((runIds ?? []).map((id) => stateAfter(runs, id, seconds)))
-  return { ...accepted, runs: states.map((state, index) => ({ runId: runIds?.[index], ...state })) }
+  const stateOf = async (id: string) => ({ runId: id, ...(await stateAfter(runs, id, seconds)) })
+  return { ...accepted, runs: await Promise.all((runIds ?? []).map(stateOf)) }
 }

@@ -1,4 +1,4 @@
-// Runs that are tried again later, and what the repetition of a failed request needs to know.
+// Runs that are tried again later, and requests that may come again because their runs failed.
 import type { Dialect } from '../schema.ts'
 
 export const runRetries = ({ integer }: Dialect): string[] => [
@@ -8,9 +8,6 @@ export const runRetries = ({ integer }: Dialect): string[] => [
   // The idempotency key of the request that started the run.
   'ALTER TABLE run ADD COLUMN key_scope TEXT',
   'ALTER TABLE run ADD COLUMN idempotency_key TEXT',
-  // The failed run that this one does once more, and the last run that did this one once more.
-  'ALTER TABLE run ADD COLUMN retry_of TEXT',
-  'ALTER TABLE run ADD COLUMN retried_as TEXT',
   // The new columns follow the message, which may be long: what a claim looks at is in the indexes.
   'DROP INDEX run_queue',
   `CREATE INDEX run_queue ON run (seq, session_key, not_before) WHERE status = 'queued'`,
