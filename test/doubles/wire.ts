@@ -37,6 +37,8 @@ export interface Wire {
   otherwise(answer: Answer | ((request: WireRequest) => Answer)): void
   /** Resolves with the request of this number (from 0) as soon as it has come. */
   request(index: number): Promise<WireRequest>
+  /** Tears every connection, those that hang too. */
+  tear(): void
   /** Rejects when something came that was not expected. */
   close(): Promise<void>
 }
@@ -85,6 +87,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       while (!requests[index]) await once(arrivals, 'request')
       return requests[index]
     },
+    tear: () => server.closeAllConnections(),
     close: async () => {
       server.closeAllConnections()
       server.close()

@@ -1,0 +1,88 @@
+// An outage of the model while signed alerts arrive: each is accepted, none fails, and each is answered once when the model is back.
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { type ModelServer, startModel } from '../doubles/model.ts'
+import type { Answer as ModelAnswer } from '../doubles/wire.ts'
+import { ask, type Document, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { ended } from './process.ts'
+
+export interface Outage {
+  alerts: number
+  /** How long the model is away, and how long it fails in one way, in milliseconds. */
+  ms: number
+  phaseMs: number
+  retry: Document
+}
+
+const secret = 'the secret of the alerts 0123456789'
+
+/** How the model fails, in turns. */
+const failures: readonly ModelAnswer[] = [
+  { status: 500, headers: { 'retry-after-ms': '1' } },
+  { status: 429, headers: { 'retry-after-ms': '1' } },
+  { hang: true, text: 'Let me' },
+  { drop: true, text: 'Let me' },
+]
+
+export async function surviveOutage({ alerts, ms, phaseMs, retry }: Outage): Promise<void> {
+  const [model, dir] = [await startModel(), temporaryFolder()]
+  const { url } = await startGateway(
+    {
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry } },
+      hooks: {
+        mappings: [
+          {
+            match: { path: 'alerts' },
+            auth: { scheme: 'hmac', header: 'x-sig', secret },
+            messageTemplate: '{{ text }}',
+            wakeMode: 'next-heartbeat',
+            channel: 'console',
+          },
+        ],
+      },
+    },
+    dir,
+  )
+  const over = new AbortController()
+  const failing = failInTurns(model, phaseMs, over.signal)
+  const runIds: string[] = []
+  for (let n = 0; n < alerts; n++) {
+    runIds.push(await sendAlert(url, n))
+    await delay(ms / alerts)
+  }
+  over.abort()
+  await failing
+  model.otherwise({ text: 'Seen.' })
+  model.tear()
+
+  for (const runId of runIds) expect(await ended(url, runId)).toMatchObject({ status: 'succeeded' })
+  const outbox = async () => (await ask(`${url}/api/outbox?status=pending`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body.items
+  await expect.poll(outbox, { timeout: 60_000 }).toEqual([])
+  const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { key: string }).key)
+  expect(keys.toSorted((a, b) => a.localeCompare(b))).toEqual(runIds.map((id) => `${id}:0:0`).toSorted((a, b) => a.localeCompare(b)))
+}
+
+/** Connections that hang are torn when the way of failing changes, as by a service that starts again. */
+async function failInTurns(model: ModelServer, phaseMs: number, signal: AbortSignal): Promise<void> {
+  for (let turn = 0; !signal.aborted; turn++) {
+    model.otherwise(failures[turn % failures.length] as ModelAnswer)
+    model.tear()
+    await delay(phaseMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** The id of its run. */
+async function sendAlert(url: string, n: number): Promise<string> {
+  const body = JSON.stringify({ text: `alert ${n}` })
+  const headers = { 'x-sig': createHmac('sha256', secret).update(body).digest('hex'), 'idempotency-key': `alert-${n}` }
+  const answer = await ask(`${url}/hooks/alerts`, { method: 'POST', body, headers })
+  expect(answer.status).toBe(200)
+  return answer.body.runId as string
+}
