@@ -80,7 +80,10 @@ describe('a call', () => {
     [{ n: 1, list: [{ id: 7 }] }, 'args.list[0].id must be a string.'],
     [{ n: 1, extra: 1 }, 'args.extra is not a known key.'],
     [{ list: [{}, { id: 7 }], extra: 1 }, 'args.n is required; args.extra is not a known key; args.list[0].id is required; args.list[1].id must be a string.'],
-    [{ n: 1, list: Array(25).fill({}) }, expect.stringMatching(/^args\.list\[0\]\.id is required; .*args\.list\[19\]\.id is required; and 5 more\.$/)],
+    [
+      { n: 1, list: Array.from({ length: 25 }, () => ({})) },
+      expect.stringMatching(/^args\.list\[0\]\.id is required; .*args\.list\[19\]\.id is required; and 5 more\.$/),
+    ],
     ['text', 'args must be an object.'],
     [null, 'args must be an object.'],
     [[], 'args must be an object.'],
