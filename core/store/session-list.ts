@@ -60,10 +60,13 @@ const queuedSql = `
   FROM run WHERE status = 'queued' AND seq < ? ORDER BY seq DESC LIMIT ?`
 
 /** In the order of their numbers, whatever the clock said: the next page goes on behind the last number. */
-async function queued(tx: Transaction, { run }: SessionPlace, rows: number): Promise<Candidate[]> {
-  const found = await tx.all<Omit<Candidate, 'hidden'> & { hidden: number }>(queuedSql, run, rows)
+async function queued(tx: Transaction, place: SessionPlace, rows: number): Promise<Candidate[]> {
+  const found = await tx.all<Omit<Candidate, 'hidden'> & { hidden: number }>(queuedSql, place.run, rows)
   let earliest = Number.MAX_SAFE_INTEGER
-  const inOrder = found.map((row) => ({ ...row, hidden: row.hidden === 1, updatedAt: (earliest = Math.min(earliest, row.updatedAt)) }))
+  const inOrder = found.map(({ run, key, agentId, hidden, updatedAt }) => {
+    earliest = Math.min(earliest, updatedAt)
+    return { run, key, agentId, hidden: hidden === 1, updatedAt: earliest }
+  })
   return windowed(inOrder, rows)
 }
 
@@ -82,7 +85,7 @@ const toldSql = `
 async function onlyTold(tx: Transaction, { updatedAt, key }: SessionPlace, defaultAgentId: string): Promise<Candidate[]> {
   const found = await tx.all<Pick<StoredSession, 'key' | 'updatedAt'>>(toldSql)
   const older = found.filter((one) => one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.key < key))
-  return older.map((one) => ({ ...one, agentId: agentOfKey(one.key) ?? defaultAgentId }))
+  return older.map((one) => ({ key: one.key, updatedAt: one.updatedAt, agentId: agentOfKey(one.key) ?? defaultAgentId }))
 }
 
 /** The agent that a key names; absent: none, as `global`. */

@@ -103,7 +103,10 @@ describe('tables of 0.1', () => {
     const store = await open()
     expect(await store.getExposure('agent:main:hook:ci')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
     expect(await store.getExposure('agent:main:main')).toBeUndefined()
-    expect((await store.listSessions({ limit: 9, defaultAgentId: 'main' })).items.map(({ key }) => key).toSorted()).toEqual(['agent:main:hook:ci', 'agent:main:main'])
+    expect((await store.listSessions({ limit: 9, defaultAgentId: 'main' })).items.map(({ key }) => key).toSorted()).toEqual([
+      'agent:main:hook:ci',
+      'agent:main:main',
+    ])
     await store.close()
   })
 })
