@@ -4,6 +4,7 @@ import type { Json } from '../plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
 import { BrokenStreamError } from './model-error.ts'
+import { toolErrorText } from './tool-error-text.ts'
 
 /** Longest reply, in characters; the rest is cut, with a mark, and the request ended. */
 export const maxReplyLength = 100_000
@@ -89,7 +90,7 @@ function readSaid(reading: Reading, part: Part, onDelta?: (text: string) => void
   if (part.type === 'text-delta') readText(reading, { step, text: part.text, onDelta })
   else if (part.type === 'tool-call') step.calls.push(part)
   else if (part.type === 'tool-result') step.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
-  else if (part.type === 'tool-error') step.results.push({ ...toolOf(part), output: { type: 'error-text', value: messageOf(part.error) } })
+  else if (part.type === 'tool-error') step.results.push({ ...toolOf(part), output: { type: 'error-text', value: toolErrorText(messageOf(part.error)) } })
 }
 
 function readText(reading: Reading, { step, text, onDelta }: { step: Step; text: string; onDelta: ((text: string) => void) | undefined }): void {

@@ -9,6 +9,7 @@ import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply, UnfinishedReply } from './reply.ts'
+import { withToolErrors } from './tool-error-text.ts'
 import { toolSet } from './turn-tools.ts'
 
 export interface TurnInput {
@@ -93,7 +94,7 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
     tools: toolSet(ai, tools(subject), call),
     stopWhen: ai.isStepCount(maxSteps),
     // The last step is for the answer: nothing more may be called.
-    prepareStep: ({ stepNumber }) => (stepNumber === maxSteps - 1 ? { toolChoice: 'none' } : {}),
+    prepareStep: ({ stepNumber, messages }) => ({ messages: withToolErrors(messages), ...(stepNumber === maxSteps - 1 && { toolChoice: 'none' }) }),
     ...(reasoning && { reasoning }),
     maxRetries,
     abortSignal: signal,

@@ -14,6 +14,7 @@ import builtin from '../../plugins/providers/builtin.ts'
 import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { createTestVerbs } from '../contracts/verbs.ts'
+import { messagesOf } from '../doubles/model.ts'
 import { startAnthropic } from '../doubles/anthropic.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
 import type { Wire } from '../doubles/wire.ts'
@@ -323,11 +324,26 @@ describe('a turn', () => {
     expect(JSON.stringify([messages, logged, wire.requests.map(({ body }) => body)])).not.toContain('swordfish')
   })
 
-  it('tells the model that a tool which it made up is not there', async () => {
+  it.each([
+    ['a tool that there is not', { tool: 'launch_rocket', args: {} }, 'There is no tool with this name; call one of those that you were given.'],
+    [
+      'arguments that are no JSON',
+      { tool: 'get_weather', rawArgs: '{"city": ' },
+      'The arguments are not valid JSON; send one JSON object that fits the schema of the tool.',
+    ],
+    ['arguments that are no object', { tool: 'get_weather', rawArgs: '[]' }, 'args must be an object.'],
+    ['arguments that do not fit', { tool: 'get_weather', args: { city: 5 } }, 'args.city must be a string.'],
+  ])('answers the model in a sentence of ours: %s', async (_what, call, sentence) => {
     const { wire, run } = await setUp()
-    wire.script({ tool: 'launch_rocket', args: {} }, { text: 'Never mind.' })
-    expect((await run()).reply).toBe('Never mind.')
-    expect(await sent(wire, 1)).toContain('launch_rocket')
+    wire.script({ ...call, id: 'one' }, { ...call, id: 'two' }, { text: 'Never mind.' })
+    const { reply, messages } = await run()
+    expect(reply).toBe('Never mind.')
+    const answers = messagesOf(await wire.request(2)).filter(({ role }) => role === 'tool')
+    expect(answers.map(({ content }) => content)).toEqual([sentence, sentence])
+    const results = messages.flatMap((message) =>
+      (message as { role: string; content: { output: Json }[] }).role === 'tool' ? (message as { content: { output: Json }[] }).content : [],
+    )
+    expect(results.map(({ output }) => output)).toEqual([1, 2].map(() => ({ type: 'error-text', value: sentence })))
   })
 
   it('shows the model only the beginning of a long result', async () => {
