@@ -146,7 +146,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     hooks: createThrottle({ limits: () => current.config.hooks.rateLimit }),
     gateway: createThrottle({ limits: () => current.config.gateway.auth.rateLimit }),
   }
-  const reloads = inTurn(reload)
+  const reloads = inTurn(meters.reload.watch(reload))
   const starting = inTurn(start)
   const replyRoutes = createReplyRoutes({ store })
   const lasting = {

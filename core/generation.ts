@@ -228,7 +228,7 @@ async function build(base: Base, config: Config, { previous, opened }: Building)
     tools: catalogue.list,
     routes,
   })
-  registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store }) })
+  registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store, channels: connections.states }) })
   const chat = createChat({ runs, agents, deltas, createId, maxAttempts: defaults.maxAttempts })
   const methods = createMethods({ chat, invokeTool: createToolRequest({ catalogue, invoke }), agents, endpoints })
   const sockets = registerSocket(app, { check: checkCredential, allowedOrigins, methods, topics: createTopics(news, logNews), log: logFor('control') })

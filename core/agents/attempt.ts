@@ -20,7 +20,7 @@ import { eventBatch, heartbeatNotes } from './prompt.ts'
 import { givenUp, planRetry } from './retry.ts'
 import { logRetry } from './run-log.ts'
 import type { RunTurn } from './turn.ts'
-import { type PlannedRun, planTurn } from './turn-plan.ts'
+import { modelOf, type PlannedRun, planTurn } from './turn-plan.ts'
 
 const storeRetryMs = 1_000
 
@@ -69,12 +69,24 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     } catch (error) {
       const reason = stop.signal.aborted ? stop.signal.reason : error
       const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
-      if (!retry) return endOf(reason, { run, seconds, log: deps.log })
+      if (!retry) {
+        const ended = endOf(reason, { run, seconds, log: deps.log })
+        return { ...ended, result: { ...ended.result, ...modelFor(deps.models, run, agent) } }
+      }
       logRetry(deps.log, run, retry)
       return { retry }
     } finally {
       clearTimeout(deadline)
     }
+  }
+}
+
+/** Which model a run failed with; nothing where it asks for one that it may not use. */
+function modelFor(models: Models, run: StoredRun, agent: Agent): Pick<RunResult, 'model'> {
+  try {
+    return { model: modelOf(models, run, agent).ref }
+  } catch {
+    return {}
   }
 }
 

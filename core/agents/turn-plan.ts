@@ -28,11 +28,15 @@ export interface PlanDeps {
 
 export type TurnPlan = Pick<TurnInput, 'agent' | 'model' | 'thinking' | 'system' | 'prompt' | 'sessionKey'> & Required<Pick<TurnInput, 'from'>>
 
+/** The model that a run is for. Throws `invalid_request` for one that may not be used. */
+export const modelOf = (models: Models, { kind, spec }: PlannedRun['run'], agent: Agent): TurnInput['model'] =>
+  kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
+
 /** Throws `invalid_request` for a model that may not be used. */
 export function planTurn({ models, policy }: PlanDeps, planned: PlannedRun): TurnPlan {
   const { run, agent, events, notes } = planned
-  const { kind, sessionKey, spec } = run
-  const model = kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
+  const { sessionKey, spec } = run
+  const model = modelOf(models, run, agent)
   const from = subjectOf(planned)
   return {
     agent,

@@ -1,23 +1,17 @@
 // Counts what happens, from the start on: plain numbers in memory, read when somebody asks for /metrics.
 import type { Store } from '../store/store.ts'
-
-/** Values by label, `status="200"`. Whoever counts keeps the number of labels small. */
-export type Counter = Map<string, number>
-
-export interface Histogram {
-  /** Upper bounds of the buckets; one more bucket is for what is larger. */
-  bounds: readonly number[]
-  counts: number[]
-  sum: number
-  observe(value: number): void
-}
+import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
+import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
+import { createRunMeters, type RunMeters } from './run-meters.ts'
 
 export interface Meters {
   requests: Counter
   deliveries: Counter
-  runs: Counter
+  runs: RunMeters
   messages: Counter
   forgotten: Counter
+  firings: Counter
+  reload: ReloadMeter
   /** Seconds from accepting to being on disk. */
   accepts: Histogram
   /** Operations in one commit. */
@@ -30,40 +24,37 @@ export function createMeters(): Meters {
   const meters = {
     requests: new Map<string, number>(),
     deliveries: new Map<string, number>(),
-    runs: new Map<string, number>(),
+    runs: createRunMeters(),
     messages: new Map<string, number>(),
     forgotten: new Map<string, number>(),
+    firings: new Map<string, number>(),
+    reload: createReloadMeter(),
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
     commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
   }
   return { ...meters, watch: (store) => watch(store, meters) }
 }
 
-export function count(counter: Counter, label: string, times = 1): void {
-  counter.set(label, (counter.get(label) ?? 0) + times)
-}
+const byStatus = (status: string): string => labels({ status })
 
-const byStatus = (status: string): string => `status="${status}"`
-
-function watch(store: Store, { deliveries, runs, messages, forgotten, accepts }: Omit<Meters, 'watch'>): Store {
+function watch(store: Store, { deliveries, runs, messages, forgotten, firings, accepts }: Omit<Meters, 'watch'>): Store {
   return {
     ...store,
+    ...runs.watch(store),
     accept: (command) => {
       const begun = performance.now()
       return store.accept(command).then((result) => {
         accepts.observe((performance.now() - begun) / 1000)
-        if (command.delivery && result.outcome === 'accepted') count(deliveries, byStatus('accepted'))
+        if (result.outcome !== 'accepted') return result
+        if (command.delivery) count(deliveries, byStatus('accepted'))
+        if (command.runs) runs.noteAccepted(command.runs)
+        if (command.firing) count(firings, '')
         return result
       })
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
       count(deliveries, byStatus(refusal.status))
-    },
-    endRun: async (run, end) => {
-      const ended = await store.endRun(run, end)
-      if (ended) count(runs, byStatus(end.status))
-      return ended
     },
     endMessage: async (...args) => {
       const ended = await store.endMessage(...args)
@@ -81,19 +72,4 @@ function watch(store: Store, { deliveries, runs, messages, forgotten, accepts }:
       return result
     },
   }
-}
-
-function createHistogram(bounds: readonly number[]): Histogram {
-  const histogram: Histogram = {
-    bounds,
-    counts: Array.from({ length: bounds.length + 1 }, () => 0),
-    sum: 0,
-    observe(value) {
-      const found = bounds.findIndex((bound) => value <= bound)
-      const bucket = found === -1 ? bounds.length : found
-      histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1
-      histogram.sum += value
-    },
-  }
-  return histogram
 }

@@ -9,8 +9,12 @@ const runsSql = `SELECT
 const messagesOf = (status: string) => `(SELECT count(*) FROM message WHERE status <> 'sent' AND status = '${status}') AS ${status}`
 const messagesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(messagesOf).join(', ')}`
 
+/** An agent has a hundred at most. */
+const schedulesSql = 'SELECT count(*) AS count, min(next_at) AS "nextAt" FROM schedule'
+
 export async function liveCounts(tx: Transaction): Promise<LiveCounts> {
   const [runs = { queued: 0, running: 0 }] = await tx.all<LiveCounts['runs']>(runsSql)
   const [messages = { pending: 0, sending: 0, failed: 0, unknown: 0 }] = await tx.all<LiveCounts['messages']>(messagesSql)
-  return { runs, messages }
+  const [schedules = { count: 0, nextAt: null }] = await tx.all<LiveCounts['schedules']>(schedulesSql)
+  return { runs, messages, schedules }
 }

@@ -313,8 +313,10 @@ export interface MessageFilter {
   channel?: string | undefined
 }
 
-/** How much is under way, and what failed to be sent. */
+/** How much is under way, what failed to be sent, and what is still to fire. */
 export interface LiveCounts {
   runs: { queued: number; running: number }
   messages: Record<Exclude<MessageStatus, 'sent' | 'skipped'>, number>
+  /** `nextAt`: when the next of them fires; null: there are none. */
+  schedules: { count: number; nextAt: Timestamp | null }
 }

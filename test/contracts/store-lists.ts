@@ -1,7 +1,21 @@
 // Lists: newest first, sifted, page by page; and the log of what came in.
 import { describe, expect, it } from 'vitest'
 import type { Page, PageRequest } from '../../core/store/store.ts'
-import { cancelledEnd, claim, claimMessage, claimMessages, newDelivery, newEvent, newMessage, newRun, post, runEnd, start, startRun } from './store-samples.ts'
+import {
+  cancelledEnd,
+  claim,
+  claimMessage,
+  claimMessages,
+  newDelivery,
+  newEvent,
+  newMessage,
+  newRun,
+  newSchedule,
+  post,
+  runEnd,
+  start,
+  startRun,
+} from './store-samples.ts'
 import type { OpenStore } from './store.ts'
 
 /** Every page from the first to the last. */
@@ -168,7 +182,13 @@ export function listsContract(opened: OpenStore): void {
       await post(store, newMessage(), newMessage(), newMessage({ status: 'failed', reason: 'no' }))
       await claimMessage(store)
       await store.accept({ at: start, runs: [newRun()] })
-      expect(await store.liveCounts()).toEqual({ runs: { queued: 1, running: 0 }, messages: { pending: 1, sending: 1, failed: 1, unknown: 0 } })
+      expect((await store.liveCounts()).schedules).toEqual({ count: 0, nextAt: null })
+      await store.addSchedule(newSchedule(), { at: start, most: 9 })
+      expect(await store.liveCounts()).toEqual({
+        runs: { queued: 1, running: 0 },
+        messages: { pending: 1, sending: 1, failed: 1, unknown: 0 },
+        schedules: { count: 1, nextAt: start },
+      })
     })
   })
 

@@ -1,9 +1,13 @@
 // GET /metrics: what Prometheus reads, in its text format, with few labels and no secret.
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { gatewayToken, hookToken, startGateway } from '../helpers.ts'
+import { createValues, labels } from '../../core/control/counters.ts'
+import { startModel } from '../doubles/model.ts'
+import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.ts'
 
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
-const line = /^(# (HELP [a-z_]+ \S.*|TYPE [a-z_]+ (counter|gauge|histogram))|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+)$/
+const line =
+  /^(# (HELP [a-z_0-9]+ \S.*|TYPE [a-z_0-9]+ (counter|gauge|histogram))|[a-z_0-9]+(\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\})? [0-9.e+-]+)$/
 
 async function scrape(url: string): Promise<string> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } })
@@ -35,7 +39,9 @@ describe('GET /metrics', () => {
       'svc_gateway_http_requests_total{door="none",status="404"}': 1,
       'svc_gateway_deliveries_total{status="accepted"}': 1,
       'svc_gateway_runs{status="queued"}': 0,
-      'svc_gateway_runs_ended_total{status="succeeded"}': 1,
+      'svc_gateway_runs_accepted_total{kind="hook"}': 1,
+      'svc_gateway_runs_ended_total{kind="hook",status="succeeded"}': 1,
+      'svc_gateway_run_seconds_count{agent="main",model="builtin/rules"}': 1,
       'svc_gateway_messages{status="pending"}': 0,
       svc_gateway_accept_seconds_count: 1,
       'svc_gateway_accept_seconds_bucket{le="+Inf"}': 1,
@@ -45,15 +51,68 @@ describe('GET /metrics', () => {
     expect(valueOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
   })
 
-  it('keeps to the text format, each family once, and holds no secret', async () => {
-    const { url } = await startGateway()
+  it('keeps to the text format and its rules, and holds no secret', async () => {
+    const { url, post } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+    await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
     const text = await scrape(url)
     expect(text.endsWith('\n')).toBe(true)
-    const rows = text.trimEnd().split('\n')
-    expect(rows.filter((row) => !line.test(row))).toEqual([])
-    const types = rows.filter((row) => row.startsWith('# TYPE'))
-    expect(new Set(types).size).toBe(types.length)
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .filter((row) => !line.test(row)),
+    ).toEqual([])
+    expect(problemsOf(text)).toEqual([])
     for (const secret of [gatewayToken, hookToken]) expect(text).not.toContain(secret)
+  })
+
+  it.each([
+    ['# HELP a_b x\n# TYPE a_b gauge\na_b{quantile="0.5"} 1\n', 'a_b: quantile'],
+    ['# HELP a_b x\n# TYPE a_b gauge\na_b{le="1"} 1\n', 'a_b: le'],
+    ['# HELP a_b x\n# TYPE a_b counter\na_b 1\n', 'a_b: a counter ends in _total'],
+    ['# HELP a_total x\n# TYPE a_total gauge\na_total 1\n', 'a_total: only a counter ends in _total'],
+    ['# HELP a x\n# TYPE a gauge\na 1\na 1\n', 'a: repeated'],
+    ['# HELP a x\n# TYPE a gauge\nb 1\n', 'b: not in its family'],
+    ['# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n', 'a: buckets'],
+  ])('the rules find what is wrong in %j', (text, problem) => {
+    expect(problemsOf(text)).toEqual([problem])
+  })
+
+  it('tells how runs fail and what they cost, by agent and model', async () => {
+    const model = await startModel()
+    model.script({ status: 400, body: { error: { message: 'no' } } })
+    model.otherwise({ text: 'Noted.' })
+    const { url, post } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' }, ops: {} },
+    })
+    for (let n = 0; n < 2; n++) await post('/hooks/agent', { message: 'hi', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
+    const text = await scrape(url)
+    const about = 'agent="ops",model="double/m"'
+    expect(valueOf(text, `svc_gateway_run_failures_total{${about},type="model_failed"}`)).toBe(1)
+    expect(valueOf(text, `svc_gateway_run_seconds_count{${about}}`)).toBe(2)
+    expect(valueOf(text, `svc_gateway_model_tokens_total{${about},type="output"}`)).toBeGreaterThan(0)
+    expect(valueOf(text, 'svc_gateway_runs_ended_total{kind="hook",status="failed"}')).toBe(1)
+  })
+
+  it('tells which channels are connected, what is scheduled, and whether the configuration is in force', async () => {
+    const running = await startGateway()
+    const { url, dir, gateway } = running
+    await expect.poll(async () => valueOf(await scrape(url), 'svc_gateway_channel_connected{channel="console",account="default"}')).toBe(1)
+    const first = await scrape(url)
+    expect(valueOf(first, 'svc_gateway_schedules')).toBe(0)
+    expect(valueOf(first, 'svc_gateway_config_last_reload_successful')).toBe(1)
+    writeConfig(dir, { gateway: { prot: 1 } })
+    await expect(gateway.reload()).rejects.toThrow()
+    const second = await scrape(url)
+    expect(valueOf(second, 'svc_gateway_config_last_reload_successful')).toBe(0)
+    expect(valueOf(second, 'svc_gateway_config_reloads_total{result="failure"}')).toBe(1)
+    writeConfig(dir)
+    await gateway.reload()
+    const third = await scrape(url)
+    expect(valueOf(third, 'svc_gateway_config_last_reload_successful')).toBe(1)
+    const at = 'svc_gateway_config_last_reload_success_timestamp_seconds'
+    expect(valueOf(third, at)).toBeGreaterThan(valueOf(first, at))
   })
 
   it('wants the credential', async () => {
@@ -68,3 +127,91 @@ describe('GET /metrics', () => {
     expect(await scrape(url)).not.toContain('chosen-by-the-caller')
   })
 })
+
+describe('labels', () => {
+  it('are escaped as the text format wants it', () => {
+    expect(labels({ account: 'a"b\\c\nd', channel: 'x' })).toBe('account="a\\"b\\\\c\\nd",channel="x"')
+  })
+
+  it('have a bounded number of values', () => {
+    const value = createValues(2)
+    expect(['a', 'b', 'c', 'a', 'd'].map(value)).toEqual(['a', 'b', 'other', 'a', 'other'])
+  })
+})
+
+describe('docs/grafana-dashboard.json', () => {
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const { panels, templating, uid } = JSON.parse(read('docs/grafana-dashboard.json')) as Dashboard
+
+  it('asks for metrics that exist, with labels that they have', async () => {
+    const { url, post } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+    await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
+    const text = await scrape(url)
+    const documented = read('docs/operate.md')
+    const names = new Set(
+      [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    )
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    expect(queries.length).toBeGreaterThan(10)
+    for (const query of queries) {
+      const asked = [...query.matchAll(/\b(?:svc_gateway|process)_[a-z_0-9]+/g)].map(([name]) => name)
+      expect(asked.length).toBeGreaterThan(0)
+      expect(asked.filter((name) => !names.has(name))).toEqual([])
+      const by = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/))
+      // A metric without values yet has its labels in the documentation alone.
+      expect(by.filter((label) => !text.includes(`${label}="`) && !documented.includes(`\`${label}\``))).toEqual([])
+    }
+  })
+
+  it('can be imported: a data source to choose, and panels that do not overlap', () => {
+    expect(uid).toBe('svc-gateway')
+    expect(templating.list.map(({ name, type }) => [name, type])).toContainEqual(['datasource', 'datasource'])
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`))
+    expect(new Set(cells).size).toBe(cells.length)
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  })
+})
+
+interface Dashboard {
+  uid: string
+  templating: { list: { name: string; type: string }[] }
+  panels: { id: number; gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[]
+}
+
+/** What `promtool check metrics` would find, in a few words. */
+function problemsOf(text: string): string[] {
+  const problems: string[] = []
+  const seen = new Set<string>()
+  let [family, type] = ['', '']
+  let bucket = { of: '', value: 0 }
+  for (const row of text.trimEnd().split('\n')) {
+    const [, keyword, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(row) ?? []
+    if (keyword === 'HELP') {
+      family = name
+      if (seen.has(name)) problems.push(`${name}: repeated`)
+      seen.add(name)
+    } else if (keyword === 'TYPE') {
+      type = rest
+      if (type === 'counter' && !name.endsWith('_total')) problems.push(`${name}: a counter ends in _total`)
+      if (type !== 'counter' && name.endsWith('_total')) problems.push(`${name}: only a counter ends in _total`)
+    } else checkSample(row)
+  }
+  return problems
+
+  function checkSample(row: string): void {
+    const [, name = '', label = '', value = ''] = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/.exec(row) ?? []
+    const own = type === 'histogram' ? [`${family}_bucket`, `${family}_sum`, `${family}_count`] : [family]
+    if (!own.includes(name)) return void problems.push(`${name}: not in its family`)
+    if (seen.has(`${name}{${label}}`)) problems.push(`${name}: repeated`)
+    seen.add(`${name}{${label}}`)
+    if (/\bquantile=/.test(label)) problems.push(`${name}: quantile`)
+    const isBucket = type === 'histogram' && name.endsWith('_bucket')
+    if (!isBucket && /\ble=/.test(label)) problems.push(`${name}: le`)
+    if (!isBucket) return
+    const series = label.replace(/,?le="[^"]*"/, '')
+    if (bucket.of === `${family}{${series}}` && Number(value) < bucket.value) problems.push(`${family}: buckets`)
+    bucket = { of: `${family}{${series}}`, value: Number(value) }
+  }
+}
