@@ -41,11 +41,13 @@ async function promised({ get }: RunningGateway): Promise<string[]> {
 describe('the statuses of the document', () => {
   it('of a route itself are all answered', async () => {
     const model = await startModel()
-    model.script({ hang: true })
+    model.script({ hang: true }, { status: 400 }, { text: 'done' })
     const gateway = await start({ providers: model.providers })
     const { runId } = (await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet })).body
     await model.request(0)
     await gateway.operate(`/api/runs/${runId}/cancel`, {})
+    const failed = (await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet }, { prefer: 'wait=20' })).body.runId
+    for (const id of [failed, failed, 'nobody']) await gateway.operate(`/api/runs/${id}/retry`, {})
     await askEverything(gateway)
     const upgraded = 'GET /ws 101'
     await new Promise((resolve) => {
@@ -95,6 +97,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/deliveries',
     '/api/hooks',
     '/api/runs',
+    '/api/schedules',
     '/api/sessions',
     '/api/outbox',
   ])

@@ -55,7 +55,7 @@ describe('a transform', () => {
       const { status, body } = await send(what)
       expect({ status, error: body.error }).toEqual({ status: 500, error: { type: 'transform_failed', message: expect.not.stringContaining('4711') } })
     }
-    expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped"'))).toHaveLength(2)
+    expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped","fault"'))).toHaveLength(2)
     expect(gateway.logged.join()).not.toContain('4711')
     await expect.poll(async () => (await gateway.get('/api/deliveries?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
 
