@@ -66,9 +66,9 @@ export function createRunMeters(): RunMeters {
         for (const run of claimed) underWay.set(run.id, { run, begun: performance.now() })
         return claimed
       },
-      releaseRun: async (run) => {
-        underWay.delete(run.id)
-        return await store.releaseRun(run)
+      releaseRun: async (...args) => {
+        underWay.delete(args[0].id)
+        return await store.releaseRun(...args)
       },
       reapRuns: async (at) => {
         const reaped = await store.reapRuns(at)
@@ -81,9 +81,9 @@ export function createRunMeters(): RunMeters {
         underWay.delete(run.id)
         return isEnded
       },
-      cancelQueuedRun: async (id, at) => {
-        const isCancelled = await store.cancelQueuedRun(id, at)
-        const run = isCancelled ? await store.getRun(id).catch(() => undefined) : undefined
+      cancelQueuedRun: async (...args) => {
+        const isCancelled = await store.cancelQueuedRun(...args)
+        const run = isCancelled ? await store.getRun(args[0]).catch(() => undefined) : undefined
         if (run) count(ended, labels({ kind: run.kind, status: 'cancelled' }))
         return isCancelled
       },
