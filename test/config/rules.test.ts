@@ -35,6 +35,22 @@ describe('hooks.token', () => {
   })
 })
 
+describe('hooks.onFailure', () => {
+  const warned = (channel: string, channels = '{}') => warningsOf(`{ hooks: { onFailure: { channel: '${channel}' } }, channels: ${channels} }`)
+
+  it('must name a loaded channel', () => {
+    expect(problemsOf(`{ hooks: { onFailure: { channel: 'pigeon' } } }`)).toEqual([
+      expect.stringContaining('hooks.onFailure.channel must be "last" or the name of a loaded channel'),
+    ])
+  })
+
+  it('is warned about where its channel is not configured', () => {
+    expect(warned('pager')).toEqual([expect.stringContaining('hooks.onFailure.channel names a channel that is not configured')])
+    expect(warned('pager', "{ pager: { key: 'abcd' } }")).toEqual([])
+    expect(warned('last')).toEqual([])
+  })
+})
+
 describe('hooks.path', () => {
   it.each(['hooks', '/hooks/', '//hooks//', ' /hooks '])('takes %j as /hooks', (path) => {
     expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe('/hooks')
