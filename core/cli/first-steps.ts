@@ -13,7 +13,7 @@ interface FirstSteps extends FirstConfig {
 /** Tokens are for the eyes of whoever sits at the terminal; anything else that takes the output (a journal, a container's log) keeps it. */
 const mayShowTokens = (): boolean => process.stdout.isTTY
 
-/** Commands that work as they stand; without a terminal the reader fills in the tokens first. */
+/** Commands that work as they stand. Without a terminal, they read the tokens from the file. */
 export function describeFirstSteps({ file, address, hooksPath, ...tokens }: FirstSteps): string {
   const shown = mayShowTokens()
   const authorization = (token: string, variable: string): string => (shown ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`)
@@ -22,7 +22,7 @@ export function describeFirstSteps({ file, address, hooksPath, ...tokens }: Firs
   return [
     '',
     `This is the first run: ${file} now holds a configuration with fresh tokens.`,
-    ...(shown ? [] : ['They are not printed here, since this is no terminal: HOOK_TOKEN is its hooks.token, GATEWAY_TOKEN its gateway.auth.token.']),
+    ...(shown ? [] : readTokens(file)),
     '',
     'Tell the agent some news:',
     post('wake', { text: 'The first event has arrived.' }),
@@ -35,6 +35,17 @@ export function describeFirstSteps({ file, address, hooksPath, ...tokens }: Firs
     '',
     '',
   ].join('\n')
+}
+
+/** Shell commands that read the tokens from the file, which holds them in these two lines. */
+function readTokens(file: string): string[] {
+  const quoted = `'${file.replaceAll("'", String.raw`'\''`)}'`
+  const read = (line: string): string => `$(sed -n "s/^ *${line.replace('*', String.raw`\(.*\)`)}$/\\1/p" ${quoted})`
+  return [
+    'This is no terminal, so the tokens are not printed. Read them into your shell first:',
+    `  HOOK_TOKEN=${read("token: '*',")}`,
+    `  GATEWAY_TOKEN=${read("auth: { token: '*' },")}`,
+  ]
 }
 
 interface NewCredential {

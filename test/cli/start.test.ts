@@ -1,7 +1,7 @@
 // The command `start`: a first run that explains itself, and starts that fail with one clear text and an end.
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -58,8 +58,9 @@ describe('the first run', () => {
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
   })
 
-  it('prints where the tokens are, and not the tokens, where no terminal shows them', async () => {
-    const dir = temporaryFolder()
+  it('prints requests that read the tokens from the file, and not the tokens, without a terminal', async () => {
+    const dir = join(temporaryFolder(), "it's here")
+    mkdirSync(dir)
     const child = spawn(process.execPath, command('--port', '0'), { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'pipe'] })
     const written: string[] = []
     child.stderr.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
@@ -72,8 +73,10 @@ describe('the first run', () => {
     expect(tokens).toHaveLength(2)
     for (const token of tokens) expect(written.join('')).not.toContain(token)
     expect(written.join('')).toContain(`${file} now holds a configuration with fresh tokens.`)
-    expect(written.join('')).toContain('HOOK_TOKEN is its hooks.token, GATEWAY_TOKEN its gateway.auth.token.')
     expect(written.join('')).toMatch(/curl -sS \S+\/hooks\/wake -H "Authorization: Bearer \$HOOK_TOKEN"/)
+    const assignments = written.join('').match(/^ {2}\w+_TOKEN=.*$/gm)!.join('\n')
+    const read = execFileSync('sh', ['-c', `${assignments}\necho "$GATEWAY_TOKEN $HOOK_TOKEN"`], { encoding: 'utf8' })
+    expect(read).toBe(`${tokens.join(' ')}\n`)
   })
 })
 
