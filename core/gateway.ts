@@ -1,6 +1,5 @@
 // Runs the gateway: what lasts as long as the process, the order of start and stop, and the change from one configuration to the next.
 import { randomUUID } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { createDeltas } from './agents/deltas.ts'
 import type { ReloadResult } from './agents/gateway-verbs.ts'
@@ -9,6 +8,7 @@ import { describeProblem } from './config/config-error.ts'
 import { readConfigFile } from './config/file.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
 import { resolveConfig } from './config/resolve.ts'
+import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema.ts'
 import { createLogNews } from './control/log-news.ts'
 import { createMeters } from './control/meters.ts'
@@ -74,9 +74,6 @@ const graceMs = 5_000
 
 /** A store that is away is asked again after this time. */
 const retryMs = 1_000
-
-/** What a running gateway cannot change: it keeps the old value until the next start. */
-const fixed = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 
 /** Opens the store and builds the first runtime; nothing begins by itself before `listen`. What fails, or is ended by the signal, leaves nothing open. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -180,7 +177,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     const document = readConfigFile(file, env)
     const resolved = resolveConfig(document, parts)
     redactor.hide(logSecrets(resolved, env))
-    const { config: next, kept } = keepFixed(resolved.config, current.config)
+    const { config: next, kept } = keepUntilRestart(resolved.config, current.config)
     const previous = current
     const generation = await createReady(next, previous)
     current = generation
@@ -291,20 +288,6 @@ function inTurn<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: (
     settled: () => last,
   }
 }
-
-/** The wanted configuration with what cannot change now as it was, and the names of those keys that would have changed. */
-function keepFixed(wanted: Config, running: Config): { config: Config; kept: string[] } {
-  const config: Config = {
-    ...wanted,
-    gateway: { ...wanted.gateway, port: running.gateway.port, bind: running.gateway.bind },
-    storage: { ...wanted.storage, url: running.storage.url },
-    plugins: running.plugins,
-    log: { ...running.log, level: wanted.log.level },
-  }
-  return { config, kept: fixed.filter((key) => !isDeepStrictEqual(valueAt(wanted, key), valueAt(running, key))) }
-}
-
-const valueAt = (config: Config, path: string): unknown => path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], config)
 
 function createPartState(store: Store, part: string): PartState {
   return {

@@ -66,7 +66,7 @@ describe('docs/operate.md, on what is seen from outside', () => {
   const named = (pattern: RegExp, text: string) => [...new Set(Array.from(text.matchAll(pattern), ([name]) => name))].toSorted()
 
   it('has every metric and no other', () => {
-    const metric = /\b(?:svc_gateway|process)_[a-z_]+\b/g
+    const metric = /\b(?:svc_gateway|process)_[a-z0-9_]+\b/g
     expect(named(metric, page)).toEqual(named(metric, filesOf(['core/control']).map(read).join('\n')))
   })
 
@@ -74,7 +74,9 @@ describe('docs/operate.md, on what is seen from outside', () => {
     const [, table = ''] = /\| `msg` \|[^\n]*\n([^]*?)\n\n/.exec(page) ?? []
     const lines = Array.from(table.matchAll(/^\| (.+?) \|/gm), ([, cell = '']) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, line = '']) => line)).flat()
     expect(lines.length).toBeGreaterThan(10)
-    expect(lines.filter((line) => !source.includes(line))).toEqual([])
+    // An ellipsis stands for what differs from one line to the next.
+    const pattern = (line: string) => new RegExp(line.split('…').map(RegExp.escape).join('.+'))
+    expect(lines.filter((line) => !pattern(line).test(source))).toEqual([])
   })
 })
 

@@ -83,8 +83,8 @@ export async function heartbeatNotes(agent: Agent, sessionKey: string, outage?: 
 export const createNotesOutage = (agentId: string, log: Log): Outage =>
   createOutage(log, {
     level: 'warn',
-    failed: `${notesFile} cannot be read; the heartbeat goes on without it`,
-    worked: `${notesFile} can be read again`,
+    failed: 'HEARTBEAT.md cannot be read; the heartbeat goes on without it',
+    worked: 'HEARTBEAT.md can be read again',
     describe: (error) => ({ agentId, ...(error instanceof InputError ? { reason: error.message } : describeError(error)) }),
   })
 

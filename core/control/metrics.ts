@@ -106,14 +106,12 @@ function watchLoop(): LoopDelay {
 /** Names of their own, since only a summary has quantiles, and that would need a sum. */
 function lagFamilies(loop: LoopDelay): string[][] {
   const parts = [
-    ['p50', 50, 'Median'],
-    ['p99', 99, '99th percentile'],
-    ['max', 100, 'Maximum'],
+    ['svc_gateway_event_loop_lag_p50_seconds', 50, 'Median'],
+    ['svc_gateway_event_loop_lag_p99_seconds', 99, '99th percentile'],
+    ['svc_gateway_event_loop_lag_max_seconds', 100, 'Maximum'],
   ] as const
-  const families = parts.map(([part, percent, what]) =>
-    family(`svc_gateway_event_loop_lag_${part}_seconds`, `gauge ${what} of the delay of the event loop since the last scrape.`, [
-      ['', loop.count ? loop.percentile(percent) / 1e9 : 0],
-    ]),
+  const families = parts.map(([name, percent, what]) =>
+    family(name, `gauge ${what} of the delay of the event loop since the last scrape.`, [['', loop.count ? loop.percentile(percent) / 1e9 : 0]]),
   )
   loop.reset()
   return families

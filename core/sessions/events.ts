@@ -27,10 +27,12 @@ export function createEvents({ store }: { store: Store }): Events {
       return () => void listeners.delete(listener)
     },
     ringWaiting: async () => {
+      // In this order: an event that names its agent and arrives in between must not wake the owner of the session.
+      const sessions = await store.sessionsWithBells()
       const wakes = (await store.waitingWakes()).filter(({ mode }) => mode === 'now')
       const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
       // The agent that is woken in a session renders every event there: a second one would find none.
-      const others = (await store.sessionsWithBells()).filter((sessionKey) => !named.has(sessionKey))
+      const others = sessions.filter((sessionKey) => !named.has(sessionKey))
       for (const wake of [...wakes, ...others.map((sessionKey) => ({ sessionKey }))]) ring(wake)
     },
   }

@@ -1,6 +1,6 @@
 // The log of what came in, as it is handed in and out.
 import type { Json } from '../plugin.ts'
-import type { Timestamp } from './records.ts'
+import type { Timestamp } from './timestamp.ts'
 
 /** One line of the log of what came in. */
 export interface NewDelivery {

@@ -1,13 +1,15 @@
 // What the gateway keeps, as it is handed in and out: the shapes of all that a store remembers.
 import type { Json, ToolEffect } from '../plugin.ts'
-import type { DeliveryStatus, NewDelivery } from './delivery-records.ts'
+import type { NewDelivery } from './delivery-records.ts'
+import type { NewMessage } from './outbox-records.ts'
 import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
+import type { Timestamp } from './timestamp.ts'
 
 export type * from './delivery-records.ts'
+export type * from './list-records.ts'
+export type * from './outbox-records.ts'
 export type { RunStatus } from './run-spec.ts'
-
-/** Milliseconds since 1970. */
-export type Timestamp = number
+export type { Timestamp } from './timestamp.ts'
 
 // ── Accepting ───────────────────────────────────────────────────────────────────────────────────
 
@@ -147,46 +149,6 @@ export interface FailureAlert {
   message: NewMessage
 }
 
-// ── Outbox ──────────────────────────────────────────────────────────────────────────────────────
-
-export type MessageStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
-
-/** One message to one recipient. A status other than `pending` records what will not be sent, and why. */
-export interface NewMessage {
-  /** `<runId>:<n>`; of a message that a tool sent, an id of its own. */
-  id: string
-  /** Empty: no run asked for it, but a client over HTTP. */
-  runId: string
-  channel: string
-  accountId: string
-  to: string
-  threadId: string | null
-  route: Json
-  text: string
-  status: 'pending' | 'failed' | 'skipped'
-  reason: string | null
-}
-
-export interface StoredMessage extends Omit<NewMessage, 'status'> {
-  seq: number
-  status: MessageStatus
-  attempt: number
-  fence: number
-  /** How many of its chunks the platform has. */
-  chunksSent: number
-  /** True: nobody knows whether the platform got the chunk after those, for its answer or its sender was lost. */
-  uncertain: boolean
-  platformId: string | null
-  nextAt: Timestamp
-  createdAt: Timestamp
-}
-
-/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredMessage`. */
-export type MessageEnd =
-  | { status: 'sent'; platformId: string | null }
-  | { status: 'failed' | 'unknown'; reason: string }
-  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
-
 // ── Schedules ───────────────────────────────────────────────────────────────────────────────────
 
 /** When a schedule fires: by a cron expression of five fields, again and again, or once. */
@@ -272,51 +234,4 @@ export interface EffectUse {
 
 export interface LeaseGrant {
   fence: number
-}
-
-// ── Lists, newest first ─────────────────────────────────────────────────────────────────────────
-
-export interface PageRequest {
-  /** Only what is older than this row. */
-  before?: number | undefined
-  /** Most rows of the answer. */
-  limit: number
-}
-
-export interface Page<Row> {
-  items: Row[]
-  /** Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at has a bound. */
-  next?: number
-}
-
-export interface DeliveryFilter {
-  hook?: string | undefined
-  status?: DeliveryStatus | undefined
-  /** At least one of its runs has this status. */
-  runStatus?: RunStatus | undefined
-  since?: Timestamp | undefined
-  /** Text that the body holds, in any case. */
-  text?: string | undefined
-}
-
-export interface RunFilter {
-  status?: RunStatus | undefined
-  kind?: RunKind | undefined
-  /** The name of the hook whose runs are wanted. */
-  hook?: string | undefined
-  agentId?: string | undefined
-  sessionKey?: string | undefined
-}
-
-export interface MessageFilter {
-  status?: MessageStatus | undefined
-  channel?: string | undefined
-}
-
-/** How much is under way, what failed to be sent, and what is still to fire. */
-export interface LiveCounts {
-  runs: { queued: number; running: number }
-  messages: Record<Exclude<MessageStatus, 'sent' | 'skipped'>, number>
-  /** `nextAt`: when the next of them fires; null: there are none. */
-  schedules: { count: number; nextAt: Timestamp | null }
 }

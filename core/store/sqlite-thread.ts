@@ -70,14 +70,19 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
   }
 }
 
+const messages = {
+  written: { failed: 'the store cannot be written', worked: 'the store can be written again' },
+  read: { failed: 'the store cannot be read', worked: 'the store can be read again' },
+} as const
+
 /** One line when writing or reading breaks and one when it works again, not one per batch; damage does not heal, so it is reported once. */
 function createReport(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
   const broken = { written: false, read: false }
   let damaged = false
 
   function note(verb: 'written' | 'read', reason: string | undefined): void {
-    if (reason !== undefined && !broken[verb]) log.error({ reason }, `the store cannot be ${verb}`)
-    if (reason === undefined && broken[verb]) log.info({}, `the store can be ${verb} again`)
+    if (reason !== undefined && !broken[verb]) log.error({ reason }, messages[verb].failed)
+    if (reason === undefined && broken[verb]) log.info({}, messages[verb].worked)
     broken[verb] = reason !== undefined
   }
 

@@ -395,11 +395,6 @@ describe('the operator', () => {
     ])
   })
 
-  it('hears of names in tools.effects that mean no tool', async () => {
-    const { gateway } = await start({ tools: { effects: { prob: [] } } })
-    expect(gateway.logged.filter((line) => line.includes('tools.effects names \\"prob\\"'))).toHaveLength(1)
-  })
-
   it('sees what a tool does, and what the rule says of a session at the moment', async () => {
     const { gateway } = await start()
     const { items } = (await gateway.get('/tools')).body

@@ -74,7 +74,10 @@ describe('the first run', () => {
     for (const token of tokens) expect(written.join('')).not.toContain(token)
     expect(written.join('')).toContain(`${file} now holds a configuration with fresh tokens.`)
     expect(written.join('')).toMatch(/curl -sS \S+\/hooks\/wake -H "Authorization: Bearer \$HOOK_TOKEN"/)
-    const assignments = written.join('').match(/^ {2}\w+_TOKEN=.*$/gm)!.join('\n')
+    const assignments = written
+      .join('')
+      .match(/^ {2}\w+_TOKEN=.*$/gm)!
+      .join('\n')
     const read = execFileSync('sh', ['-c', `${assignments}\necho "$GATEWAY_TOKEN $HOOK_TOKEN"`], { encoding: 'utf8' })
     expect(read).toBe(`${tokens.join(' ')}\n`)
   })

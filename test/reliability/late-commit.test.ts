@@ -13,7 +13,8 @@ beforeEach(() => {
 
 /** Counts the groups of calls that the store's thread was sent, and those that it has answered. */
 function watch(worker: Worker): void {
-  const counts = { worker, sent: 0, answered: 0 }
+  // The first group opens the file, and is sent before anybody hears of the thread.
+  const counts = { worker, sent: 1, answered: 0 }
   const send = worker.postMessage.bind(worker)
   worker.postMessage = (calls: unknown) => {
     counts.sent += 1
@@ -53,15 +54,17 @@ function stallAt(worker: Worker, operation: string): Promise<() => void> {
 
 const holds = (calls: unknown, operation: string): boolean => (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
 
-/** The thread ends when it has committed the next call of this operation, and before anybody hears of it. */
+/** The thread ends when it has committed the next call of this operation after an accept, and before anybody hears of it. */
 function dieBehindCommit(worker: Worker, operation: string): void {
   const counts = threads.at(-1)!
   const send = worker.postMessage.bind(worker)
   const emit = worker.emit.bind(worker) as (name: string | symbol, ...rest: unknown[]) => boolean
+  let isArmed = false
   let deadly = Infinity
   worker.postMessage = (calls: unknown) => {
     send(calls)
-    if (holds(calls, operation)) deadly = Math.min(deadly, counts.sent)
+    isArmed ||= holds(calls, 'accept')
+    if (isArmed && holds(calls, operation)) deadly = Math.min(deadly, counts.sent)
   }
   worker.emit = (name: string | symbol, ...rest: unknown[]) => {
     if (name !== 'message' || counts.answered + (rest[0] as readonly unknown[]).length < deadly) return emit(name, ...rest)

@@ -296,7 +296,11 @@ describe('the processes', () => {
     }
     await expect.poll(() => sandbox.status().processes.length).toBe(1)
     expect((await run(a, 3)).result).toEqual({ message: '3' })
-    expect(lines).toContainEqual({ level: 'error', fields: { code: 'ENOENT' }, message: 'a sandbox process cannot be started' })
+    expect(lines).toContainEqual({
+      level: 'error',
+      fields: { reason: 'mkdtemp failed: ENOENT' },
+      message: 'a sandbox process cannot be started; it is tried again',
+    })
   })
 
   it('take so many calls and no more', async () => {

@@ -1,0 +1,4 @@
+// How the store writes a moment.
+
+/** Milliseconds since 1970. */
+export type Timestamp = number
