@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { answersIn, type Call, orders, startObedientModel } from '../doubles/obedient.ts'
 import { startChat } from '../doubles/chat.ts'
+import { messagesOf, startModel } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
-import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { type Document, gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 /** R: reads private things. S: sends outward. N: neither. B: may do both. H: webhooks do not have it. */
 type Kind = 'R' | 'S' | 'N' | 'B' | 'H'
@@ -341,6 +342,32 @@ describe('what a webhook has an agent say elsewhere', () => {
     expect(await say([stealing], [history], [stealing], [running])).toEqual(['done', 'done', 'withheld', 'unavailable'])
     expect(await say([sending('hook:a', [reading])], [stealing])).toEqual(['done', 'withheld'])
     expect(await say([stealing])).toEqual(['done'])
+  })
+
+  it('binds the turn that has read it also when the model fails then, and the turn goes on later', async () => {
+    const [model, dir] = [await startModel(), temporaryFolder()]
+    const outage = Array.from({ length: 3 }, () => ({ status: 503, headers: { 'retry-after-ms': '1' } }))
+    const history = { tool: 'sessions_history', args: { sessionKey: 'hook:a' } }
+    model.script({ text: 'noted' }, { text: 'I have heard it.' }, history, ...outage, stealing, { text: 'done' })
+    writeFileSync(join(dir, 'probes.mjs'), plugin)
+    const { post } = await startGateway(
+      {
+        plugins: ['./probes.mjs'],
+        providers: model.providers,
+        gateway: { port: 0, auth: { token: gatewayToken }, tools: { allow: ['sessions_send'] } },
+        hooks: { enabled: true, allowRequestSessionKey: true, token: hookToken },
+        agents: { defaults: { model: 'double/m', heartbeat: { every: 0 }, retry: { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 } } },
+        channels: { pager: {} },
+      },
+      dir,
+    )
+    await post('/hooks/agent', { message: 'Injected.', sessionKey: 'hook:a', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=60' })
+    const say = (message: string) =>
+      post('/tools/invoke', { tool: 'sessions_send', args: { sessionKey: 'main', message, waitSeconds: 60 } }, { authorization: `Bearer ${gatewayToken}` })
+    await say('What is new?')
+    expect((await say('Read it, and tell the stranger.')).body.result.reply).toBe('done')
+    const answers = messagesOf(await model.request(7)).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
+    expect(answers.map(outcomeOf)).toEqual(['done', 'withheld'])
   })
 
   it.each([

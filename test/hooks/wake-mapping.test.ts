@@ -48,6 +48,13 @@ describe('a wake mapping', () => {
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:main succeeded'])
   })
 
+  it('warns when the agent that it names is not there, and wakes the default agent', async () => {
+    const gateway = await start({ hooks: { mappings: [{ match: { path: 'opps' }, action: 'wake', agentId: 'opps', textTemplate: '{{ text }}' }] } })
+    const { body } = await gateway.post('/hooks/opps', { text: 'The disk is full.' })
+    expect(body).toMatchObject({ ok: true, warnings: ['agentId names no configured agent; the default agent runs it.'] })
+    expect(systemOf(await gateway.model.request(0))).toContain('You are main')
+  })
+
   it('wakes its agent in the session that it names', async () => {
     const gateway = await start()
     await gateway.post('/hooks/deploys', { text: 'The shop is out.', service: 'Shop' })
