@@ -64,6 +64,8 @@ function expected(first: Kind, second: Kind): Outcome {
   return (first === 'R' && second === 'S') || (first === 'S' && second === 'R') ? 'withheld' : 'done'
 }
 
+const isReadOrTheft = ({ kind, tool }: Sample): boolean => tool === 'read' || (tool === 'message' && kind === 'S')
+
 const alone = (kind: Kind): Outcome => expected('N', kind)
 
 const plugin = `
@@ -121,13 +123,16 @@ async function hookAnswers({ post }: Pick<RunningGateway, 'post'>, sessionKey: s
   return answersIn(answer.body.reply)
 }
 
-const pairs = calls.flatMap((first) => calls.map((second) => [first, second] as const))
 /** Of the tools that a webhook has at all. */
 const openCalls = calls.filter(({ kind }) => kind !== 'H')
 const openPairs = openCalls.flatMap((first) => openCalls.map((second) => [first, second] as const))
+/** Those that it does not have, before and behind a read and a message to a stranger. */
+const closedPairs = calls.flatMap((closed) =>
+  closed.kind === 'H' ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : [])) : [],
+)
 const nameOf = ({ tool, args }: Call): string => `${tool} ${JSON.stringify(args)}`
 
-type Pair = (typeof pairs)[number]
+type Pair = (typeof openPairs)[number]
 
 /** Runs every pair, sixteen at a time, and compares what became of the second call. */
 async function comparePairs(
@@ -154,7 +159,7 @@ const bothOf = ([first, second]: Pair): Outcome[] => [alone(first.kind), expecte
 describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, () => {
   it('obeys the rule in two steps of a run', async () => {
     const { gateway } = await start()
-    await comparePairs(pairs, ([first, second], session) => hook(gateway, session, [first], [second]), bothOf)
+    await comparePairs([...openPairs, ...closedPairs], ([first, second], session) => hook(gateway, session, [first], [second]), bothOf)
   })
 
   it('obeys the rule in one step: of two calls side by side that exclude each other, exactly one is made', async () => {
