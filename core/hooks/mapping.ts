@@ -104,11 +104,12 @@ export function createMapping(seed: MappingSeed, { keepBody, readAction, secretU
     gate: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
     async draw(request) {
-      const said = preset ? preset.read(request) : transform ? await transform(request) : undefined
+      // What templates make of a well-formed payload is well-formed; code may cut a character into halves.
+      const said = wellFormed(preset ? preset.read(request) : transform ? await transform(request) : undefined)
       if (said === null) return { actions: [] }
       const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
       const ownId = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
-      return { actions: drawn.map((fields) => readAction(wellFormed(fields))), providerId: ownId ?? idOf(request) }
+      return { actions: drawn.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
     },
     idInBody: (request) => idOf({ ...request, headers: {}, query: {} }),
   }
