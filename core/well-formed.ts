@@ -29,5 +29,5 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null
 }
 
-/** What JSON text says, well-formed: without an escape that may spell half a character there is nothing to convert. */
-export const wellFormedJson = <Value>(text: string, value: Value): Value => (/\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value) : value)
+/** What JSON text says, well-formed: without an escape, such as one that spells half a character, there is nothing to convert. */
+export const wellFormedJson = <Value>(text: string, value: Value): Value => (text.includes('\\u') ? wellFormed(value) : value)

@@ -36,6 +36,7 @@ export function createMeters(): Meters {
 }
 
 const byStatus = (status: string): string => labels({ status })
+const accepted = byStatus('accepted')
 
 function watch(store: Store, { deliveries, runs, messages, forgotten, firings, accepts }: Omit<Meters, 'watch'>): Store {
   return {
@@ -46,7 +47,7 @@ function watch(store: Store, { deliveries, runs, messages, forgotten, firings, a
       return store.accept(command).then((result) => {
         accepts.observe((performance.now() - begun) / 1000)
         if (result.outcome !== 'accepted') return result
-        if (command.delivery) count(deliveries, byStatus('accepted'))
+        if (command.delivery) count(deliveries, accepted)
         if (command.runs) runs.noteAccepted(command.runs)
         if (command.firing) count(firings, '')
         return result
