@@ -97,10 +97,11 @@ export interface ChannelContext extends PartContext {
   accountId: string
   /**
    * Hands a message to the gateway. When it resolves the message is on disk; only then confirm it to the platform.
-   * `ignored`: the sender is not in `allowFrom`, or the text is blank.
-   * Rejects when it could not be stored: do not confirm it, hand it over again later.
+   * `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects when it could not be stored: hand it over again later.
    */
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
+  /** Reports that the connection is gone: it is closed and opened anew. `reason` is for the log: no secrets. */
+  lost(reason: string): void
 }
 
 /** The living end of a channel: one account, connected. */

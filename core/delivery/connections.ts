@@ -30,7 +30,7 @@ export interface Connections {
 export interface ConnectionState {
   channel: string
   accountId: string
-  /** `failing`: it could not connect and is tried again; the log says why. */
+  /** `failing`: it could not connect, or was lost, and is tried again; the log says why. */
   state: 'connecting' | 'connected' | 'failing'
 }
 
@@ -117,9 +117,16 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 
   const connect = async (waitMs: number): Promise<void> => {
     try {
-      const connection = await channel.connect(account.settings, contextOf(deps, account, stop.signal))
+      let lostEarly: string | undefined
+      let connection: Connection | undefined
+      const onLost = (reason: string): void => {
+        if (connection) lose(connection, reason)
+        else lostEarly ??= reason
+      }
+      connection = await channel.connect(account.settings, contextOf(deps, account, { signal: stop.signal, lost: onLost }))
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
+      if (lostEarly !== undefined) return lose(connection, lostEarly)
       link.state = 'connected'
       if (!outage.worked(fields)) deps.log.info(fields, 'channel connected')
       deps.onConnected()
@@ -129,6 +136,17 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       outage.failed(error, fields)
       retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
     }
+  }
+
+  /** Only the connection that stands can be lost, and only once. */
+  const lose = (connection: Connection, reason: string): void => {
+    if (stop.signal.aborted || link.connection !== connection) return
+    link.connection = undefined
+    link.state = 'failing'
+    deps.log.warn({ ...fields, reason }, 'channel lost; it connects again')
+    // Its own close may hang on a platform that is away.
+    void Promise.race([connection.close(), delay(closeMs, undefined, { ref: false })]).catch(() => undefined)
+    retry = setTimeout(() => begin(firstRetryMs), firstRetryMs).unref()
   }
 
   const begin = (waitMs: number): void => {
@@ -155,10 +173,10 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
   return link
 }
 
-function contextOf(deps: ConnectionsDeps, account: Account, signal: AbortSignal): ChannelContext {
+function contextOf(deps: ConnectionsDeps, account: Account, own: Pick<ChannelContext, 'signal' | 'lost'>): ChannelContext {
   return {
     accountId: account.accountId,
-    signal,
+    ...own,
     log: deps.log,
     state: deps.state(`channel:${account.channel.name}:${account.accountId}`),
     receive: (message) => deps.receive(account, message),

@@ -35,7 +35,7 @@ const journal = async (file: string) =>
     .map((line) => JSON.parse(line) as { key: string; to: string; text: string; at: string })
 
 const connect = (config: { file?: string; input?: boolean }) =>
-  consoleChannel.connect(config, { ...createTestContext(), accountId: 'default', receive: async () => 'accepted' })
+  consoleChannel.connect(config, { ...createTestContext(), accountId: 'default', receive: async () => 'accepted', lost: () => undefined })
 
 channelContract(consoleChannel, async () => {
   const file = join(dir, 'messages.jsonl')

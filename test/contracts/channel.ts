@@ -32,7 +32,7 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
     beforeEach(async () => {
       platform = await openPlatform()
       received = createInbox()
-      const context: ChannelContext = { ...createTestContext(), accountId: 'default', receive: received.receive }
+      const context: ChannelContext = { ...createTestContext(), accountId: 'default', receive: received.receive, lost: () => undefined }
       connection = await channel.connect(platform.config, context)
     })
     afterEach(async () => {
