@@ -117,16 +117,16 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 
   const connect = async (waitMs: number): Promise<void> => {
     try {
-      let lostEarly: string | undefined
-      let connection: Connection | undefined
-      const onLost = (reason: string): void => {
-        if (connection) lose(connection, reason)
-        else lostEarly ??= reason
+      const own: { connection?: Connection; lost?: string } = {}
+      const lost = (reason: string): void => {
+        if (own.connection) lose(own.connection, reason)
+        else own.lost ??= reason
       }
-      connection = await channel.connect(account.settings, contextOf(deps, account, { signal: stop.signal, lost: onLost }))
+      const connection = await channel.connect(account.settings, contextOf(deps, account, { signal: stop.signal, lost }))
+      own.connection = connection
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
-      if (lostEarly !== undefined) return lose(connection, lostEarly)
+      if (own.lost !== undefined) return lose(connection, own.lost)
       link.state = 'connected'
       if (!outage.worked(fields)) deps.log.info(fields, 'channel connected')
       deps.onConnected()
