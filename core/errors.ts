@@ -13,8 +13,8 @@ export const errorTable = {
   tool_withheld: [403, 'The tool is withheld while external content is at hand.'],
   not_found: [404, 'There is nothing at this path.'],
   run_not_found: [404, 'There is no run with this id.'],
+  request_not_found: [404, 'There is no request with this id.'],
   delivery_not_found: [404, 'There is no delivery with this id.'],
-  message_not_found: [404, 'There is no message with this id.'],
   session_not_found: [404, 'There is no session with this key.'],
   tool_not_available: [404, 'The tool is not available.'],
   method_not_allowed: [405, 'This path takes another method; see the Allow header.'],
@@ -72,7 +72,7 @@ export class GatewayError extends Error {
 }
 
 /** Class and first stack line of what was thrown, without its message, which may hold anything. */
-export function placeOf(cause: unknown): { cause?: string; at?: string } {
+export function throwSiteOf(cause: unknown): { cause?: string; at?: string } {
   if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
   const stack = cause.stack ?? ''
   const message = stack.indexOf(cause.message)
@@ -88,6 +88,6 @@ export function describeError(error: unknown): { reason: string; at?: string } {
   if (error instanceof GatewayError) return { reason: error.message }
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
   if (typeof code === 'string') return { reason: syscall === undefined ? code : `${syscall} failed: ${code}` }
-  const { cause = 'undefined', at } = placeOf(error)
+  const { cause = 'undefined', at } = throwSiteOf(error)
   return { reason: cause, ...(at !== undefined && { at }) }
 }

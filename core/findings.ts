@@ -1,10 +1,10 @@
 // What is worth a warning in a configuration that is valid: `check` prints it, the start and every reload log it.
 import { join } from 'node:path'
 import type { ConfigProblem } from './config/config-error.ts'
-import type { ConfigDocument } from './config/file.ts'
+import type { ConfigDocument } from './config/file/read.ts'
 import { placeInFile, type ResolvedConfig } from './config/resolve.ts'
-import type { Finding } from './config/secrets.ts'
-import type { Parts } from './loader/registry.ts'
+import type { Finding } from './config/file/secrets.ts'
+import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { findUndeclaredNames } from './tools/declared.ts'
 
@@ -14,14 +14,14 @@ export interface CheckedConfig {
 }
 
 interface Surroundings {
-  parts: Parts
+  extensions: Extensions
   /** Where transforms are tried; absent: in a sandbox for this alone. */
   sandbox?: Sandbox
 }
 
 /** In the order of the file. */
-export async function findWarnings({ document, resolved }: CheckedConfig, { parts, sandbox }: Surroundings): Promise<ConfigProblem[]> {
-  const findings = [...findUndeclaredNames(resolved.config, parts), ...(await findBrokenTransforms(resolved, sandbox))]
+export async function findWarnings({ document, resolved }: CheckedConfig, { extensions, sandbox }: Surroundings): Promise<ConfigProblem[]> {
+  const findings = [...findUndeclaredNames(resolved.config, extensions), ...(await findBrokenTransforms(resolved, sandbox))]
   return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 

@@ -1,34 +1,34 @@
 // Runs the gateway: what lasts as long as the process, the order of start and stop, and the change from one configuration to the next.
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { createDeltas } from './agents/deltas.ts'
-import type { ReloadResult } from './agents/gateway-verbs.ts'
-import { createRuns } from './agents/runs.ts'
+import { createReplyStreams } from './agents/reply-stream.ts'
+import type { ReloadResult } from './runs/gateway-api.ts'
+import { createRuns } from './runs/runs.ts'
 import { describeProblem } from './config/config-error.ts'
-import { readConfigFile } from './config/file.ts'
+import { readConfigFile } from './config/file/read.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
 import { resolveConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema.ts'
-import { createLogNews } from './control/log-news.ts'
+import { createLogStream } from './control/ws/log-stream.ts'
 import { createMeters } from './control/meters.ts'
-import { socketPath } from './control/socket.ts'
+import { socketPath } from './control/ws/socket.ts'
 import { createConnections } from './delivery/connections.ts'
 import { createOutbox } from './delivery/outbox.ts'
 import { createReplyRoutes } from './delivery/reply-routes.ts'
 import { describeError, GatewayError } from './errors.ts'
 import { type CheckedConfig, findWarnings } from './findings.ts'
-import { createGeneration, type Generation } from './generation.ts'
-import { createJournal } from './hooks/journal.ts'
-import { createSecretUse } from './hooks/secret-use.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import { createRequestLog } from './hooks/request-log.ts'
+import { createSecretUse } from './hooks/auth/secret-use.ts'
 import { createHttpListener } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
-import type { Parts } from './loader/registry.ts'
-import type { Log, PartState } from './plugin.ts'
+import type { Extensions } from './loader/registry.ts'
+import type { Log, ExtensionState } from './plugin.ts'
 import { createEvents } from './sessions/events.ts'
 import { createIds } from './store/ids.ts'
-import { insist } from './store/insist.ts'
-import { withNews } from './store/news.ts'
+import { retryUntilStored } from './store/retry-until-stored.ts'
+import { withChangeEvents } from './store/change-events.ts'
 import { openStore } from './store/open.ts'
 import { createRetention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
@@ -41,10 +41,10 @@ export interface GatewayOptions {
   file?: string
   /** Where to listen instead of at `gateway.port`. */
   port?: number | undefined
-  parts: Parts
+  extensions: Extensions
   env: NodeJS.ProcessEnv
   /** A logger for one folder of the core. */
-  logFor(room: string): Log
+  logFor(component: string): Log
   /** Takes secrets out of the log; each new configuration adds its own. */
   redactor: Redactor
   /** Called when a new configuration changes `log.level`. */
@@ -86,56 +86,58 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function open({ config, dir, file, port, parts, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
+async function open({ config, dir, file, port, extensions, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
   const owner = randomUUID()
   const createId = createIds()
   const startedAt = Date.now()
   const stop = new AbortController()
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let ready = false
-  let current: Generation
+  let current: Runtime
   /** Those that a reload has replaced, with their end. */
-  const retired = new Map<Generation, Promise<void>>()
+  const retired = new Map<Runtime, Promise<void>>()
 
   const { redactor, setLogLevel } = options
   const {
     logFor,
-    feed: logNews,
+    feed: logStream,
     setLevel,
-  } = createLogNews({
+  } = createLogStream({
     logFor: options.logFor,
     level: config.log.level,
     redact: redactor.text,
   })
   const log = logFor('config')
   const meters = createMeters()
-  const { store, news } = withNews(meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })))
+  const { store, changes } = withChangeEvents(
+    meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })),
+  )
   opened.defer(store.close)
-  const state = (part: string): PartState => createPartState(store, part)
+  const state = (owner: string): ExtensionState => createExtensionState(store, owner)
   const events = createEvents({ store })
-  const deltas = createDeltas()
+  const replyStreams = createReplyStreams()
 
   const runs = createRuns({
     store,
     events,
     attempt: (run, stop) => current.attempt(run, stop),
     outcome: { resolve: (run, ended) => current.outcome.resolve(run, ended) },
-    onMessages: () => outbox.ring(),
+    onDeliveries: () => outbox.notify(),
     limits: () => ({ maxConcurrent: current.config.agents.defaults.maxConcurrent, maxQueued: current.config.hooks.maxQueuedRuns }),
     createId,
     owner,
     log: logFor('agents'),
   })
   const connections = createConnections({
-    channels: parts.channels,
+    channels: extensions.channels,
     config: config.channels,
     receive: (account, message) => current.receive(account, message),
-    onConnected: () => outbox.ring(),
+    onConnected: () => outbox.notify(),
     state,
     log: logFor('delivery'),
   })
   const outbox = createOutbox({ store, connections, owner, log: logFor('delivery') })
-  const journal = createJournal({ store, log: logFor('hooks') })
+  const requestLog = createRequestLog({ store, log: logFor('hooks') })
   const secretUse = createSecretUse({ store, log: logFor('hooks') })
   const retention = createRetention({ store, limits: () => current.config.storage.retention, log: logFor('store') })
   const listener = createHttpListener({ log: logFor('http'), socketPath })
@@ -143,54 +145,54 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     hooks: createThrottle({ limits: () => current.config.hooks.rateLimit }),
     gateway: createThrottle({ limits: () => current.config.gateway.auth.rateLimit }),
   }
-  const reloads = inTurn(meters.reload.watch(reload))
-  const starting = inTurn(start)
+  const reloads = serialize(meters.reload.watch(reload))
+  const starting = serialize(start)
   const replyRoutes = createReplyRoutes({ store })
-  const lasting = {
+  const processServices = {
     dir,
     file,
-    parts,
+    extensions,
     env,
     logFor,
-    logNews,
+    logStream,
     store,
-    news,
+    changes,
     meters,
     state,
     createId,
     events,
-    deltas,
+    replyStreams,
     runs,
     connections,
     replyRoutes,
     outbox,
-    journal,
+    requestLog,
     listener,
   }
-  const base = { ...lasting, secretUse, throttles, startedAt, isReady: () => ready, stopping, reload: reloads.call }
+  const services = { ...processServices, secretUse, throttles, startedAt, isReady: () => ready, stopping, reload: reloads.call }
 
-  const first = await createGeneration(base, config)
+  const first = await createRuntime(services, config)
   current = first
 
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !ready) return { restartFor: [] }
     const document = readConfigFile(file, env)
-    const resolved = resolveConfig(document, parts)
+    const resolved = resolveConfig(document, extensions)
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept } = keepUntilRestart(resolved.config, current.config)
     const previous = current
-    const generation = await createReady(next, previous)
-    current = generation
+    const runtime = await createReady(next, previous)
+    current = runtime
     setLevel(next.log.level)
     setLogLevel?.(next.log.level)
-    listener.switchTo((request, response) => generation.app.routing(request, response))
+    listener.switchTo((request, response) => runtime.app.routing(request, response))
     retire(previous)
-    generation.start()
+    runtime.start()
     await connections.update(next.channels)
-    runs.ring()
-    outbox.ring()
-    retention.ring()
-    ringWaiting(generation)
+    runs.notify()
+    outbox.notify()
+    retention.notify()
+    requestWaitingWakes(runtime)
     log.info({ restartFor: kept }, 'the configuration was read again')
     logWarnings({ document, resolved })
     return { restartFor: kept }
@@ -198,26 +200,26 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
 
   /** Nobody waits for them: a transform may take seconds to load. */
   function logWarnings(checked: CheckedConfig): void {
-    void findWarnings(checked, { parts, sandbox: current.transforms.sandbox }).then(
+    void findWarnings(checked, { extensions, sandbox: current.transforms.sandbox }).then(
       (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
       (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
     )
   }
 
-  async function createReady(next: Config, previous: Generation): Promise<Generation> {
-    const generation = await createGeneration(base, next, previous)
+  async function createReady(next: Config, previous: Runtime): Promise<Runtime> {
+    const runtime = await createRuntime(services, next, previous)
     try {
-      await generation.app.ready()
+      await runtime.app.ready()
       stopping.throwIfAborted()
-      return generation
+      return runtime
     } catch (error) {
-      await generation.close()
+      await runtime.close()
       throw error
     }
   }
 
   /** It stays open until nothing of it is under way. */
-  function retire(previous: Generation): void {
+  function retire(previous: Runtime): void {
     const end = async (): Promise<void> => {
       await Promise.all([previous.stop(), previous.disconnect(graceMs)])
       await previous.close()
@@ -229,9 +231,9 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
   }
 
   /** The bells of a runtime that has just begun. They are on disk, so they are rung however long the store is away. */
-  function ringWaiting(generation: Generation): void {
-    const patience = { everyMs: retryMs, givenUp: () => stopping.aborted || current !== generation }
-    insist(events.ringWaiting, patience).catch((error: unknown) => {
+  function requestWaitingWakes(runtime: Runtime): void {
+    const patience = { everyMs: retryMs, givenUp: () => stopping.aborted || current !== runtime }
+    retryUntilStored(events.requestWaitingWakes, patience).catch((error: unknown) => {
       if (!patience.givenUp()) log.error(describeError(error), 'waiting events could not be looked at')
     })
   }
@@ -250,7 +252,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     ready = true
     current.start()
     retention.start()
-    ringWaiting(current)
+    requestWaitingWakes(current)
     return address
   }
 
@@ -266,7 +268,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
     await runs.close(left())
     await outbox.close(left())
     const cut = setTimeout(listener.cut, left())
-    await Promise.all([connections.close(), ...[current, ...retired.keys()].map((generation) => generation.disconnect(left())), closed])
+    await Promise.all([connections.close(), ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(left())), closed])
     clearTimeout(cut)
     await Promise.all([current.close(), ...retired.values()])
     await opened.disposeAsync()
@@ -277,7 +279,7 @@ async function open({ config, dir, file, port, parts, env, signal, ...options }:
 }
 
 /** One call after the other, so that two changes never cross. */
-function inTurn<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
+function serialize<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
   let last: Promise<unknown> = Promise.resolve()
   return {
     call: () => {
@@ -289,10 +291,10 @@ function inTurn<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: (
   }
 }
 
-function createPartState(store: Store, part: string): PartState {
+function createExtensionState(store: Store, owner: string): ExtensionState {
   return {
-    get: (key) => store.getState(part, key),
-    set: (key, value) => store.setState(part, key, value),
-    delete: (key) => store.deleteState(part, key),
+    get: (key) => store.getState(owner, key),
+    set: (key, value) => store.setState(owner, key, value),
+    delete: (key) => store.deleteState(owner, key),
   }
 }

@@ -1,19 +1,19 @@
-// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring a part is data; living is a function with an end.
+// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring an extension is data; living is a function with an end.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
-import type { ToolEffect, ToolVerbs } from './verbs.ts'
+import type { ToolEffect, ToolApi } from './tool-api.ts'
 
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
-export type * from './verbs.ts'
+export type * from './tool-api.ts'
 
 /** A value that survives JSON: what `state` keeps and what tools may return. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
-// ── What every part gets ────────────────────────────────────────────────────────────────────────
+// ── What every extension gets ────────────────────────────────────────────────────────────────────────
 
-/** A structured logger; the gateway adds the part's name and redacts configured secrets. */
+/** A structured logger; the gateway adds the extension's name and redacts configured secrets. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -21,20 +21,20 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/** Durable key-value state that belongs to one part alone (cursors, credentials). A write is on disk when it resolves. */
-export interface PartState {
+/** Durable key-value state that belongs to one extension alone (cursors, credentials). A write is on disk when it resolves. */
+export interface ExtensionState {
   /** @returns the value last set, or `undefined`. */
   get(key: string): Promise<Json | undefined>
   set(key: string, value: Json): Promise<void>
   delete(key: string): Promise<void>
 }
 
-/** What every living part is handed; each kind adds its own verbs. */
-export interface PartContext {
+/** What every connected extension is handed; each kind adds its own functions. */
+export interface ExtensionContext {
   log: Log
-  /** Aborted when the gateway stops or the part is reloaded. */
+  /** Aborted when the gateway stops or the extension is reloaded. */
   signal: AbortSignal
-  state: PartState
+  state: ExtensionState
 }
 
 // ── Channels ────────────────────────────────────────────────────────────────────────────────────
@@ -92,7 +92,7 @@ export interface ChannelLimits {
 }
 
 /** What a connection is handed. */
-export interface ChannelContext extends PartContext {
+export interface ChannelContext extends ExtensionContext {
   /** The account of `channels.<name>.accounts` that this connection serves, or `default`. */
   accountId: string
   /**
@@ -144,7 +144,7 @@ export class InputError extends Error {
 }
 
 /** One call of a tool, and what it may ask of the gateway. */
-export interface ToolContext extends PartContext, ToolVerbs {
+export interface ToolContext extends ExtensionContext, ToolApi {
   agentId: string
   sessionKey: string
   /** Who calls: an agent in its turn, or a client over HTTP. */
@@ -178,7 +178,7 @@ export interface Tool<Args = never> {
 }
 
 /** What a toolset is handed when it is opened. */
-export interface ToolsetContext extends PartContext {
+export interface ToolsetContext extends ExtensionContext {
   /**
    * Adds tools that come and go, say with a connection, at any time: each call replaces those of the call before, an empty list takes them away.
    * A tool with a fault, or with a name that is taken, is left out and named in the log.
@@ -232,7 +232,7 @@ export interface Provider<Config = unknown> {
 // ── Presets ─────────────────────────────────────────────────────────────────────────────────────
 
 /** One webhook of a preset's service. Its payload fits the preset's schema. */
-export interface PresetDelivery<Payload = unknown, Config = unknown> {
+export interface PresetRequest<Payload = unknown, Config = unknown> {
   readonly payload: Payload
   /** By names in lower case, without credentials and signatures. */
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -253,14 +253,14 @@ export interface Preset<Payload = unknown, Config = unknown> {
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
   /** Schema of the preset's own settings, which stand in the section `hooks.<name>`; absent: it has none. */
   config?: JsonSchema
-  /** The service's own id of this delivery, the same in each of its retries. What comes twice with the same id is taken once, whatever else has changed. */
-  deliveryId?(delivery: PresetDelivery<Payload, Config>): string | undefined
+  /** The service's own id of this delivery of a webhook, the same in each of its retries. What comes twice with the same id is taken once, whatever else has changed. */
+  deliveryId?(request: PresetRequest<Payload, Config>): string | undefined
   /**
-   * What becomes of one delivery, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what
-   * nobody needs to hear of. Pure: the same delivery gives the same answer. A `sessionKey` must begin with `hook:`.
+   * What becomes of one request, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what
+   * nobody needs to hear of. Pure: the same request gives the same answer. A `sessionKey` must begin with `hook:`.
    * Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
    */
-  toAction?(delivery: PresetDelivery<Payload, Config>): Exclude<TransformResult, void>
+  toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
 }
 
 /** The lines of a message: what is nothing, `null`, `false` or empty is left out. */
@@ -279,7 +279,7 @@ export function clip(text: string | null | undefined, length = 2000): string {
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────
 
 /** What a plugin exports by default, alone or in a list. */
-export type Part = Channel<never> | Toolset<never> | Provider<never> | Preset<never, never>
+export type Extension = Channel<never> | Toolset<never> | Provider<never> | Preset<never, never>
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
 export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({ kind: 'channel', ...channel })

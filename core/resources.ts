@@ -1,16 +1,16 @@
 // What runtimes hand on to each other: the open toolsets and the sandbox of the transforms, closed when the last user lets them go.
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
-import type { Parts } from './loader/registry.ts'
-import type { Log, PartState } from './plugin.ts'
+import type { Extensions } from './loader/registry.ts'
+import type { Log, ExtensionState } from './plugin.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
-import { type Catalogue, openCatalogue } from './tools/catalogue.ts'
+import { type ToolRegistry, openToolRegistry } from './tools/registry.ts'
 
 export interface ResourceDeps {
   dir: string
-  parts: Parts
-  logFor(room: string): Log
-  state(part: string): PartState
+  extensions: Extensions
+  logFor(component: string): Log
+  state(extension: string): ExtensionState
   /** Aborts when the gateway stops: what is being opened is given up then. */
   stopping: AbortSignal
 }
@@ -24,7 +24,7 @@ export interface Transforms extends Shared {
 /** The open toolsets, kept as long as their settings stay the same. */
 export interface Tools extends Shared {
   settings: Config['tools']
-  catalogue: Catalogue
+  registry: ToolRegistry
 }
 
 /** What several runtimes may use, one after the other and for a while at once. */
@@ -33,21 +33,21 @@ interface Shared {
   use(): () => Promise<void>
 }
 
-export async function openTools({ parts, logFor, state, stopping }: ResourceDeps, { tools }: Config): Promise<Tools> {
+export async function openTools({ extensions, logFor, state, stopping }: ResourceDeps, { tools }: Config): Promise<Tools> {
   const stop = new AbortController()
-  const catalogue = await openCatalogue({
-    toolsets: parts.toolsets.values(),
+  const registry = await openToolRegistry({
+    toolsets: extensions.toolsets.values(),
     settings: (toolset) => (tools as Record<string, unknown>)[toolset] ?? {},
     context: (toolset) => ({ log: logFor('tools'), signal: stop.signal, state: state(`toolset:${toolset}`) }),
     stopping,
   })
   const close = async (): Promise<void> => {
     stop.abort()
-    await catalogue.close()
+    await registry.close()
   }
   if (stopping.aborted) await close()
   stopping.throwIfAborted()
-  return { settings: tools, catalogue, use: countUsers(close) }
+  return { settings: tools, registry, use: countUsers(close) }
 }
 
 export function openTransforms({ dir, logFor }: ResourceDeps, { hooks }: Config): Transforms {

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeProblem } from '../core/config/config-error.ts'
-import { readConfigFile } from '../core/config/file.ts'
+import { readConfigFile } from '../core/config/file/read.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
 import { findWarnings } from '../core/findings.ts'
-import { loadParts } from '../core/loader/registry.ts'
+import { loadExtensions } from '../core/loader/registry.ts'
 import { openStore } from '../core/store/open.ts'
 import { createTestContext } from './contracts.ts'
 import { anySecret, configurationAround, curlsOf, examples, files, variables } from './docs-examples.ts'
@@ -28,10 +28,10 @@ describe('the examples of the pages', () => {
     const file = join(dir, 'gateway.json5')
     writeFileSync(file, JSON.stringify(configurationAround(example)), { mode: 0o600 })
     const document = readConfigFile(file, variables)
-    const parts = await loadParts({ plugins: document.plugins, dir, log: createTestContext().log })
-    onTestFinished(() => parts.close())
-    expect(parts.problems).toEqual([])
-    expect((await findWarnings({ document, resolved: resolveConfig(document, parts) }, { parts })).map(describeProblem)).toEqual([])
+    const extensions = await loadExtensions({ plugins: document.plugins, dir, log: createTestContext().log })
+    onTestFinished(() => extensions.close())
+    expect(extensions.problems).toEqual([])
+    expect((await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })).map(describeProblem)).toEqual([])
   })
 
   it.each(ofLanguage('json').map(({ place, text }) => [place, text]))('are JSON where they say so: %s', (_place, text = '') => {
@@ -48,7 +48,7 @@ describe('the examples of the pages', () => {
       agents: { main: {}, support },
     })
     const { body } = await running.post('/hooks/agent', { message: 'x', deliver: false, wakeMode: 'next-heartbeat' })
-    const [delivery] = (await running.get('/api/deliveries')).body.items
+    const [delivery] = (await running.get('/api/requests')).body.items
     const curls = ofLanguage('sh').flatMap((one) => curlsOf(one, { RUN_ID: body.runId, ID: delivery.id }))
     expect(curls.length).toBeGreaterThan(15)
     const answers = await Promise.all(curls.map(async ({ place, path, init }) => [place, path, (await fetch(`${running.url}${path}`, init)).status]))

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema.ts'
 import { errorTable } from '../core/errors.ts'
-import { loadParts } from '../core/loader/registry.ts'
+import { loadExtensions } from '../core/loader/registry.ts'
 import { createTestContext } from './contracts.ts'
 import { examples, pages } from './docs-examples.ts'
 
@@ -19,10 +19,10 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const subjectsOf = (page: string) => [...page.matchAll(/^(?:\|\s*|#+ |[-*] )`([^`]+)`/gm)].map(([, subject]) => subject ?? '')
 
 describe('docs/configure.md', async () => {
-  const parts = await loadParts({ plugins: [], dir: root, log: createTestContext().log })
+  const extensions = await loadExtensions({ plugins: [], dir: root, log: createTestContext().log })
   // What holds for every preset is described once.
-  const section = new RegExp(`^hooks\\.(?:${[...parts.presets.keys()].join('|')})\\.(auth)?`)
-  const generic = keysOf(createConfigSchema(parts)).map((key) => key.replace(section, 'hooks.<preset>.$1'))
+  const section = new RegExp(`^hooks\\.(?:${[...extensions.presets.keys()].join('|')})\\.(auth)?`)
+  const generic = keysOf(createConfigSchema(extensions)).map((key) => key.replace(section, 'hooks.<preset>.$1'))
   const keys = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
   const described = subjectsOf(read('docs/configure.md')).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
 
@@ -36,7 +36,7 @@ describe('docs/configure.md', async () => {
 
   it('gives the defaults of the schema', () => {
     const rows = Array.from(read('docs/configure.md').matchAll(/^\| `([^`]+)` \| (?:`([^`]*)`)?[^|]*\| /gm), ([, key = '', cell]) => [key, cell] as const)
-    const defaults = new Map(defaultsOf(createConfigSchema(parts)))
+    const defaults = new Map(defaultsOf(createConfigSchema(extensions)))
     const wrong = rows.filter(([key, cell]) => cell !== undefined && defaults.has(key) && !isDeepStrictEqual(valueOf(cell), defaults.get(key)))
     expect(wrong).toEqual([])
     expect(rows.filter(([key, cell]) => cell !== undefined && defaults.has(key)).length).toBeGreaterThan(40)
@@ -48,7 +48,7 @@ describe('docs/configure.md', async () => {
   })
 
   it('finds a description at every key in the schema', () => {
-    expect(undescribed(createConfigSchema(parts), '')).toEqual([])
+    expect(undescribed(createConfigSchema(extensions), '')).toEqual([])
   })
 })
 
@@ -102,7 +102,7 @@ describe('links', () => {
 
 describe('the contract', () => {
   it('explains everything that it exports', () => {
-    const contract = read('core/plugin.ts') + read('core/transform.ts') + read('core/verbs.ts')
+    const contract = read('core/plugin.ts') + read('core/transform.ts') + read('core/tool-api.ts')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
     expect(exported.filter(([, comment]) => comment === undefined).map(([, , name]) => name)).toEqual([])

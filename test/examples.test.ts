@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadParts } from '../core/loader/registry.ts'
+import { loadExtensions } from '../core/loader/registry.ts'
 import { channelContract, createTestContext, providerContract, toolsetContract } from './contracts.ts'
 import { startOpenAiChat } from './doubles/openai.ts'
 import { openPagerService } from './doubles/pager.ts'
@@ -16,32 +16,32 @@ const examples = [...page.matchAll(/```ts\n(\/\/ ([\w-]+)\.ts: [\s\S]*?)```/g)].
 const dir = await mkdtemp(join(tmpdir(), 'examples-'))
 await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
 for (const { name, code } of examples) await writeFile(join(dir, `${name}.ts`), code)
-const parts = await loadParts({ plugins: examples.map(({ name }) => `./${name}.ts`), dir, log: createTestContext().log })
+const extensions = await loadExtensions({ plugins: examples.map(({ name }) => `./${name}.ts`), dir, log: createTestContext().log })
 afterAll(async () => {
-  parts.close()
+  extensions.close()
   await rm(dir, { recursive: true })
 })
 
 describe('docs/plugins.md', () => {
   it('has whole examples, and all of them load', () => {
     expect(examples.map(({ name }) => name)).toEqual(['dice', 'notes', 'pager', 'house-models'])
-    expect(parts.problems).toEqual([])
+    expect(extensions.problems).toEqual([])
   })
 
   it('tells what its notepad remembers', async () => {
-    const opened = await parts.toolsets.get('notes')!.open!({ longest: 5 }, { ...createTestContext(), offer: () => undefined })
+    const opened = await extensions.toolsets.get('notes')!.open!({ longest: 5 }, { ...createTestContext(), offer: () => undefined })
     const [add, list] = opened.tools
     await add!.execute({ text: 'buy milk' } as never, {} as never)
     expect(await list!.execute({} as never, {} as never)).toEqual(['buy m'])
   })
 })
 
-toolsetContract(parts.toolsets.get('dice')!, {
+toolsetContract(extensions.toolsets.get('dice')!, {
   calls: [{ tool: 'roll_dice', args: { sides: 6, count: 3 } }],
   refused: [{ tool: 'roll_dice', args: { sides: 1 } }],
 })
 
-toolsetContract(parts.toolsets.get('notes')!, {
+toolsetContract(extensions.toolsets.get('notes')!, {
   config: { longest: 500 },
   calls: [
     { tool: 'notes_add', args: { text: 'buy milk' }, answer: { ok: true } },
@@ -49,9 +49,9 @@ toolsetContract(parts.toolsets.get('notes')!, {
   ],
 })
 
-channelContract(parts.channels.get('pager')!, () => openPagerService({ token: 'secret' }))
+channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }))
 
-providerContract(parts.providers.get('house-models')!, async () => {
+providerContract(extensions.providers.get('house-models')!, async () => {
   const wire = await startOpenAiChat()
   wire.script({ text: 'Hello.' })
   return { config: { baseUrl: `${wire.url}/v1`, team: 'support' }, modelId: 'large', close: wire.close }

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
-import { readConfigFile } from '../core/config/file.ts'
+import { readConfigFile } from '../core/config/file/read.ts'
 import { createRedactor, logSecrets } from '../core/config/redaction.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
-import { loadParts } from '../core/loader/registry.ts'
+import { loadExtensions } from '../core/loader/registry.ts'
 import type { Log } from '../core/plugin.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
@@ -91,11 +91,19 @@ export function shareGateway(changes: Document = {}): Pick<RunningGateway, 'post
 async function openGateway(changes: Document, dir: string): Promise<RunningGateway> {
   const logged: string[] = []
   const document = readConfigFile(writeConfig(dir, changes))
-  const parts = await loadParts({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
-  const resolved = resolveConfig(document, parts)
+  const extensions = await loadExtensions({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
+  const resolved = resolveConfig(document, extensions)
   const { config } = resolved
   const redactor = createRedactor(logSecrets(resolved, {}))
-  const gateway = await createGateway({ config, dir, file: document.file, parts, env: {}, redactor, logFor: (room) => collectingLog(logged, room) })
+  const gateway = await createGateway({
+    config,
+    dir,
+    file: document.file,
+    extensions,
+    env: {},
+    redactor,
+    logFor: (component) => collectingLog(logged, component),
+  })
   const { answers, surprises } = recordAnswers(gateway.app)
   const url = await gateway.listen()
   let closed: Promise<void> | undefined
@@ -128,8 +136,8 @@ export async function ask(url: string, options: RequestInit): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : undefined }
 }
 
-function collectingLog(lines: string[], room: string): Log {
-  const at = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, room, ...fields, message }))
+function collectingLog(lines: string[], component: string): Log {
+  const at = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, component, ...fields, message }))
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 

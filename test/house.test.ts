@@ -27,14 +27,14 @@ interface Rule {
 }
 
 const floors: Record<string, number> = {
-  'main.ts': 12,
-  cli: 11,
-  'gateway.ts': 10,
-  'generation.ts': 9,
-  'findings.ts': 9,
-  'resources.ts': 8,
-  hooks: 8,
-  control: 8,
+  'main.ts': 13,
+  cli: 12,
+  'gateway.ts': 11,
+  'runtime.ts': 10,
+  hooks: 9,
+  control: 9,
+  schedules: 9,
+  runs: 8,
   agents: 7,
   tools: 6,
   delivery: 6,
@@ -44,12 +44,14 @@ const floors: Record<string, number> = {
   loader: 4,
   http: 3,
   config: 3,
-  'outage.ts': 3,
   'plugin.ts': 2,
   'transform.ts': 1,
-  'verbs.ts': 1,
+  'tool-api.ts': 1,
   'errors.ts': 1,
   'typebox.ts': 1,
+  'findings.ts': 10,
+  'resources.ts': 9,
+  'outage.ts': 3,
   'well-formed.ts': 1,
 }
 
@@ -63,8 +65,8 @@ const rules: readonly Rule[] = [
     ],
     check(file) {
       if (!inCore(file)) return undefined
-      if (floorOf(file.path) === undefined) return `the floor of ${roomOf(file.path)} is not known; add it to the table here`
-      const up = relativeTargets(file).find((target) => roomOf(target) !== roomOf(file.path) && !isBelow(target, file.path))
+      if (floorOf(file.path) === undefined) return `the floor of ${folderOf(file.path)} is not known; add it to the table here`
+      const up = relativeTargets(file).find((target) => folderOf(target) !== folderOf(file.path) && !isBelow(target, file.path))
       return up && `imports ${up}, which is not on a lower floor`
     },
   },
@@ -84,24 +86,28 @@ const rules: readonly Rule[] = [
       ['channels/a.ts', `// A.\nimport { x } from 'svc-gateway/testing'`],
     ],
     check(file) {
-      if (!isPart(file.path)) return undefined
+      if (!isExtension(file.path)) return undefined
       const outside = file.imports.find((name) =>
         name.startsWith('.') ? !sharesFolder(file, name) : name.startsWith('svc-gateway/') && name !== 'svc-gateway/plugin',
       )
-      return outside && `imports ${outside}; a part may import svc-gateway/plugin, Node, packages, and files of a folder of its own`
+      return outside && `imports ${outside}; an extension may import svc-gateway/plugin, Node, packages, and files of a folder of its own`
     },
   },
   {
-    name: 'core does not know its parts by name',
+    name: 'core does not know its extensions by name',
     broken: [['core/gateway.ts', `// A.\nimport { x } from '../channels/console.ts'`]],
     check: (file) => {
-      const part = inCore(file) && relativeTargets(file).find((target) => !target.startsWith('core/'))
-      return part ? `imports ${part}; the loader finds the parts` : undefined
+      const extension = inCore(file) && relativeTargets(file).find((target) => !target.startsWith('core/'))
+      return extension ? `imports ${extension}; the loader finds the extensions` : undefined
     },
   },
   keptIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
   keptIn('SQL engines', /^(node:sqlite|pg)$/, /^core\/store\//),
-  keptIn('Fastify', /^(fastify|fastify-plugin|@fastify\/.*)$/, /^core\/(http\/|gateway\.ts$|generation\.ts$|.*\/(routes|arrival|mcp|socket)\.ts$)/),
+  keptIn(
+    'Fastify',
+    /^(fastify|fastify-plugin|@fastify\/.*)$/,
+    /^core\/(http\/|gateway\.ts$|runtime\.ts$|.*\/(routes|mapped-routes|incoming-request|mcp|socket)\.ts$)/,
+  ),
   {
     name: 'only the store knows SQL',
     broken: [['core/agents/a.ts', "// A.\nconst sql = 'SELECT id FROM runs'"]],
@@ -114,7 +120,7 @@ const rules: readonly Rule[] = [
     name: 'only one file confines paths',
     broken: [['core/hooks/a.ts', "// A.\nimport { realpath } from 'node:fs/promises'"]],
     check: (file) =>
-      inCore(file) && !file.path.startsWith('core/config/') && /\brealpath/.test(file.code) ? 'looks at real paths; use core/config/paths.ts' : undefined,
+      inCore(file) && !file.path.startsWith('core/config/') && /\brealpath/.test(file.code) ? 'looks at real paths; use core/config/file/paths.ts' : undefined,
   },
   {
     name: 'modules hold no state',
@@ -146,8 +152,8 @@ const rules: readonly Rule[] = [
       if (/^(?:export )?(?:declare )?namespace \w/m.test(file.code)) return 'has a namespace'
       if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
         return 'has a class that is not an error; use a function that makes it'
-      return !isPart(file.path) && !/config\.ts$|^\.ci\//.test(file.path) && /^export default /m.test(file.code)
-        ? 'has a default export; only parts have one'
+      return !isExtension(file.path) && !/config\.ts$|^\.ci\//.test(file.path) && /^export default /m.test(file.code)
+        ? 'has a default export; only extensions have one'
         : undefined
     },
   },
@@ -271,17 +277,17 @@ function importsOf(code: string): string[] {
 const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
 const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
 const isTest = (path: string) => path.startsWith('test/')
-const isPart = (path: string) => /^(channels|plugins|transforms)\//.test(path)
+const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)
 const withoutStrings = (code: string) => code.replace(/'[^'\n]*'|`[^`]*`|\/[^/\n]+\/[a-z]*\.(?:test|exec)/g, "''")
 
 /** A folder of core, or a file that lies in none. */
-const roomOf = (path: string) => path.split('/')[1] ?? ''
-const floorOf = (path: string) => (path.startsWith('core/') ? floors[roomOf(path)] : undefined)
+const folderOf = (path: string) => path.split('/')[1] ?? ''
+const floorOf = (path: string) => (path.startsWith('core/') ? floors[folderOf(path)] : undefined)
 const isBelow = (target: string, path: string) => (floorOf(target) ?? Infinity) < (floorOf(path) ?? 0)
 const relativeTargets = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
   imports.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name)))
 
-/** A part that is a folder may import its own files; one that is a file has none. */
+/** An extension that is a folder may import its own files; one that is a file has none. */
 function sharesFolder(file: Source, name: string): boolean {
   const depth = file.path.startsWith('plugins/') ? 3 : 2
   const folder = file.path.split('/').slice(0, depth).join('/')

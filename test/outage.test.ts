@@ -4,7 +4,7 @@ import { Type } from 'svc-gateway/plugin'
 import { createConnections } from '../core/delivery/connections.ts'
 import { describeError, GatewayError } from '../core/errors.ts'
 import { createOutage } from '../core/outage.ts'
-import { createClaims } from '../core/store/claims.ts'
+import { createPoller } from '../core/store/poller.ts'
 import type { Channel } from '../core/plugin.ts'
 import { createTestContext } from './contracts/context.ts'
 
@@ -35,8 +35,8 @@ describe('an outage', () => {
     const claim = async (): Promise<void> => {
       if (++tries <= 30) throw away()
     }
-    const claims = createClaims({ claim, retryMs: 1000, log })
-    claims.ring()
+    const claims = createPoller({ claim, retryMs: 1000, log })
+    claims.notify()
     await vi.advanceTimersByTimeAsync(40_000)
     expect(tries).toBe(31)
     expect(logged.map(({ level, fields }) => [level, fields])).toEqual([

@@ -59,10 +59,10 @@ describe('the installed package', () => {
     )
     await writeFile(
       join(dir, 'load.mjs'),
-      `import { loadParts } from './node_modules/svc-gateway/dist/core/loader/registry.js'
+      `import { loadExtensions } from './node_modules/svc-gateway/dist/core/loader/registry.js'
        import { InputError } from 'svc-gateway/plugin'
        const log = { debug() {}, info() {}, warn() {}, error() {} }
-       const { channels, toolsets, problems } = await loadParts({ plugins: ['./dice.ts'], dir: import.meta.dirname, log })
+       const { channels, toolsets, problems } = await loadExtensions({ plugins: ['./dice.ts'], dir: import.meta.dirname, log })
        let thrown
        try { toolsets.get('dice').tools[0].execute({ sides: 6 }) } catch (error) { thrown = error instanceof InputError }
        console.log(JSON.stringify({ channels: [...channels.keys()], thrown, problems }))`,

@@ -30,7 +30,7 @@ function surpriseOf({ method, routeOptions }: FastifyRequest, { statusCode }: Fa
   if (schema.hide) return undefined
   const documented = (schema.response ?? {}) as Record<number, JsonSchema & { content?: unknown }>
   const own = documented[statusCode]
-  if (!own) return sharedStatuses({ method, door: config.door }).includes(statusCode) ? undefined : 'not documented'
+  if (!own) return sharedStatuses({ method, routeGroup: config.routeGroup }).includes(statusCode) ? undefined : 'not documented'
   if (own.content || typeof payload !== 'string') return undefined
   const [problem] = compileCheck(own).problems(JSON.parse(payload))
   return problem && `${problem.path || 'the body'} ${problem.problem}`

@@ -26,9 +26,9 @@ export async function beginsWithPrivate(
   if (scope === id) return true
   const { origin } = spec
   // An agent that holds no external content speaks to one that does.
-  if (!isFromHook(origin)) return origin.starters?.some(({ caller }) => caller === 'agent') === true
-  const starters = await Promise.all((origin.scopes ?? []).map((starter) => store.getExposure(starter)))
-  return starters.some((exposure) => exposure?.readsPrivate)
+  if (!isFromHook(origin)) return origin.initiators?.some(({ caller }) => caller === 'agent') === true
+  const initiators = await Promise.all((origin.scopes ?? []).map((initiator) => store.getExposure(initiator)))
+  return initiators.some((exposure) => exposure?.readsPrivate)
 }
 
 /** Whether an earlier attempt at this very turn has read external content with a tool: what it came to is in front of the model again. */

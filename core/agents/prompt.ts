@@ -1,8 +1,8 @@
-// Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the fence.
+// Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the external content wrapper.
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import { InputError, type Log } from '../plugin.ts'
-import { fence, fenceNotice } from '../sessions/fence.ts'
+import { wrapExternalContent, externalContentNotice } from '../sessions/external-content.ts'
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { StoredEvent } from '../store/store.ts'
 import { createWorkspace } from '../tools/workspace.ts'
@@ -17,7 +17,7 @@ export const defaultHeartbeatPrompt = [
 export const eventBatch = { count: 100, characters: 64 * 1024 } as const
 
 export function systemPrompt(agent: Agent): string {
-  return [agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`, fenceNotice].join('\n\n')
+  return [agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`, externalContentNotice].join('\n\n')
 }
 
 export interface PromptInput {
@@ -48,15 +48,16 @@ function renderWithheld(tools: readonly string[]): string {
 function renderTask(spec: RunSpec): string {
   const { kind, name, trusted } = spec.origin
   if (trusted || !isFromHook(spec.origin)) return spec.message
-  if (kind === 'hook') return `A webhook asks for a reply to this:\n${fence({ text: spec.message, source: `webhook ${name}`, subject: spec.name })}`
-  return `A session that a webhook set to work asks for a reply to this:\n${fence({ text: spec.message, source: `${kind} ${name}`, subject: spec.name })}`
+  if (kind === 'hook')
+    return `A webhook asks for a reply to this:\n${wrapExternalContent({ text: spec.message, source: `webhook ${name}`, subject: spec.name })}`
+  return `A session that a webhook set to work asks for a reply to this:\n${wrapExternalContent({ text: spec.message, source: `${kind} ${name}`, subject: spec.name })}`
 }
 
 function renderEvents(events: readonly StoredEvent[]): string {
   if (events.length === 0) return ''
   const lines = events.map((event) => {
     const head = `Event of ${new Date(event.at).toISOString()}:`
-    return event.trusted ? `${head} ${event.text}` : `${head}\n${fence({ text: event.text, source: event.source })}`
+    return event.trusted ? `${head} ${event.text}` : `${head}\n${wrapExternalContent({ text: event.text, source: event.source })}`
   })
   return `${events.length === 1 ? 'One event' : `${events.length} events`} since the last turn, oldest first.\n${lines.join('\n')}`
 }

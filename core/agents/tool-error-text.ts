@@ -19,7 +19,7 @@ export function withToolErrors(messages: readonly ModelMessage[]): ModelMessage[
 
 type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
 
-function withErrorText(part: ToolPart): ToolPart {
-  if (part.type !== 'tool-result' || part.output.type !== 'error-text') return part
-  return { ...part, output: { ...part.output, value: toolErrorText(part.output.value) } }
+function withErrorText(extension: ToolPart): ToolPart {
+  if (extension.type !== 'tool-result' || extension.output.type !== 'error-text') return extension
+  return { ...extension, output: { ...extension.output, value: toolErrorText(extension.output.value) } }
 }

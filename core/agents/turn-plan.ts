@@ -56,8 +56,8 @@ function subjectOf({ run: { id, sessionKey, spec }, events, beganOutside, readOu
   const fromHook = ofSession || readOutside || events.some(({ trusted }) => !trusted)
   // A conversation with people is theirs again after this turn; one with webhooks never is.
   const scopes = fromHook ? [ofSession ? sessionKey : id, ...(origin.scopes ?? [])] : undefined
-  const { starters } = origin
-  return { ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }), fromHook, scopes, starters }
+  const { initiators } = origin
+  return { ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }), fromHook, scopes, initiators }
 }
 
 /** The tools that this turn lacks because of its news, for the agent to know; absent: it lacks none for that reason. */

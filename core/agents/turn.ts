@@ -26,7 +26,7 @@ export interface TurnInput {
   progress?: readonly Json[] | undefined
   sessionKey: string
   /** What the tool policy looks at beside agent, session and model. */
-  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'starters'>
+  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'initiators'>
   runId: string
   /** Ends the turn: it then rejects with the signal's reason at once. */
   signal: AbortSignal

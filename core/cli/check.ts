@@ -2,11 +2,11 @@
 import { homedir } from 'node:os'
 import type { Command } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
-import { type ConfigDocument, readConfigFile } from '../config/file.ts'
-import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
+import { type ConfigDocument, readConfigFile } from '../config/file/read.ts'
+import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { findWarnings } from '../findings.ts'
-import { loadParts } from '../loader/registry.ts'
+import { loadExtensions } from '../loader/registry.ts'
 import { CommandError } from './command-error.ts'
 
 export function register(program: Command): void {
@@ -20,17 +20,17 @@ export function register(program: Command): void {
 
 async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
   const document = readDocument(config)
-  const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: silent })
+  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   try {
-    // A part that was refused is told first: without it, its section is an unknown key.
-    for (const problem of parts.problems) warn(problem)
-    const warnings = await findWarnings({ document, resolved: resolveConfig(document, parts) }, { parts })
+    // An extension that was refused is told first: without it, its section is an unknown key.
+    for (const problem of extensions.problems) warn(problem)
+    const warnings = await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })
     for (const warning of warnings) warn(describeProblem(warning))
-    const count = parts.problems.length + warnings.length
+    const count = extensions.problems.length + warnings.length
     if (strict && count > 0) throw new CommandError(`There ${count === 1 ? 'is 1 warning' : `are ${count} warnings`}, and --strict allows none.`)
     process.stdout.write('ok\n')
   } finally {
-    parts.close()
+    extensions.close()
   }
 }
 

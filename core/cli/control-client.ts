@@ -3,9 +3,9 @@ import { homedir } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { resolveCredential } from '../config/credentials.ts'
-import { readConfigFile } from '../config/file.ts'
+import { readConfigFile } from '../config/file/read.ts'
 import { type Reach, readReach } from '../config/gateway-section.ts'
-import { commandLine, firstConfigFile, locateConfig } from '../config/locate.ts'
+import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
 import { CommandError, unreachable } from './command-error.ts'
 import { type Listening, readListening } from './listening.ts'
 
@@ -50,13 +50,13 @@ export function openControl(options: ControlOptions): Control {
   }
 }
 
-interface Place {
+interface GatewayAddress {
   address: string
   /** Where the credential comes from, for people. */
   source: string
 }
 
-function locateGateway({ config, url }: ControlOptions): Place & { credential: string } {
+function locateGateway({ config, url }: ControlOptions): GatewayAddress & { credential: string } {
   const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
   const file = locateConfig(surroundings)
   if (file === undefined && url === undefined) {
@@ -91,7 +91,7 @@ function notReached(address: string, { name, cause }: Error): CommandError {
   return new CommandError(`No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or name its address with --url.`, unreachable)
 }
 
-function refusal(status: number, answer: unknown, { address, source }: Place): CommandError {
+function refusal(status: number, answer: unknown, { address, source }: GatewayAddress): CommandError {
   const { error } = (answer ?? {}) as { error?: { type: string; message: string } }
   if (typeof error?.message !== 'string') return new CommandError(`What answers at ${address} is not svc-gateway; name the gateway's address with --url.`)
   if (status !== 401) return new CommandError(error.message, 1, error)

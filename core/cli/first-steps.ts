@@ -1,7 +1,7 @@
 // What `start` prints beside its address: where things are, and, at the first run, requests to try.
 import { dirname, resolve } from 'node:path'
 import { createAgents } from '../agents/agents.ts'
-import type { FirstConfig } from '../config/first-run.ts'
+import type { FirstConfig } from '../config/file/first-run.ts'
 import type { Config } from '../config/schema.ts'
 
 interface FirstSteps extends FirstConfig {
@@ -15,14 +15,15 @@ const mayShowTokens = (): boolean => process.stdout.isTTY
 
 /** Commands that work as they stand. Without a terminal, they read the tokens from the file. */
 export function describeFirstSteps({ file, address, hooksPath, ...tokens }: FirstSteps): string {
-  const shown = mayShowTokens()
-  const authorization = (token: string, variable: string): string => (shown ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`)
+  const escapeForTerminal = mayShowTokens()
+  const authorization = (token: string, variable: string): string =>
+    escapeForTerminal ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`
   const post = (path: string, body: object): string =>
     `  curl -sS ${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d '${JSON.stringify(body)}'`
   return [
     '',
     `This is the first run: ${file} now holds a configuration with fresh tokens.`,
-    ...(shown ? [] : readTokens(file)),
+    ...(escapeForTerminal ? [] : readTokens(file)),
     '',
     'Tell the agent some news:',
     post('wake', { text: 'The first event has arrived.' }),

@@ -1,7 +1,7 @@
 // Where the gateway of a configuration file listens: `start` writes it down, and the commands that talk to the gateway read it.
 import { readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { writePrivateFile } from '../config/write-file.ts'
+import { writePrivateFile } from '../config/file/write.ts'
 
 /** What the configuration says may differ: `--port` overrides it, 0 picks a free port, and a change waits for the next start. */
 export interface Listening {

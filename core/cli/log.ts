@@ -1,10 +1,10 @@
-// The log: one JSON line an event on standard error (readable in a terminal), one child a room, no secret in any line.
+// The log: one JSON line an event on standard error (readable in a terminal), one child logger per component, no secret in any line.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Redactor } from '../config/redaction.ts'
 import type { LogConfig } from '../config/schema.ts'
 
 export interface ProcessLog {
-  logFor(room: string): Logger
+  logFor(component: string): Logger
   setLevel(level: LogConfig['level']): void
 }
 
@@ -16,9 +16,9 @@ export async function createLog(config: LogConfig, redactor: Redactor): Promise<
   // One for each room, since a child keeps a level of its own.
   const children = new Map<string, Logger>()
 
-  function logFor(room: string): Logger {
-    const child = children.get(room) ?? root.child({ room })
-    children.set(room, child)
+  function logFor(component: string): Logger {
+    const child = children.get(component) ?? root.child({ component })
+    children.set(component, child)
     return child
   }
 
@@ -37,5 +37,5 @@ async function openStream(pretty: boolean): Promise<DestinationStream> {
     return stream
   }
   const { default: prettyStream } = await import('pino-pretty')
-  return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{room}] {msg}', ignore: 'room' })
+  return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{component}] {msg}', ignore: 'component' })
 }

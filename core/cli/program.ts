@@ -28,7 +28,7 @@ const commands: Record<string, () => Promise<CommandModule>> = {
   check: () => import('./check.ts'),
   setup: () => import('./setup.ts'),
   transform: () => import('./transform.ts'),
-  deliveries: () => import('./deliveries.ts'),
+  requests: () => import('./requests.ts'),
   replay: () => import('./replay.ts'),
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, interrupted } from './command-error.ts'
 import type { Control } from './control-client.ts'
-import { type Filter, type Line, lineHead, listDeliveries } from './delivery-list.ts'
+import { type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
 import { describePlan, describeReplay, type ReplayAnswer } from './replay-text.ts'
 
 export interface ManyOptions extends Filter {
@@ -35,8 +35,8 @@ export async function replayMany(control: Control, options: ManyOptions): Promis
   }
 }
 
-export const replayDelivery = async (control: Control, id: string, request: object): Promise<ReplayAnswer> =>
-  (await control.post(`/api/deliveries/${encodeURIComponent(id)}/replay`, request)) as ReplayAnswer
+export const replayRequest = async (control: Control, id: string, request: object): Promise<ReplayAnswer> =>
+  (await control.post(`/api/requests/${encodeURIComponent(id)}/replay`, request)) as ReplayAnswer
 
 const say = (sentence: string): boolean => process.stderr.write(`${sentence}\n`)
 
@@ -46,26 +46,26 @@ function end(stop: Stop, failures: number): void {
 }
 
 /** What came in and may be done once more, the oldest first: no doubles, no handshakes, nothing that is a replay or was replayed. */
-async function choose(control: Control, options: ManyOptions): Promise<Line[]> {
+async function choose(control: Control, options: ManyOptions): Promise<RequestLine[]> {
   const { limit, again, hook, status } = options
-  const fitting: Line[] = []
-  for await (const line of listDeliveries(control, options)) {
+  const fitting: RequestLine[] = []
+  for await (const line of listRequests(control, options)) {
     if (line.replayOf !== undefined || line.reason === 'handshake' || (line.status === 'duplicate' && status !== 'duplicate')) continue
-    if (fitting.length === limit) throw new CommandError(`More than ${limit} deliveries fit; narrow the filter, or raise --limit.`)
+    if (fitting.length === limit) throw new CommandError(`More than ${limit} requests fit; narrow the filter, or raise --limit.`)
     fitting.push(line)
   }
   const oldest = fitting.at(-1)
-  if (!oldest) throw new CommandError('There is no such delivery.')
+  if (!oldest) throw new CommandError('There is no such request.')
   const replayed = again ? new Set<string>() : await replayedSince(control, { hook, since: oldest.at })
   const left = fitting.filter(({ id }) => !replayed.has(id)).toReversed()
   if (left.length < fitting.length) say(`${fitting.length - left.length} of ${fitting.length} were replayed already; --again takes them, too.`)
   return left
 }
 
-/** The deliveries that a replay has done once more. */
+/** The requests that a replay has done once more. */
 async function replayedSince(control: Control, { hook, since }: { hook: string | undefined; since: string }): Promise<Set<string>> {
   const replayed = new Set<string>()
-  for await (const { replayOf, status } of listDeliveries(control, { ...(hook !== undefined && { hook }), since })) {
+  for await (const { replayOf, status } of listRequests(control, { ...(hook !== undefined && { hook }), since })) {
     if (replayOf !== undefined && (status === 'accepted' || status === 'skipped')) replayed.add(replayOf)
   }
   return replayed
@@ -79,27 +79,27 @@ interface Pass {
 }
 
 /** One after the other. What the gateway refuses is told and left; where nobody answers any more, it ends. */
-async function passOver(lines: readonly Line[], { control, options, stop, dryRun }: Pass): Promise<{ seen: number; done: Line[] }> {
-  const done: Line[] = []
+async function passOver(lines: readonly RequestLine[], { control, options, stop, dryRun }: Pass): Promise<{ seen: number; done: RequestLine[] }> {
+  const done: RequestLine[] = []
   let seen = 0
   for (const line of lines) {
     if (seen > 0) await stop.pause(1000 / options.rate)
     if (stop.aborted()) break
     seen++
     try {
-      const answer = await replayDelivery(control, line.id, { dryRun, mapping: options.mapping })
+      const answer = await replayRequest(control, line.id, { dryRun, mapping: options.mapping })
       done.push(line)
-      tell(line, options.json ? answer : dryRun ? describePlan(answer) : describeReplay(answer))
+      print(line, options.json ? answer : dryRun ? describePlan(answer) : describeReplay(answer))
     } catch (error) {
       if (!(error instanceof CommandError && error.answered)) throw error
-      tell(line, options.json ? { ok: false, error: error.answered } : `refused: ${error.message}`)
+      print(line, options.json ? { ok: false, error: error.answered } : `refused: ${error.message}`)
     }
   }
   return { seen, done }
 }
 
-function tell(line: Line, what: object | string): void {
-  process.stdout.write(typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ delivery: line.id, ...what })}\n`)
+function print(line: RequestLine, what: object | string): void {
+  process.stdout.write(typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ request: line.id, ...what })}\n`)
 }
 
 interface Stop {
@@ -109,7 +109,7 @@ interface Stop {
   uninstall(): void
 }
 
-/** Ctrl-C ends it between two deliveries, a second one at once. */
+/** Ctrl-C ends it between two requests, a second one at once. */
 function stopOnInterrupt(): Stop {
   const controller = new AbortController()
   const onSignal = (): void => {

@@ -1,5 +1,5 @@
 // What a replay came to, or would come to, in words for people.
-import { shown, shownInLine } from './shown.ts'
+import { escapeForTerminal, escapeInLine } from './escape-for-terminal.ts'
 
 interface Turn {
   prompt: string
@@ -19,14 +19,14 @@ interface Action extends Partial<Turn> {
   mode?: string
 }
 
-interface Proof {
+interface Authentication {
   scheme: string
   secret?: number
 }
 
-/** The answer of `POST /api/deliveries/<id>/replay`. */
+/** The answer of `POST /api/requests/<id>/replay`. */
 export interface ReplayAnswer {
-  deliveryId?: string
+  requestId?: string
   skipped?: true
   runId?: string
   runIds?: readonly string[]
@@ -35,30 +35,30 @@ export interface ReplayAnswer {
   warnings?: readonly string[]
   mapping?: string
   matchedBy?: string
-  auth?: { scheme: string; given?: Proof }
+  auth?: { scheme: string; given?: Authentication }
   actions?: readonly Action[]
   heartbeat?: Turn
 }
 
 /** One line. */
-export function describeReplay({ deliveryId, runId, runIds = [], eventId, eventIds = [], warnings = [] }: ReplayAnswer): string {
+export function describeReplay({ requestId, runId, runIds = [], eventId, eventIds = [], warnings = [] }: ReplayAnswer): string {
   const runs = [...(runId === undefined ? [] : [runId]), ...runIds].map((id) => `run ${id}`)
   const events = [...(eventId === undefined ? [] : [eventId]), ...eventIds].map((id) => `event ${id}`)
   const led = [...runs, ...events].join(', ') || 'there was nothing to do'
-  return shownInLine([`replayed as ${deliveryId}: ${led}`, ...warnings].join('; '))
+  return escapeInLine([`replayed as ${requestId}: ${led}`, ...warnings].join('; '))
 }
 
 /** One line. */
 export function describePlan({ actions = [] }: ReplayAnswer): string {
   if (actions.length === 0) return 'would be skipped'
-  return `would become ${actions.map(({ action, agentId, sessionKey }) => shownInLine([action, agentId, sessionKey].filter(Boolean).join(' '))).join(', ')}`
+  return `would become ${actions.map(({ action, agentId, sessionKey }) => escapeInLine([action, agentId, sessionKey].filter(Boolean).join(' '))).join(', ')}`
 }
 
 export function describeDryRun(answer: ReplayAnswer): string {
   const { mapping, matchedBy, auth, actions = [], heartbeat } = answer
   const lines = [
     row('hook', mapping === undefined ? "the gateway's own endpoint" : `mapping ${mapping}, ${matches[matchedBy ?? ''] ?? matchedBy}`),
-    row('proof', `${auth?.scheme} is asked for${auth?.given ? `; it came with ${proofText(auth.given)}` : ''}`),
+    row('auth', `${auth?.scheme} is asked for${auth?.given ? `; it came with ${authenticationText(auth.given)}` : ''}`),
     ...(actions.length === 0 ? [row('actions', 'none: it would be skipped')] : []),
     ...actions.flatMap(actionRows),
     ...(heartbeat ? ['', 'The next heartbeat', ...turnRows(heartbeat)] : []),
@@ -76,9 +76,9 @@ const matches: Readonly<Record<string, string>> = {
   request: 'as asked for',
 }
 
-const proofText = ({ scheme, secret }: Proof): string => (secret === undefined ? scheme : `${scheme}, secret ${secret}`)
+const authenticationText = ({ scheme, secret }: Authentication): string => (secret === undefined ? scheme : `${scheme}, secret ${secret}`)
 
-const row = (name: string, text: string): string => `  ${name.padEnd(9)} ${shownInLine(text)}`
+const row = (name: string, text: string): string => `  ${name.padEnd(9)} ${escapeInLine(text)}`
 
 function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: Action, index: number): string[] {
   return [
@@ -98,7 +98,7 @@ function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], deliv
     row('tools', tools.join(', ') || 'none'),
     ...(withheld.length > 0 ? [row('withheld', withheld.join(', '))] : []),
     row('prompt', '(the ids of the markers are other ones each time)'),
-    ...prompt.split('\n').map((line) => `    | ${shown(line)}`),
+    ...prompt.split('\n').map((line) => `    | ${escapeForTerminal(line)}`),
   ]
 }
 

@@ -1,17 +1,17 @@
-// The command `replay`: has a delivery done once more, or shows what would happen; with a filter, many of them.
+// The command `replay`: has a request done once more, or shows what would happen; with a filter, many of them.
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { CommandError } from './command-error.ts'
 import { type ControlOptions, openControl, withControlOptions } from './control-client.ts'
-import { parseCount, withFilterOptions } from './delivery-list.ts'
-import { type ManyOptions, replayDelivery, replayMany } from './replay-many.ts'
+import { parseCount, withFilterOptions } from './request-list.ts'
+import { type ManyOptions, replayRequest, replayMany } from './replay-many.ts'
 import { describeDryRun, describeReplay } from './replay-text.ts'
 
 export function register(program: Command): void {
   const command = program
     .command('replay')
-    .description('Have a delivery of the running gateway done once more, or several that a filter chooses.')
-    .argument('[delivery-id]', 'the delivery, as "deliveries" lists it')
+    .description('Have a request of the running gateway done once more, or several that a filter chooses.')
+    .argument('[request-id]', 'the request, as "requests" lists it')
     .option('--dry-run', 'show what would happen; nothing is started')
     .option('--mapping <id>', 'the mapping or preset that is to have it, in place of the one that is found')
     .option('--body <file>', 'a file with JSON in place of the body that came; "-" is standard input')
@@ -32,13 +32,13 @@ async function replay(id: string | undefined, options: ReplayOptions): Promise<v
   const { hook, status, runStatus, since, until, text, dryRun, mapping, body, json } = options
   const filtered = [hook, status, runStatus, since, until, text].some((value) => value !== undefined)
   if (id === undefined && !filtered)
-    throw new CommandError('Name a delivery, or choose several with --hook, --status, --run-status, --since, --until or --text.')
-  if (id !== undefined && filtered) throw new CommandError('Name a delivery or choose several with a filter, not both.')
-  if (id === undefined && body !== undefined) throw new CommandError('--body is for one delivery; leave it out, or name a delivery in place of the filter.')
+    throw new CommandError('Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.')
+  if (id !== undefined && filtered) throw new CommandError('Name a request or choose several with a filter, not both.')
+  if (id === undefined && body !== undefined) throw new CommandError('--body is for one request; leave it out, or name a request in place of the filter.')
   if (dryRun && options.yes) throw new CommandError('--dry-run and --yes contradict each other; leave one of them out.')
   if (id === undefined) return await replayMany(openControl(options), options)
   const request = { dryRun, mapping, ...(body !== undefined && { body: readBody(body) }) }
-  const answer = await replayDelivery(openControl(options), id, request)
+  const answer = await replayRequest(openControl(options), id, request)
   process.stdout.write(json ? `${JSON.stringify(answer)}\n` : dryRun ? describeDryRun(answer) : `${describeReplay(answer)}\n`)
 }
 

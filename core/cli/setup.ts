@@ -2,9 +2,9 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { writeFirstConfig } from '../config/first-run.ts'
+import { writeFirstConfig } from '../config/file/first-run.ts'
 import { findLocalServers, type LocalServer } from '../config/local-servers.ts'
-import { commandLine, firstConfigFile } from '../config/locate.ts'
+import { commandLine, firstConfigFile } from '../config/file/locate.ts'
 
 export function register(program: Command): void {
   program

@@ -3,21 +3,21 @@ import { homedir } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
-import { readConfigFile } from '../config/file.ts'
-import { writeFirstConfig } from '../config/first-run.ts'
+import { readConfigFile } from '../config/file/read.ts'
+import { writeFirstConfig } from '../config/file/first-run.ts'
 import { findLocalServers } from '../config/local-servers.ts'
-import { firstConfigFile, locateConfig } from '../config/locate.ts'
-import { addMissingCredential } from '../config/missing-credential.ts'
+import { firstConfigFile, locateConfig } from '../config/file/locate.ts'
+import { addMissingCredential } from '../config/file/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { createConfigSchema } from '../config/schema.ts'
-import { listSecretFiles } from '../config/secrets.ts'
-import { watchFiles } from '../config/watch.ts'
+import { listSecretFiles } from '../config/file/secrets.ts'
+import { watchFiles } from '../config/file/watch.ts'
 import { readVersion } from '../control/version.ts'
 import { describeError } from '../errors.ts'
 import type { CheckedConfig } from '../findings.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
-import { loadParts, ownSource, type Parts } from '../loader/registry.ts'
+import { loadExtensions, ownSource, type Extensions } from '../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
 import { createLife, type Life } from './life.ts'
 import { removeListening, writeListening } from './listening.ts'
@@ -59,29 +59,29 @@ async function run(options: StartOptions, life: Life): Promise<void> {
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { document, resolved, parts, log, redactor } = await prepare(file, life)
+  const { document, resolved, extensions, log, redactor } = await prepare(file, life)
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
-  const gateway = await createGateway({ config, dir, file, port, parts, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
+  const gateway = await createGateway({ config, dir, file, port, extensions, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
   life.opened.defer(gateway.close)
   gateway.logWarnings({ document, resolved })
   const address = await gateway.listen()
   life.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
   onChange = () => void reload(gateway, { log, signal: life.signal })
-  const watcher = watchFiles(() => filesOf(file, parts), onChange)
+  const watcher = watchFiles(() => filesOf(file, extensions), onChange)
   life.opened.defer(watcher.close)
   if (changed) onChange()
-  logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(parts) }, 'started')
+  logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(extensions) }, 'started')
   process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
 }
 
 /** What the configuration is read from: its file, and those of its secrets. Throws while the file is not valid. */
-function filesOf(file: string, parts: Parts): string[] {
+function filesOf(file: string, extensions: Extensions): string[] {
   const document = readConfigFile(file)
-  return [file, ...listSecretFiles(document, createConfigSchema(parts, document.value))]
+  return [file, ...listSecretFiles(document, createConfigSchema(extensions, document.value))]
 }
 
 /** What does not fit is told, and everything stays as it is. */
@@ -97,25 +97,26 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
 }
 
 /** Those that plugins have brought. */
-const extensionsOf = ({ sources }: Parts): string[] => [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
+const extensionsOf = ({ sources }: Extensions): string[] =>
+  [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
 
 interface Prepared extends CheckedConfig {
-  parts: Parts
+  extensions: Extensions
   log: ProcessLog
   redactor: Redactor
 }
 
 async function prepare(file: string, life: Life): Promise<Prepared> {
   const document = readConfigFile(file)
-  // The parts complete the schema, so they are loaded before it can be checked; until then there is no configured log.
+  // The extensions complete the schema, so they are loaded before it can be checked; until then there is no configured log.
   const redactor = createRedactor(allCredentials({}, process.env))
   const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
-  const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: early })
-  life.opened.defer(async () => parts.close())
+  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: early })
+  life.opened.defer(async () => extensions.close())
   life.signal.throwIfAborted()
-  // Before the check: without a part that was refused, its section is an unknown key.
-  for (const problem of parts.problems) early.warn(problem)
-  const resolved = resolveConfig(document, parts)
+  // Before the check: without an extension that was refused, its section is an unknown key.
+  for (const problem of extensions.problems) early.warn(problem)
+  const resolved = resolveConfig(document, extensions)
   const { config } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)
   if (generated) {
@@ -125,7 +126,7 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
   life.configured({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
-  return { document, resolved, parts, log, redactor }
+  return { document, resolved, extensions, log, redactor }
 }
 
 function parsePort(text: string): number {

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type ConfigDocument, readConfigFile, readConfigText } from '../config/file.ts'
-import { locateConfig } from '../config/locate.ts'
+import { type ConfigDocument, readConfigFile, readConfigText } from '../config/file/read.ts'
+import { locateConfig } from '../config/file/locate.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { GatewayError } from '../errors.ts'
 import type { Trial, TrialRequest } from '../hooks/trial.ts'
-import { loadParts } from '../loader/registry.ts'
-import type { LogLine } from '../sandbox/frames.ts'
+import { loadExtensions } from '../loader/registry.ts'
+import type { LogLine } from '../sandbox/ipc-frames.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import { CommandError } from './command-error.ts'
 
@@ -38,13 +38,13 @@ interface TestOptions {
 
 async function test(module: string, options: TestOptions): Promise<void> {
   const document = documentOf(options.config)
-  const parts = await loadParts({ plugins: document.plugins, dir: document.dir, log: silent })
-  parts.close()
-  const { config, dir } = resolveConfig(document, parts)
+  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
+  extensions.close()
+  const { config, dir } = resolveConfig(document, extensions)
   const [{ createSandbox }, { tryTransform }] = await Promise.all([import('../sandbox/sandbox.ts'), import('../hooks/trial.ts')])
   const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {
-    show(await tryTransform({ config, dir, parts, sandbox, log: silent }, requestOf(module, options)))
+    show(await tryTransform({ config, dir, extensions, sandbox, log: silent }, requestOf(module, options)))
   } finally {
     await sandbox.close()
   }

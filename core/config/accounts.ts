@@ -1,7 +1,7 @@
 // The accounts of a channel: each one's settings laid over those of the channel's section.
 import type { JsonSchema } from '../typebox.ts'
 import { fillDefaults } from './defaults.ts'
-import { type ChannelConfig, gatewayKeysOfChannel } from './schema/parts.ts'
+import { type ChannelConfig, gatewayKeysOfChannel } from './schema/extensions.ts'
 
 export interface Account {
   /** `default` when the section lists no accounts. */

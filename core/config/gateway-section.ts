@@ -2,9 +2,9 @@
 import { dotted, listProblems, Type } from '../typebox.ts'
 import { ConfigError } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
-import type { ConfigDocument } from './file.ts'
+import type { ConfigDocument } from './file/read.ts'
 import { type GatewayConfig, GatewaySection } from './schema/gateway.ts'
-import { type Finding, resolveSecretFiles } from './secrets.ts'
+import { type Finding, resolveSecretFiles } from './file/secrets.ts'
 
 export type Reach = Pick<GatewayConfig, 'port' | 'bind' | 'auth'>
 

@@ -10,13 +10,13 @@ export interface LocalServer {
   models: string[]
 }
 
-interface ServerPlace {
+interface ServerAddress {
   name: string
   title: string
   port: number
 }
 
-const usualServers: readonly ServerPlace[] = [
+const usualServers: readonly ServerAddress[] = [
   { name: 'ollama', title: 'Ollama', port: 11_434 },
   { name: 'lmstudio', title: 'LM Studio', port: 1234 },
   { name: 'llamacpp', title: 'llama.cpp', port: 8080 },

@@ -1,13 +1,13 @@
 // Keeps secrets out of what is shown: everything that the schema marks as one.
 import type { JsonSchema } from '../typebox.ts'
 import { allCredentials, type AuthSettings } from './credentials.ts'
-import { replaceValues, rootPlace } from './walk.ts'
+import { replaceValues, rootPosition } from './walk.ts'
 
 const redacted = '[redacted]'
 
 /** A copy that can be shown: every secret is replaced by `[redacted]`. */
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
-  replaceValues(config, (value, { secret }) => (secret && typeof value === 'string' ? redacted : value), rootPlace(schema))
+  replaceValues(config, (value, { secret }) => (secret && typeof value === 'string' ? redacted : value), rootPosition(schema))
 
 /** The exact path of every secret, as pino's `redact` takes it: `channels["my-chat"].botToken`. `prefix` is the field under which a configuration is logged. */
 export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string): string[] =>
@@ -65,7 +65,7 @@ function secretsOf(config: unknown, schema: JsonSchema) {
     if (secret && typeof value === 'string') secrets.push({ keys, value })
     return value
   }
-  replaceValues(config, note, rootPlace(schema))
+  replaceValues(config, note, rootPosition(schema))
   return secrets
 }
 

@@ -2,14 +2,14 @@
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
-import type { ConfigDocument } from './file.ts'
+import type { ConfigDocument } from './file/read.ts'
 import { normalizeHooksPath } from './hooks-path.ts'
 import { nearest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
-import { resolvePaths } from './relative-paths.ts'
+import { resolvePaths } from './file/relative-paths.ts'
 import { checkRules, type RuleFinding } from './rules.ts'
-import { type Config, type ConfigurableParts, createConfigSchema } from './schema.ts'
-import { type Finding, resolveSecretFiles } from './secrets.ts'
+import { type Config, type ConfigurableExtensions, createConfigSchema } from './schema.ts'
+import { type Finding, resolveSecretFiles } from './file/secrets.ts'
 import { isRecord, knownKeys } from './walk.ts'
 
 export interface ResolvedConfig {
@@ -22,15 +22,15 @@ export interface ResolvedConfig {
   warnings: ConfigProblem[]
 }
 
-/** Checks a document for which these parts are loaded. @throws {ConfigError} with every problem. */
-export function resolveConfig(document: ConfigDocument, parts: ConfigurableParts): ResolvedConfig {
+/** Checks a document for which these extensions are loaded. @throws {ConfigError} with every problem. */
+export function resolveConfig(document: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
   const { file, dir, env } = document
-  const schema = createConfigSchema(parts, document.value)
+  const schema = createConfigSchema(extensions, document.value)
   const files = resolveSecretFiles(document.value, schema, dir)
   const filled = fillDefaults(schema, files.value)
   const misfits = listProblems(schema, filled).map((misfit) => withSuggestion(misfit, schema))
   const config = fillDefaults(schema, without(filled, misfits)) as Config
-  const findings = checkRules({ config, parts, env, dir })
+  const findings = checkRules({ config, extensions, env, dir })
   const unfit = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits]
   const problems = [...firstOfEachKey(unfit), ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding)))]
   if (problems.length > 0) throw new ConfigError(file, placeInFile(problems, document))

@@ -4,30 +4,30 @@ import { AgentsSection } from './schema/agents.ts'
 import { LogSection, PluginsSection, SessionSection, StorageSection } from './schema/basics.ts'
 import { GatewaySection } from './schema/gateway.ts'
 import { hooksSection } from './schema/hooks.ts'
-import { channelsSection, type ConfigurableParts, providersSection, toolsSection } from './schema/parts.ts'
+import { channelsSection, type ConfigurableExtensions, providersSection, toolsSection } from './schema/extensions.ts'
 
 export type { AgentConfig, AgentDefaultsConfig, AgentsConfig, HeartbeatConfig, ModelEntry } from './schema/agents.ts'
 export type { LogConfig, SessionConfig, StorageConfig } from './schema/basics.ts'
 export type { GatewayConfig } from './schema/gateway.ts'
 export type { HooksConfig } from './schema/hooks.ts'
 export type { MappingConfig, PresetConfig } from './schema/mappings.ts'
-export type { ChannelConfig, ConfigurableParts, ProviderConfig, ToolsConfig } from './schema/parts.ts'
+export type { ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig } from './schema/extensions.ts'
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
 /**
- * The schema of a configuration with these parts loaded. A key with a default counts as required: defaults are filled in before the check.
+ * The schema of a configuration with these extensions loaded. A key with a default counts as required: defaults are filled in before the check.
  * `document` is the configuration itself where there is one: the keys of a section of `providers` depend on its `kind`.
  */
-export function createConfigSchema(parts: ConfigurableParts, document: { providers?: unknown } = {}) {
+export function createConfigSchema(extensions: ConfigurableExtensions, document: { providers?: unknown } = {}) {
   return Type.Object(
     {
       gateway: GatewaySection,
-      hooks: hooksSection(parts.presets),
+      hooks: hooksSection(extensions.presets),
       agents: AgentsSection,
-      tools: toolsSection(parts.toolsets),
+      tools: toolsSection(extensions.toolsets),
       session: SessionSection,
-      providers: providersSection(parts.providers, document.providers),
-      channels: channelsSection(parts.channels),
+      providers: providersSection(extensions.providers, document.providers),
+      channels: channelsSection(extensions.channels),
       plugins: PluginsSection,
       storage: StorageSection,
       log: LogSection,

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../typebox.ts'
 type Node = Readonly<Record<string, unknown>>
 
 /** Where a walk stands. */
-export interface Place {
+export interface SchemaPosition {
   keys: readonly string[]
   /** The schema of the value; absent where the schema says nothing about it. */
   schema?: JsonSchema | undefined
@@ -15,18 +15,18 @@ export interface Place {
 export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A copy of `value` in which `visit` replaces what it likes. Replaced values are not walked into. */
-export function replaceValues(value: unknown, visit: (value: unknown, place: Place) => unknown, place: Place): unknown {
-  const replaced = visit(value, place)
+export function replaceValues(value: unknown, visit: (value: unknown, position: SchemaPosition) => unknown, position: SchemaPosition): unknown {
+  const replaced = visit(value, position)
   if (replaced !== value) return replaced
-  const inside = (child: unknown, key: string) => replaceValues(child, visit, placeInside(place, key))
+  const inside = (child: unknown, key: string) => replaceValues(child, visit, positionInside(position, key))
   if (Array.isArray(value)) return value.map((item, index) => inside(item, String(index)))
   return isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, child]) => [key, inside(child, key)])) : value
 }
 
 /** The place to begin at. */
-export const rootPlace = (schema?: JsonSchema): Place => ({ keys: [], schema, secret: false })
+export const rootPosition = (schema?: JsonSchema): SchemaPosition => ({ keys: [], schema, secret: false })
 
-function placeInside({ keys, schema, secret }: Place, key: string): Place {
+function positionInside({ keys, schema, secret }: SchemaPosition, key: string): SchemaPosition {
   const child = childSchema(schema, key)
   return { keys: [...keys, key], schema: child, secret: secret || alternatives(child).some((node) => node['secret'] === true) }
 }

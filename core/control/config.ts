@@ -1,16 +1,16 @@
 // The configuration that is in force, without its secrets.
 import { redactConfig } from '../config/redaction.ts'
-import { type Config, type ConfigurableParts, createConfigSchema } from '../config/schema.ts'
+import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 
-export function configEndpoints({ config, parts }: { config: Config; parts: ConfigurableParts }): Endpoint[] {
+export function configEndpoints({ config, extensions }: { config: Config; extensions: ConfigurableExtensions }): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
       path: '/api/config',
       schema: { summary: 'Shows the configuration that is in force, without its secrets.', response: { 200: Shown } },
-      handle: async () => redactConfig(config, createConfigSchema(parts, config)),
+      handle: async () => redactConfig(config, createConfigSchema(extensions, config)),
     }),
   ]
 }

@@ -5,11 +5,11 @@ import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
 import { createRunMeters, type RunMeters } from './run-meters.ts'
 
 export interface Meters {
-  requests: Counter
-  deliveries: Counter
+  httpRequests: Counter
+  webhookRequests: Counter
   runs: RunMeters
-  messages: Counter
-  forgotten: Counter
+  deliveries: Counter
+  purged: Counter
   firings: Counter
   reload: ReloadMeter
   /** Seconds from accepting to being on disk. */
@@ -22,11 +22,11 @@ export interface Meters {
 
 export function createMeters(): Meters {
   const meters = {
-    requests: new Map<string, number>(),
-    deliveries: new Map<string, number>(),
+    httpRequests: new Map<string, number>(),
+    webhookRequests: new Map<string, number>(),
     runs: createRunMeters(),
-    messages: new Map<string, number>(),
-    forgotten: new Map<string, number>(),
+    deliveries: new Map<string, number>(),
+    purged: new Map<string, number>(),
     firings: new Map<string, number>(),
     reload: createReloadMeter(),
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
@@ -38,7 +38,7 @@ export function createMeters(): Meters {
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
 
-function watch(store: Store, { deliveries, runs, messages, forgotten, firings, accepts }: Omit<Meters, 'watch'>): Store {
+function watch(store: Store, { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'watch'>): Store {
   return {
     ...store,
     ...runs.watch(store),
@@ -47,7 +47,7 @@ function watch(store: Store, { deliveries, runs, messages, forgotten, firings, a
       return store.accept(command).then((result) => {
         accepts.observe((performance.now() - begun) / 1000)
         if (result.outcome !== 'accepted') return result
-        if (command.delivery) count(deliveries, accepted)
+        if (command.request) count(webhookRequests, accepted)
         if (command.runs) runs.noteAccepted(command.runs)
         if (command.firing) count(firings, '')
         return result
@@ -55,21 +55,21 @@ function watch(store: Store, { deliveries, runs, messages, forgotten, firings, a
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
-      count(deliveries, byStatus(refusal.status))
+      count(webhookRequests, byStatus(refusal.status))
     },
-    endMessage: async (...args) => {
-      const ended = await store.endMessage(...args)
-      if (ended) count(messages, byStatus(args[2].status))
+    endDelivery: async (...args) => {
+      const ended = await store.endDelivery(...args)
+      if (ended) count(deliveries, byStatus(args[2].status))
       return ended
     },
-    forget: async (step) => {
-      const result = await store.forget(step)
-      for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(forgotten, `kind="${kind}"`, times)
+    purge: async (step) => {
+      const result = await store.purge(step)
+      for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
       return result
     },
     forgetBodies: async (step) => {
       const result = await store.forgetBodies(step)
-      if (result.count > 0) count(forgotten, 'kind="bodies"', result.count)
+      if (result.count > 0) count(purged, 'kind="bodies"', result.count)
       return result
     },
   }

@@ -25,21 +25,21 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
 
   return {
     read: async () => {
-      const [{ runs, messages, schedules }, { bytes, free }] = await Promise.all([store.liveCounts(), store.space()])
+      const [{ runs, deliveries, schedules }, { bytes, free }] = await Promise.all([store.liveCounts(), store.space()])
       const { reload } = meters
       const lines = [
         family('svc_gateway_info', 'gauge The version that runs.', [[`version="${readVersion()}"`, 1]]),
-        family('svc_gateway_http_requests_total', 'counter Answered requests, by door and status.', meters.requests),
+        family('svc_gateway_http_requests_total', 'counter Answered requests, by route group and status.', meters.httpRequests),
         histogram('svc_gateway_accept_seconds', 'Time from accepting to being on disk.', meters.accepts),
-        family('svc_gateway_deliveries_total', 'counter Requests to the hooks, by what became of them.', meters.deliveries),
+        family('svc_gateway_webhook_requests_total', 'counter Requests to the hooks, by what became of them.', meters.webhookRequests),
         family('svc_gateway_runs', 'gauge Runs that wait or are under way.', byStatus(runs)),
         family('svc_gateway_runs_accepted_total', 'counter Runs that were accepted, by kind.', meters.runs.accepted),
         family('svc_gateway_runs_ended_total', 'counter Runs that ended, by kind and status.', meters.runs.ended),
         histograms('svc_gateway_run_seconds', 'Time from the begin of a run to its end, by agent and model.', meters.runs.seconds),
         family('svc_gateway_run_failures_total', 'counter Runs that failed or timed out, by agent, model and type of the error.', meters.runs.failures),
         family('svc_gateway_model_tokens_total', 'counter Tokens of models, by agent, model and type.', meters.runs.tokens),
-        family('svc_gateway_messages', 'gauge Messages in the outbox that are not sent.', byStatus(messages)),
-        family('svc_gateway_message_attempts_total', 'counter Attempts to send a message, by what they came to.', meters.messages),
+        family('svc_gateway_deliveries', 'gauge Deliveries in the outbox that are not sent.', byStatus(deliveries)),
+        family('svc_gateway_delivery_attempts_total', 'counter Attempts to send a delivery, by what they came to.', meters.deliveries),
         family('svc_gateway_channel_connected', 'gauge Whether an account of a channel is connected.', connected(channels())),
         family('svc_gateway_schedules', 'gauge Schedules of agents.', [['', schedules.count]]),
         family('svc_gateway_schedule_next_timestamp_seconds', 'gauge When the next schedule fires, since 1970.', secondsOf(schedules.nextAt)),
@@ -49,7 +49,7 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
         family('svc_gateway_config_reloads_total', 'counter Reloads of the configuration, by result.', reload.total),
         histogram('svc_gateway_store_commit_operations', 'Operations that shared one commit.', meters.commits),
         family('svc_gateway_store_bytes', 'gauge Size of the store, by whether anything stands there.', byState({ used: bytes - free, free })),
-        family('svc_gateway_store_forgotten_total', 'counter What was forgotten because it was old, or room was short.', meters.forgotten),
+        family('svc_gateway_store_purged_total', 'counter What was purged because it was old, or room was short.', meters.purged),
         ...lagFamilies((lag ??= watchLoop())),
         family('process_cpu_seconds_total', 'counter Processor time.', [['', cpuSeconds()]]),
         family('process_resident_memory_bytes', 'gauge Memory.', [['', process.memoryUsage.rss()]]),
@@ -105,12 +105,12 @@ function watchLoop(): LoopDelay {
 
 /** Names of their own, since only a summary has quantiles, and that would need a sum. */
 function lagFamilies(loop: LoopDelay): string[][] {
-  const parts = [
+  const extensions = [
     ['svc_gateway_event_loop_lag_p50_seconds', 50, 'Median'],
     ['svc_gateway_event_loop_lag_p99_seconds', 99, '99th percentile'],
     ['svc_gateway_event_loop_lag_max_seconds', 100, 'Maximum'],
   ] as const
-  const families = parts.map(([name, percent, what]) =>
+  const families = extensions.map(([name, percent, what]) =>
     family(name, `gauge ${what} of the delay of the event loop since the last scrape.`, [['', loop.count ? loop.percentile(percent) / 1e9 : 0]]),
   )
   loop.reset()

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the schemas that the routes themselves carry.
 import { STATUS_CODES } from 'node:http'
 import { Failure } from '../http/failure.ts'
-import type { Door, RouteInfo } from '../http/route-list.ts'
+import type { RouteGroup, RouteInfo } from '../http/route-list.ts'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -15,13 +15,13 @@ export function createOpenApi(routes: readonly RouteInfo[], version: string): No
     openapi: '3.1.0',
     info: { title: 'svc-gateway', version, description: 'Runs agents, and lets the outside world reach them over HTTP.' },
     servers: [{ url: '/' }],
-    tags: Object.entries(doors).map(([name, { description }]) => ({ name, description })),
+    tags: Object.entries(routeGroups).map(([name, { description }]) => ({ name, description })),
     paths,
     components: { securitySchemes, schemas: { Failure }, responses: sharedResponses() },
   }
 }
 
-interface DoorInfo {
+interface RouteGroupInfo {
   description: string
   /** The credentials that open it, each on its own; none: it is open. */
   security: readonly Node[]
@@ -29,7 +29,7 @@ interface DoorInfo {
 
 const gatewayCredential = { security: [{ gateway: [] }] }
 
-const doors: Readonly<Record<Door, DoorInfo>> = {
+const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
   hooks: { description: 'What other services call.', security: [{ hook: [] }, { hookHeader: [] }] },
   tools: { description: 'One tool, called directly.', ...gatewayCredential },
   mcp: { description: 'The same tools for clients of the Model Context Protocol.', ...gatewayCredential },
@@ -46,8 +46,8 @@ const securitySchemes = {
 }
 
 /** What any route may answer beside its own, by what it takes. */
-export function sharedStatuses({ method, door }: Pick<RouteInfo, 'method' | 'door'>): number[] {
-  const guarded = door !== undefined && doors[door].security.length > 0
+export function sharedStatuses({ method, routeGroup }: Pick<RouteInfo, 'method' | 'routeGroup'>): number[] {
+  const guarded = routeGroup !== undefined && routeGroups[routeGroup].security.length > 0
   return [400, 405, 408, 431, 503, ...(guarded ? [401, 429] : []), ...(method === 'POST' ? [413, 415] : [])]
 }
 
@@ -85,17 +85,17 @@ function sharedResponses(): Node {
 
 const json = (schema: unknown): Node => ({ 'application/json': { schema } })
 
-function operationOf({ method, door, schema }: RouteInfo, path: string): Node {
+function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): Node {
   const body: unknown = schema.body ?? schema.readsBody?.()
   const parameters = [...parametersOf('path', schema.params), ...parametersOf('query', schema.querystring), ...headersOf(schema)]
   return {
     operationId: [method.toLowerCase(), ...path.split(/\W+/).filter(Boolean)].join('_'),
     summary: schema.summary,
-    tags: [door],
-    security: schema.signed ? [] : door && doors[door].security,
+    tags: [routeGroup],
+    security: schema.signed ? [] : routeGroup && routeGroups[routeGroup].security,
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: { content: json(body) } }),
-    responses: responsesOf({ method, door, schema }),
+    responses: responsesOf({ method, routeGroup, schema }),
   }
 }
 
@@ -112,8 +112,8 @@ function parametersOf(place: string, schema: unknown): Node[] {
   }))
 }
 
-function responsesOf({ method, door, schema }: Pick<RouteInfo, 'method' | 'door' | 'schema'>): Node {
-  const shared = sharedStatuses({ method, door }).map((status) => [status, { $ref: `#/components/responses/Failure${status}` }])
+function responsesOf({ method, routeGroup, schema }: Pick<RouteInfo, 'method' | 'routeGroup' | 'schema'>): Node {
+  const shared = sharedStatuses({ method, routeGroup }).map((status) => [status, { $ref: `#/components/responses/Failure${status}` }])
   const own = Object.entries((schema.response ?? {}) as Record<string, Node>).map(([status, answer]) => [status, responseOf(status, answer)])
   return { ...Object.fromEntries(own), ...Object.fromEntries(shared) } as Node
 }

@@ -1,47 +1,47 @@
-// The outbox: messages to send, sent or given up, and having one sent once more.
+// The outbox: deliveries to send, sent or given up, and having one sent once more.
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
-import type { Store, StoredMessage } from '../store/store.ts'
+import type { Store, StoredDelivery } from '../store/store.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 
 interface OutboxDeps {
-  store: Pick<Store, 'listMessages' | 'getMessage' | 'retryMessage'>
+  store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'retryDelivery'>
   /** There may be something to send. */
-  ring: () => void
+  notify: () => void
 }
 
-export function outboxEndpoints({ store, ring }: OutboxDeps): Endpoint[] {
+export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
       path: '/api/outbox',
-      schema: { summary: 'Lists messages of agents.', querystring: OutboxQuery, response: { 200: pageOf(Message) } },
-      handle: async ({ query }) => viewPage(await store.listMessages(query, pageRequest(query)), viewMessage),
+      schema: { summary: 'Lists deliveries of agents.', querystring: OutboxQuery, response: { 200: pageOf(Delivery) } },
+      handle: async ({ query }) => viewPage(await store.listDeliveries(query, pageRequest(query)), viewDelivery),
     }),
     endpoint({
       method: 'POST',
       path: '/api/outbox/:id/retry',
       schema: {
-        summary: 'Sends a message once more that failed, or whose fate is unknown.',
+        summary: 'Sends a delivery once more that failed, or whose fate is unknown.',
         params: IdParams,
         response: { 200: Retried, ...failures(404, 409) },
       },
       handle: async ({ params: { id } }) => {
-        const message = await store.getMessage(id)
-        if (!message) throw new GatewayError('message_not_found')
-        if (!message.to) throw new GatewayError('conflict', 'The message has no recipient, so it cannot be sent.')
-        if (!(await store.retryMessage(id, Date.now())))
-          throw new GatewayError('conflict', `Only a message that is failed or unknown is sent once more; this one is ${message.status}.`)
-        ring()
-        return { ok: true, messageId: id }
+        const delivery = await store.getDelivery(id)
+        if (!delivery) throw new GatewayError('delivery_not_found')
+        if (!delivery.to) throw new GatewayError('conflict', 'The delivery has no recipient, so it cannot be sent.')
+        if (!(await store.retryDelivery(id, Date.now())))
+          throw new GatewayError('conflict', `Only a delivery that is failed or unknown is sent once more; this one is ${delivery.status}.`)
+        notify()
+        return { ok: true, deliveryId: id }
       },
     }),
   ]
 }
 
-export function viewMessage({ id, runId, channel, accountId, to, threadId, text, status, reason, attempt, nextAt, createdAt }: Omit<StoredMessage, 'seq'>) {
+export function viewDelivery({ id, runId, channel, accountId, to, threadId, text, status, reason, attempt, nextAt, createdAt }: Omit<StoredDelivery, 'seq'>) {
   return {
     id,
     runId,
@@ -62,9 +62,9 @@ const Status = Type.Enum(['pending', 'sending', 'sent', 'failed', 'unknown', 'sk
 
 const OutboxQuery = Type.Object({ ...pageQuery, status: Type.Optional(Status), channel: Type.Optional(Type.String()) })
 
-const Retried = Type.Object({ ok: Type.Literal(true), messageId: Type.String() })
+const Retried = Type.Object({ ok: Type.Literal(true), deliveryId: Type.String() })
 
-const Message = Type.Object({
+const Delivery = Type.Object({
   id: Type.String(),
   runId: Type.String(),
   channel: Type.String(),

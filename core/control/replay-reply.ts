@@ -2,8 +2,8 @@
 import { thinkingLevels } from '../store/run-spec.ts'
 import { Type } from '../typebox.ts'
 
-/** How the sender of a delivery proved who it is. */
-export const Proof = Type.Object(
+/** How the sender of a request proved who it is. */
+export const Authentication = Type.Object(
   {
     scheme: Type.String({ description: '`hook-token`, or the scheme of the `auth` of its mapping.' }),
     secret: Type.Optional(Type.Integer({ minimum: 0, description: 'Which of the secrets of the mapping it used, by its place, from 0.' })),
@@ -25,7 +25,7 @@ const Recipient = Type.Object(
 )
 
 const turn = {
-  prompt: Type.String({ description: 'The user message of the turn, whole. The markers of its fence are other ones each time.' }),
+  prompt: Type.String({ description: 'The user message of the turn, whole. The markers of its external content wrapper are other ones each time.' }),
   model: Type.String({ description: '`<provider>/<model>`.' }),
   thinking: Type.Optional(Type.Enum([...thinkingLevels])),
   timeoutSeconds: Type.Number(),
@@ -42,7 +42,7 @@ const Action = Type.Object({
   text: optional('Of a wake: the news.'),
   mode: optional('Of a wake: `now` or `next-heartbeat`.'),
   agentId: optional('The agent that would run it.'),
-  message: optional('The message as rendered, before the fence is put around it.'),
+  message: optional('The message as rendered, before it is wrapped as external content.'),
   name: optional('The name of the hook for people.'),
   deliver: Type.Optional(Type.Boolean()),
   channel: optional('The channel that is asked for; `delivery` tells what comes of it.'),
@@ -58,18 +58,18 @@ const matches = ['endpoint', 'path', 'source', 'path-and-source', 'any', 'reques
 export const ReplayReply = Type.Object(
   {
     ok: Type.Literal(true),
-    deliveryId: Type.Optional(Type.String({ description: 'The new delivery.' })),
+    requestId: Type.Optional(Type.String({ description: 'The new request.' })),
     dryRun: Type.Optional(Type.Literal(true)),
     mapping: Type.Optional(Type.String({ description: "The mapping that would have it; absent: an endpoint of the gateway's own." })),
     matchedBy: Type.Optional(Type.Enum(matches, { description: 'Why that mapping; `request`: the replay names it.' })),
     auth: Type.Optional(
       Type.Object(
-        { scheme: Type.String({ description: '`hook-token`, or the scheme of the mapping.' }), given: Type.Optional(Proof) },
-        { description: 'What guards the hook now, and how the delivery was proven when it came. A dry run proves nothing again.' },
+        { scheme: Type.String({ description: '`hook-token`, or the scheme of the mapping.' }), given: Type.Optional(Authentication) },
+        { description: 'What guards the hook now, and how the request was proven when it came. A dry run proves nothing again.' },
       ),
     ),
     actions: Type.Optional(Type.Array(Action, { description: 'What would be started; none: it would be skipped.' })),
     heartbeat: Type.Optional(Type.Object(turn, { description: 'Of wakes: the heartbeat that would read them, after what waits already.' })),
   },
-  { description: 'The answer of the hook and `deliveryId`; or, for a dry run, what would be started.' },
+  { description: 'The answer of the hook and `requestId`; or, for a dry run, what would be started.' },
 )

@@ -1,8 +1,8 @@
-// DOOR: what the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page /docs.
+// What the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page /docs.
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
-import { nameDoor, type RouteInfo } from '../http/route-list.ts'
+import { setRouteGroup, type RouteInfo } from '../http/route-list.ts'
 import { Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -12,7 +12,7 @@ import { type Metrics, metricsType } from './metrics.ts'
 import { createOpenApi } from './openapi.ts'
 import { readVersion } from './version.ts'
 
-export interface ControlDoor {
+export interface ControlRoutesDeps {
   auth: onRequestHookHandler
   endpoints: readonly Endpoint[]
   routes: () => readonly RouteInfo[]
@@ -22,50 +22,50 @@ export interface ControlDoor {
 
 const maxBodyBytes = 2 * 1024 * 1024
 
-export function registerControl(app: FastifyInstance, { auth, endpoints, routes, meters, metrics }: ControlDoor): void {
+export function registerControl(app: FastifyInstance, { auth, endpoints, routes, meters, metrics }: ControlRoutesDeps): void {
   countRequests(app, meters)
   registerDocs(app)
-  void app.register(async (door) => {
-    nameDoor(door, 'control')
-    door.addHook('onRequest', auth)
-    door.addHook('onRequest', (_request, reply, done) => {
+  void app.register(async (routeGroup) => {
+    setRouteGroup(routeGroup, 'control')
+    routeGroup.addHook('onRequest', auth)
+    routeGroup.addHook('onRequest', (_request, reply, done) => {
       reply.headers(privateHeaders)
       done()
     })
-    door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
+    routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
     for (const { method, path, schema, handle } of endpoints) {
-      door.route({ method, url: path, schema, handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }) })
+      routeGroup.route({ method, url: path, schema, handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }) })
     }
-    registerDocument(door, routes)
-    door.get('/metrics', { schema: schemas.metrics }, async (_request, reply) => reply.type(metricsType).send(await metrics.read()))
-    door.addHook('onClose', async () => metrics.close())
+    registerDocument(routeGroup, routes)
+    routeGroup.get('/metrics', { schema: schemas.metrics }, async (_request, reply) => reply.type(metricsType).send(await metrics.read()))
+    routeGroup.addHook('onClose', async () => metrics.close())
   })
 }
 
 /** What is answered here is for whoever holds the credential: no cache keeps it, and no page shows it as its own. */
 const privateHeaders = { 'cache-control': 'no-store', 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" }
 
-/** Every response of every door. */
-function countRequests(app: FastifyInstance, { requests }: Meters): void {
+/** Every response of every route group. */
+function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
   app.addHook('onSend', (...[request, reply, payload, done]) => {
-    count(requests, `door="${request.door}",status="${reply.statusCode}"`)
+    count(httpRequests, `route_group="${request.routeGroup}",status="${reply.statusCode}"`)
     done(null, payload)
   })
 }
 
 /** Made anew each time: a transform that is edited may take other payloads from then on. */
-function registerDocument(door: FastifyInstance, routes: ControlDoor['routes']): void {
-  door.get('/openapi.json', { schema: schemas.document }, (_request, reply) => {
+function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps['routes']): void {
+  routeGroup.get('/openapi.json', { schema: schemas.document }, (_request, reply) => {
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(createOpenApi(routes(), readVersion())))
   })
 }
 
 /** The page is public, since a browser cannot send a credential with an address; the document that it shows is not. */
 function registerDocs(app: FastifyInstance): void {
-  void app.register(async (door) => {
-    nameDoor(door, 'docs')
-    door.get('/docs', { schema: schemas.page }, (_request, reply) => sendFile(reply, ''))
-    door.get<{ Params: { file: string } }>('/docs/:file', { schema: schemas.file }, ({ params }, reply) => sendFile(reply, params.file))
+  void app.register(async (routeGroup) => {
+    setRouteGroup(routeGroup, 'docs')
+    routeGroup.get('/docs', { schema: schemas.page }, (_request, reply) => sendFile(reply, ''))
+    routeGroup.get<{ Params: { file: string } }>('/docs/:file', { schema: schemas.file }, ({ params }, reply) => sendFile(reply, params.file))
   })
 }
 

@@ -11,7 +11,7 @@ export interface RunMeters {
   seconds: ReadonlyMap<string, Histogram>
   noteAccepted(runs: readonly { kind: string }[]): void
   /** The operations that change runs, counted. */
-  watch(store: Store): Pick<Store, 'claimRuns' | 'releaseRun' | 'reapRuns' | 'endRun' | 'cancelQueuedRun'>
+  watch(store: Store): Pick<Store, 'claimRuns' | 'releaseRun' | 'recoverExpiredRuns' | 'endRun' | 'cancelQueuedRun'>
 }
 
 /** Agents and models come and go with the configuration, and requests may choose a model: what is beyond these is `other`. */
@@ -70,8 +70,8 @@ export function createRunMeters(): RunMeters {
         underWay.delete(args[0].id)
         return await store.releaseRun(...args)
       },
-      reapRuns: async (at) => {
-        const reaped = await store.reapRuns(at)
+      recoverExpiredRuns: async (at) => {
+        const reaped = await store.recoverExpiredRuns(at)
         for (const run of reaped.exhausted) underWay.set(run.id, { run })
         return reaped
       },

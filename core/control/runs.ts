@@ -1,6 +1,6 @@
 // Runs: the list, one run, and its end before its time.
-import type { Runs } from '../agents/runs.ts'
-import { viewRun } from '../agents/run-view.ts'
+import type { Runs } from '../runs/runs.ts'
+import { viewRun } from '../runs/run-view.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { runKinds, runStatuses } from '../store/run-spec.ts'
@@ -10,12 +10,12 @@ import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
 
 interface RunsDeps {
-  store: Pick<Store, 'getRun' | 'listRuns' | 'messagesOfRun'>
+  store: Pick<Store, 'getRun' | 'listRuns' | 'deliveriesOfRun'>
   runs: Pick<Runs, 'cancel' | 'retry'>
 }
 
 export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
-  const view = async (run: ListedRun) => viewRun(run, await store.messagesOfRun(run.id))
+  const view = async (run: ListedRun) => viewRun(run, await store.deliveriesOfRun(run.id))
 
   return [
     endpoint({

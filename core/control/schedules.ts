@@ -1,5 +1,5 @@
 // Schedules: the list of all agents' schedules.
-import { viewTiming } from '../agents/timing.ts'
+import { viewTiming } from '../runs/timing.ts'
 import type { Store, StoredSchedule } from '../store/store.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'

@@ -25,7 +25,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
       path: '/api/sessions',
       schema: { summary: 'Lists sessions, the one that was used last first.', querystring: SessionsQuery, response: { 200: pageOf(Session) } },
       handle: async ({ query }) => {
-        const filter = { agentId: query.agentId, defaultAgentId: agents.default.id, after: placeOf(query.cursor), limit: limitOf(query) }
+        const filter = { agentId: query.agentId, defaultAgentId: agents.default.id, after: throwSiteOf(query.cursor), limit: limitOf(query) }
         const { items, next } = await store.listSessions(filter)
         return { items: items.map(viewSession), ...(next && { next: cursorOf(next) }) }
       },
@@ -66,7 +66,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
 
 const cursorOf = ({ updatedAt, run, key }: SessionPlace): string => `${updatedAt}.${run}.${key}`
 
-function placeOf(cursor: string | undefined): SessionPlace | undefined {
+function throwSiteOf(cursor: string | undefined): SessionPlace | undefined {
   const [, updatedAt, run, key = ''] = /^(\d+)\.(\d+)\.(.*)$/s.exec(cursor ?? '') ?? []
   return updatedAt === undefined ? undefined : { updatedAt: Number(updatedAt), run: Number(run), key }
 }

@@ -1,7 +1,7 @@
 // Cuts a reply into messages that a channel takes: at paragraphs, lines or words, never inside a character; a parted code block is closed and opened again.
 
 /** The same text and limit always give the same chunks: a delivery continues after a crash where it stopped. */
-export function chunk(text: string, limit: number): string[] {
+export function splitIntoChunks(text: string, limit: number): string[] {
   const chunks: string[] = []
   let rest = text.trim()
   let prefix = ''

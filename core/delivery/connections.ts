@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../config/accounts.ts'
 import type { Config } from '../config/schema.ts'
 import { createOutage } from '../outage.ts'
-import type { Channel, ChannelContext, Connection, InboundMessage, Log, PartState } from '../plugin.ts'
+import type { Channel, ChannelContext, Connection, InboundMessage, Log, ExtensionState } from '../plugin.ts'
 
 export interface Account {
   channel: Channel
@@ -40,7 +40,7 @@ interface ConnectionsDeps {
   receive(account: Account, message: InboundMessage): ReturnType<ChannelContext['receive']>
   /** Called when an account has connected: messages may be waiting for it. */
   onConnected(): void
-  state(part: string): PartState
+  state(owner: string): ExtensionState
   log: Log
 }
 

@@ -1,18 +1,18 @@
 // Checks an action against the rules, then starts it: from here on every hook takes the same path.
 import type { Agents } from '../agents/agents.ts'
 import type { Models } from '../agents/models.ts'
-import type { Runs } from '../agents/runs.ts'
+import type { Runs } from '../runs/runs.ts'
 import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { resolveHookSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewEvent, NewRun, Proof } from '../store/store.ts'
+import type { AcceptCommand, NewEvent, NewRun, Authentication } from '../store/store.ts'
 import type { AgentBody, AgentReply, WakeBody, WakeReply } from './action.ts'
-import type { Journal } from './journal.ts'
+import type { RequestLog } from './request-log.ts'
 
-/** What the door knows of a request beside its action. */
-export interface Arrival {
+/** What the route group knows of a request beside its action. */
+export interface IncomingRequest {
   /** `wake`, `agent`, or the name of a mapped hook. */
   hook: string
   client: string
@@ -25,17 +25,17 @@ export interface Arrival {
   keepBody: boolean
   /** `bodyHash` is empty where the key identifies the request by itself. */
   idempotency?: { scope: string; key: string; bodyHash: string } | undefined
-  /** The delivery that an operator has repeated with this one. */
+  /** The request that an operator has repeated with this one. */
   replayOf?: string | undefined
   /** Absent: the hook token, or an operator's word. */
-  proof?: Proof | undefined
+  authentication?: Authentication | undefined
 }
 
 export interface Dispatched<Reply> {
   reply: Reply
   /** True: this very request was accepted before, and `reply` is the reply it got then. */
   replayed: boolean
-  deliveryId: string
+  requestId: string
 }
 
 /** What an action comes to once every rule of its endpoint is applied: the work, and the reply that it earns. */
@@ -48,7 +48,7 @@ export interface Plan<Reply> {
 export interface Source {
   /** Its name. */
   hook: string
-  /** True: its text is shown to the model without the fence around outside text. */
+  /** True: its text is shown to the model without the external content wrapper. */
   trusted: boolean
   /** How its sender proved who it is. */
   auth: 'token' | 'signed'
@@ -59,7 +59,7 @@ export interface Source {
   /** Whether the body is stored. */
   keepBody: boolean
   /** How many of its runs may be under way at once; absent: any number. */
-  gate?: NewRun['gate']
+  concurrencyLimit?: NewRun['concurrencyLimit']
 }
 
 /** Of a request whose body is the action: what it says is the sender's. */
@@ -68,8 +68,8 @@ export const direct = (hook: string, keepBody: boolean): Source => ({ hook, trus
 /** Of a request that a mapping has turned into actions. */
 export const sourceOf = (
   hook: string,
-  { id, trusted, verifier, gate, keepBody }: Pick<Source, 'trusted' | 'gate' | 'keepBody'> & { id: string; verifier: unknown },
-): Source => ({ hook, mapping: id, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, gate })
+  { id, trusted, verifier, concurrencyLimit, keepBody }: Pick<Source, 'trusted' | 'concurrencyLimit' | 'keepBody'> & { id: string; verifier: unknown },
+): Source => ({ hook, mapping: id, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, concurrencyLimit })
 
 /** The agent payload, and what only a mapping may set. */
 export interface AgentWork extends AgentBody {
@@ -98,7 +98,7 @@ export interface Planner {
 
 export interface Dispatch extends Planner {
   /** Stores it, all or nothing, and sets it going. */
-  accept<Reply extends object>(arrival: Arrival, plan: Plan<Reply>): Promise<Dispatched<Reply>>
+  accept<Reply extends object>(incoming: IncomingRequest, plan: Plan<Reply>): Promise<Dispatched<Reply>>
 }
 
 interface PlannerDeps {
@@ -111,7 +111,7 @@ interface PlannerDeps {
 
 interface DispatchDeps extends PlannerDeps {
   runs: Runs
-  journal: Journal
+  requestLog: RequestLog
 }
 
 /** How long an Idempotency-Key is remembered. */
@@ -140,24 +140,24 @@ export function createPlanner(deps: PlannerDeps): Planner {
 }
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
-  const { runs, journal, createId } = deps
+  const { runs, requestLog, createId } = deps
 
-  const accept = async <Reply extends object>(arrival: Arrival, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
+  const accept = async <Reply extends object>(incoming: IncomingRequest, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, query, rawBody, keepBody, replayOf, proof } = arrival
-    const delivery = { id: createId(), hook, client, headers, query, body: keepBody ? rawBody : null, replayOf, proof }
-    const idempotency = arrival.idempotency && { ...arrival.idempotency, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
-    const result = await runs.accept({ at, delivery, idempotency, events: work.events, runs: work.runs })
+    const { hook, client, headers, query, rawBody, keepBody, replayOf, authentication } = incoming
+    const request = { id: createId(), hook, client, headers, query, body: keepBody ? rawBody : null, replayOf, authentication }
+    const idempotency = incoming.idempotency && { ...incoming.idempotency, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
+    const result = await runs.accept({ at, request, idempotency, events: work.events, runs: work.runs })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
-    if (result.outcome === 'accepted') return { reply, replayed: false, deliveryId: delivery.id }
-    journal.note({ ...delivery, status: 'duplicate' })
-    return { reply: JSON.parse(result.reply) as Reply, replayed: true, deliveryId: delivery.id }
+    if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
+    requestLog.record({ ...request, status: 'duplicate' })
+    return { reply: JSON.parse(result.reply) as Reply, replayed: true, requestId: request.id }
   }
 
   return { ...createPlanner(deps), accept }
 }
 
-function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, mapping, trusted, auth, gate }: Source): NewRun {
+function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, mapping, trusted, auth, concurrencyLimit }: Source): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
@@ -174,7 +174,16 @@ function createRun({ config, agents, models, createId }: PlannerDeps, body: Agen
   }
   const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
   const unnamedSession = (body.fixedKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
-  return { id: createId(), kind: 'hook', agentId: agent.id, sessionKey, unnamedSession, spec, maxAttempts: config.agents.defaults.maxAttempts, gate }
+  return {
+    id: createId(),
+    kind: 'hook',
+    agentId: agent.id,
+    sessionKey,
+    unnamedSession,
+    spec,
+    maxAttempts: config.agents.defaults.maxAttempts,
+    concurrencyLimit,
+  }
 }
 
 /** What is not done as asked. A warning holds nothing of the body. */

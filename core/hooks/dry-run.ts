@@ -1,24 +1,24 @@
-// What a delivery would come to, for whoever wants to see it before anything is started: nothing here stores or sends.
-import type { Preview } from '../agents/preview.ts'
-import type { NewEvent, NewRun, StoredDelivery } from '../store/store.ts'
+// What a request would come to, for whoever wants to see it before anything is started: nothing here stores or sends.
+import type { Preview } from '../runs/preview.ts'
+import type { NewEvent, NewRun, StoredRequest } from '../store/store.ts'
 import type { Mapping } from './mapping.ts'
 import type { Replayed } from './replay.ts'
 
 interface Asked {
-  delivery: StoredDelivery
+  request: StoredRequest
   /** True: the mapping was named, not found. */
   chosen: boolean
 }
 
 export function createDryRun(preview: Preview): (replayed: Replayed, asked: Asked) => Promise<object> {
-  return async ({ plan, mapping }, { delivery, chosen }) => {
+  return async ({ plan, mapping }, { request, chosen }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {
       ok: true,
       dryRun: true,
       ...(mapping && { mapping: mapping.id }),
       matchedBy: chosen ? 'request' : matchedBy(mapping),
-      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenBy(delivery) },
+      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenBy(request) },
       actions: [...events.map(viewWake), ...(await Promise.all(runs.map(viewAgent)))],
       ...(events.length > 0 && { heartbeat: await preview.heartbeat(events) }),
     }
@@ -53,4 +53,4 @@ function matchedBy(mapping: Mapping | undefined): string {
 }
 
 /** How it was proven when it came: its signature itself is not kept. */
-const givenBy = ({ result }: StoredDelivery): object => (result.replayOf === undefined ? { given: result.proof ?? { scheme: 'hook-token' } } : {})
+const givenBy = ({ result }: StoredRequest): object => (result.replayOf === undefined ? { given: result.authentication ?? { scheme: 'hook-token' } } : {})

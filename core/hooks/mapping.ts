@@ -11,9 +11,9 @@ import { compileCheck, firstProblem, type Check, type JsonSchema } from '../type
 import { defined } from './action.ts'
 import type { Action, ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
-import type { SecretUse, UsedSecrets } from './secret-use.ts'
+import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
-import { createVerifier, type Verifier } from './signature.ts'
+import { createVerifier, type Verifier } from './auth/signature.ts'
 
 /** What a mapping sees of a request. */
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
@@ -21,7 +21,7 @@ export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
 }
 
 /** What became of a request; without any action it was skipped. */
-export interface Drawn {
+export interface ResolvedActions {
   actions: readonly Action[]
   /** The id of the request, as a transform, the mapping's template or the preset finds it. */
   providerId?: string | undefined
@@ -44,10 +44,10 @@ export interface Mapping {
   /** Schema of the payload, where the preset or the transform declares one. */
   payloadSchema(): JsonSchema | undefined
   /** Lets only so many of its runs be under way at once. */
-  gate: NewRun['gate']
+  concurrencyLimit: NewRun['concurrencyLimit']
   /** Absent: it takes any number of requests. */
   rate: Rate | undefined
-  draw(request: MappedRequest): Promise<Drawn>
+  resolveActions(request: MappedRequest): Promise<ResolvedActions>
   /** The id of the request where its body alone says it. */
   idInBody(request: MappedRequest): string | undefined
 }
@@ -101,15 +101,15 @@ export function createMapping(seed: MappingSeed, { keepBody, readAction, secretU
     secrets,
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
-    gate: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
+    concurrencyLimit: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
-    async draw(request) {
+    async resolveActions(request) {
       // What templates make of a well-formed payload is well-formed; code may cut a character into halves.
       const said = wellFormed(preset ? preset.read(request) : transform ? await transform(request) : undefined)
       if (said === null) return { actions: [] }
-      const drawn = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
-      const ownId = drawn.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
-      return { actions: drawn.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
+      const resolved = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
+      const ownId = resolved.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
+      return { actions: resolved.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
     },
     idInBody: (request) => idOf({ ...request, headers: {}, query: {} }),
   }

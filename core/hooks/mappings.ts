@@ -8,8 +8,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './action.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
-import type { SecretUse, UsedSecrets } from './secret-use.ts'
-import type { Verifier } from './signature.ts'
+import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
+import type { Verifier } from './auth/signature.ts'
 
 /** A verifier, and the secrets whose use it tells of. */
 interface Guarding {
@@ -18,7 +18,7 @@ interface Guarding {
 }
 
 /** What is behind a name. */
-export interface Place {
+export interface HookRoute {
   /** The mappings that a request may reach, in order. */
   mappings: readonly Mapping[]
   /** Those of its senders that prove who they are by a signature or a secret of their own. */
@@ -38,9 +38,9 @@ export interface Mappings {
   /** The names that mappings are for. */
   names: readonly string[]
   /** What is behind every other name. */
-  elsewhere: Place
+  elsewhere: HookRoute
   /** Without mappings where there is no hook of this name. */
-  at(name: string): Place
+  at(name: string): HookRoute
   byId(id: string): Mapping | undefined
   /** A request comes in; call what it returns when the request is over. */
   enter(): () => void
@@ -69,25 +69,25 @@ export function createMappings({ hooks, publicUrl, presets, agentBody, sandbox, 
   const all = seeds.map((seed) => createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, address, log }))
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
-  const places = new Map(names.map((name) => [name, createPlace(all.filter(({ path }) => path === name || path === undefined))]))
-  const elsewhere = createPlace(all.filter(({ path }) => path === undefined))
-  const gate = createGate()
+  const hookRoutes = new Map(names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]))
+  const elsewhere = createHookRoute(all.filter(({ path }) => path === undefined))
+  const inFlight = createInFlightCount()
 
   return {
     names,
     elsewhere,
-    at: (name) => (isHook(name) ? (places.get(name) ?? elsewhere) : nowhere),
+    at: (name) => (isHook(name) ? (hookRoutes.get(name) ?? elsewhere) : noHookRoute),
     byId: (id) => byId.get(id),
-    enter: gate.enter,
+    enter: inFlight.enter,
     close: async () => {
-      await gate.empty()
+      await inFlight.empty()
       for (const { transform } of seeds) transform?.close()
     },
   }
 }
 
 /** Counts who is in. */
-function createGate() {
+function createInFlightCount() {
   let count = 0
   const waiting = Promise.withResolvers<void>()
   let closing = false
@@ -109,7 +109,7 @@ function createGate() {
 /** `wake` and `agent` are the gateway's own. */
 const isHook = (path: string): boolean => isHookName(path) && path !== 'wake' && path !== 'agent'
 
-function createPlace(mappings: readonly Mapping[]): Place {
+function createHookRoute(mappings: readonly Mapping[]): HookRoute {
   const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
   const bySource = firstOfEachSource(mappings)
   return {
@@ -123,7 +123,7 @@ function createPlace(mappings: readonly Mapping[]): Place {
   }
 }
 
-const nowhere = createPlace([])
+const noHookRoute = createHookRoute([])
 
 /** Behind one that takes any source no other is reached. */
 function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, Mapping> {

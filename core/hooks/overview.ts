@@ -2,7 +2,7 @@
 import type { TransformState } from '../sandbox/transform.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import type { SecretLine } from './secret-use.ts'
+import type { SecretLine } from './auth/secret-use.ts'
 
 export interface HookLine {
   /** Absent: any name that no other line has. */

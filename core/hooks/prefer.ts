@@ -1,5 +1,5 @@
 // Reads how long a caller wants to wait for the outcome, `Prefer: wait=N` (RFC 7240), and tells the outcome.
-import type { Runs } from '../agents/runs.ts'
+import type { Runs } from '../runs/runs.ts'
 import type { RunStatus } from '../store/run-spec.ts'
 
 const longestSeconds = 300

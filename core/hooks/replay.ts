@@ -1,17 +1,17 @@
-// An operator has a delivery repeated: the same rules as at the door, another delivery in the log, no idempotency key.
-import type { Preview } from '../agents/preview.ts'
+// An operator has a request repeated: the same rules as at the route group, another request in the log, no idempotency key.
+import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
-import type { StoredDelivery } from '../store/store.ts'
+import type { StoredRequest } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './action.ts'
-import { type Arrival, type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
+import { type IncomingRequest, type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
 import { createDryRun } from './dry-run.ts'
-import type { Journal } from './journal.ts'
+import type { RequestLog } from './request-log.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import { keptQuery, visibleHeaders, visibleQuery } from './secret-headers.ts'
+import { redactQuery, visibleHeaders, visibleQuery } from './secret-headers.ts'
 
 export interface ReplayRequest {
   /** Who asks for it. */
@@ -24,7 +24,7 @@ export interface ReplayRequest {
   dryRun?: boolean | undefined
 }
 
-export type Replay = (delivery: StoredDelivery, request: ReplayRequest) => Promise<object>
+export type Replay = (stored: StoredRequest, request: ReplayRequest) => Promise<object>
 
 interface ReplayDeps {
   dispatch: Dispatch
@@ -32,12 +32,12 @@ interface ReplayDeps {
   mappings: Mappings
   /** What `hooks.keepBody` says. */
   keepBody: boolean
-  journal: Journal
+  requestLog: RequestLog
   createId: () => string
   preview: Preview
 }
 
-/** What a delivery comes to. */
+/** What a request comes to. */
 export interface Replayed {
   /** Absent: it is skipped. */
   plan: Plan<object> | undefined
@@ -45,33 +45,33 @@ export interface Replayed {
   mapping?: Mapping
 }
 
-export function createReplay({ dispatch, agentBody, mappings, keepBody, journal, createId, preview }: ReplayDeps): Replay {
+export function createReplay({ dispatch, agentBody, mappings, keepBody, requestLog, createId, preview }: ReplayDeps): Replay {
   const showDryRun = createDryRun(preview)
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
-  return async (delivery, { client, body, mapping: wanted, dryRun }) => {
-    const { hook, id } = delivery
-    if (delivery.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
+  return async (request, { client, body, mapping: wanted, dryRun }) => {
+    const { hook, id } = request
+    if (request.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
     if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.at(hook).mappings.length === 0) throw noHook()
-    const rawBody = body === undefined ? keptBody(delivery) : JSON.stringify(body)
+    const rawBody = body === undefined ? storedBody(request) : JSON.stringify(body)
     const replayed =
       wanted === undefined && Object.hasOwn(checks, hook)
         ? planDirect(hook, rawBody)
-        : await planMapped(delivery, { rawBody, wanted, edited: body !== undefined })
-    if (dryRun) return await showDryRun(replayed, { delivery, chosen: wanted !== undefined })
+        : await planMapped(request, { rawBody, wanted, edited: body !== undefined })
+    if (dryRun) return await showDryRun(replayed, { request, chosen: wanted !== undefined })
     const { plan, mapping } = replayed
-    const arrival = {
+    const incoming = {
       hook,
       client,
-      headers: JSON.stringify(delivery.headers),
-      query: keptQuery(delivery.query),
+      headers: JSON.stringify(request.headers),
+      query: redactQuery(request.query),
       rawBody,
       keepBody: mapping?.keepBody ?? keepBody,
       replayOf: id,
     }
-    if (!plan) return skip(arrival)
-    const { reply, deliveryId } = await dispatch.accept(arrival, plan)
-    return { ...reply, deliveryId }
+    if (!plan) return skip(incoming)
+    const { reply, requestId } = await dispatch.accept(incoming, plan)
+    return { ...reply, requestId }
   }
 
   function planDirect(hook: string, rawBody: string): Replayed {
@@ -84,18 +84,18 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, journal,
   }
 
   async function planMapped(
-    delivery: StoredDelivery,
+    request: StoredRequest,
     { rawBody, wanted, edited }: { rawBody: string; wanted: string | undefined; edited: boolean },
   ): Promise<Replayed> {
-    const { hook } = delivery
-    const headers = delivery.headers as Record<string, string>
-    const query = visibleQuery(delivery.query as Record<string, unknown>)
+    const { hook } = request
+    const headers = request.headers as Record<string, string>
+    const query = visibleQuery(request.query as Record<string, unknown>)
     const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
     const mapping = wanted === undefined ? mappings.at(hook).find(payload) : named(wanted)
     if (!mapping) throw noHook()
     const visible = visibleHeaders(headers, mappings.at(hook).hidden.concat(mapping.verifier?.hiddenHeaders ?? []))
     const leave = mappings.enter()
-    const { actions } = await mapping.draw({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
+    const { actions } = await mapping.resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
     return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping }
   }
 
@@ -106,14 +106,14 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, journal,
     return mapping
   }
 
-  function skip({ rawBody, keepBody: isKept, ...arrival }: Arrival): object {
-    const deliveryId = createId()
-    journal.note({ id: deliveryId, ...arrival, body: isKept ? rawBody : null, status: 'skipped' })
-    return { ok: true, skipped: true, deliveryId }
+  function skip({ rawBody, keepBody: isKept, ...incoming }: IncomingRequest): object {
+    const requestId = createId()
+    requestLog.record({ id: requestId, ...incoming, body: isKept ? rawBody : null, status: 'skipped' })
+    return { ok: true, skipped: true, requestId }
   }
 }
 
-const handshake = 'This delivery only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
+const handshake = 'This request only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
 
 const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
 
@@ -123,9 +123,9 @@ function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
 }
 
 const bodyless =
-  'The body of this delivery was not kept: keepBody is false, storage.retention.bodyHours is over, or it was refused before it was read; send one in "body".'
+  'The body of this request was not kept: keepBody is false, storage.retention.bodyHours is over, or it was refused before it was read; send one in "body".'
 
-function keptBody({ body }: StoredDelivery): string {
+function storedBody({ body }: StoredRequest): string {
   if (body === null) throw new GatewayError('conflict', bodyless)
   return body
 }

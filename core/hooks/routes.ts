@@ -1,30 +1,30 @@
-// DOOR: POST {hooks.path}/wake and {hooks.path}/agent, and what mappings make of other names.
+// POST {hooks.path}/wake and {hooks.path}/agent, and what mappings make of other names.
 import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
-import type { Runs } from '../agents/runs.ts'
+import type { Runs } from '../runs/runs.ts'
 import type { Config } from '../config/schema.ts'
 import { createHookAuth, createHookGuard } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { toGatewayError } from '../http/replies.ts'
-import { nameDoor } from '../http/route-list.ts'
+import { setRouteGroup } from '../http/route-list.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Log } from '../plugin.ts'
 import { type AgentBody, AgentHeaders, AgentReply, type createAgentBody, IdempotencyHeader, trimNames, WakeBody, WakeReply } from './action.ts'
-import { type Admitted, arrivalOf, refusalOf } from './arrival.ts'
+import { type AuthContext, readIncomingRequest, refusalOf } from './incoming-request.ts'
 import { type Dispatch, type Dispatched, direct } from './dispatch.ts'
-import type { Journal } from './journal.ts'
-import { type MappedDoor, registerMapped } from './mapped/routes.ts'
+import type { RequestLog } from './request-log.ts'
+import { type MappedRoutesDeps, registerMapped } from './mapped-routes.ts'
 import type { Mappings } from './mappings.ts'
 import { stateAfter, waitSeconds } from './prefer.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What is known of a sender who may ask; until then its refusals leave no trace. */
-    admitted: Admitted | undefined
+    authContext: AuthContext | undefined
   }
 }
 
-export interface HooksDoor {
+export interface HookRoutesDeps {
   hooks: Config['hooks'] & { token: string }
   /** Lockouts outlive a configuration. */
   throttle: Throttle
@@ -33,14 +33,14 @@ export interface HooksDoor {
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
   dispatch: Dispatch
-  journal: Journal
+  requestLog: RequestLog
   runs: Runs
   createId: () => string
   log: Log
 }
 
-export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody, ...door }: HooksDoor): void {
-  const { dispatch, journal, runs, createId } = door
+export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody, ...deps }: HookRoutesDeps): void {
+  const { dispatch, requestLog, runs, createId } = deps
   const { keepBody } = hooks
   const wake = {
     summary: 'Tells the default agent a line of news.',
@@ -52,23 +52,26 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
 
   void app.register(
     async (scope) => {
-      nameDoor(scope, 'hooks')
+      setRouteGroup(scope, 'hooks')
       const guard = createHookGuard({ token: hooks.token, throttle })
-      const admit = noteRefusals(scope)
-      scope.register(async (mapped) => registerMapped(mapped, { ...door, guard, admit, maxBytes: hooks.maxBodyBytes }))
+      const setAuthContext = noteRefusals(scope)
+      scope.register(async (mapped) => registerMapped(mapped, { ...deps, guard, setAuthContext, maxBytes: hooks.maxBodyBytes }))
       scope.register(async (strict) => {
         strict.addHook('onRequest', createHookAuth(guard))
         strict.addHook('onRequest', (request, _reply, done) => {
-          admit(request, { hook: nameOf(request), keepBody })
+          setAuthContext(request, { hook: nameOf(request), keepBody })
           done()
         })
         strict.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
         strict.post<{ Body: WakeBody }>('/wake', { schema: wake }, async (request, reply) => {
-          return answer(reply, await dispatch.accept(arrivalOf(request, { hook: 'wake', keepBody }), dispatch.planWake(request.body, direct('wake', keepBody))))
+          return answer(
+            reply,
+            await dispatch.accept(readIncomingRequest(request, { hook: 'wake', keepBody }), dispatch.planWake(request.body, direct('wake', keepBody))),
+          )
         })
         strict.post<{ Body: AgentBody }>('/agent', { schema: agent, preValidation: withTrimmedNames }, async (request, reply) => {
-          const arrival = arrivalOf(request, { hook: 'agent', keepBody })
-          const accepted = answer(reply, await dispatch.accept(arrival, dispatch.planAgent(request.body, direct('agent', keepBody))))
+          const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
+          const accepted = answer(reply, await dispatch.accept(incoming, dispatch.planAgent(request.body, direct('agent', keepBody))))
           return request.headers.prefer === undefined ? accepted : await waitFor(runs, accepted, { request, reply })
         })
       })
@@ -77,13 +80,14 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
   )
 
   /** Only of those who may ask: a stranger must not be able to fill the disk. */
-  function noteRefusals(scope: FastifyInstance): MappedDoor['admit'] {
-    scope.decorateRequest('admitted')
+  function noteRefusals(scope: FastifyInstance): MappedRoutesDeps['setAuthContext'] {
+    scope.decorateRequest('authContext')
     scope.addHook('onError', async (request, _reply, error) => {
-      const { admitted } = request
-      if (admitted) journal.note({ id: createId(), hook: admitted.hook.slice(0, longestName), ...refusalOf(request, toGatewayError(error), admitted) })
+      const { authContext } = request
+      if (authContext)
+        requestLog.record({ id: createId(), hook: authContext.hook.slice(0, longestName), ...refusalOf(request, toGatewayError(error), authContext) })
     })
-    return (request, known) => void (request.admitted = known)
+    return (request, known) => void (request.authContext = known)
   }
 }
 

@@ -1,5 +1,5 @@
 // What is never kept or shown: headers, parameters and fields that hold a credential or a signature.
-import { remembered } from '../http/remembered.ts'
+import { memoize } from '../http/memoize.ts'
 
 /** Words that speak of a credential or a signature wherever they are in a name. */
 const secretWord =
@@ -15,13 +15,13 @@ function isSecretName(name: string): boolean {
 }
 
 /** Whether the header of this name may hold a credential or a signature. */
-export const isSecretHeader = remembered(isSecretName)
+export const isSecretHeader = memoize(isSecretName)
 
 /** The same for a parameter of an address, and a field of a body. */
 export const isSecretParameter = isSecretName
 
 /** The query of a request as it is kept, as JSON; undefined: there is none. */
-export function keptQuery(query: unknown): string | undefined {
+export function redactQuery(query: unknown): string | undefined {
   const entries = Object.entries(query as Record<string, unknown>)
   if (entries.length === 0) return undefined
   return JSON.stringify(Object.fromEntries(entries.map(([name, value]) => [name, isSecretParameter(name) ? redacted : value])))

@@ -6,18 +6,18 @@ import { normalizeHookName } from '../config/hooks-path.ts'
 import { createRecipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { decode, parsePayload } from '../http/payload.ts'
-import type { Parts } from '../loader/registry.ts'
+import type { Extensions } from '../loader/registry.ts'
 import type { Log } from '../plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { TransformRun } from '../sandbox/transform.ts'
 import { createIds } from '../store/ids.ts'
 import { createAgentBody } from './action.ts'
-import { checkProviderId } from './arrival.ts'
+import { checkProviderId } from './incoming-request.ts'
 import { createPlanner, sourceOf } from './dispatch.ts'
 import { createActionReader, planActions } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
 import { visibleHeaders } from './secret-headers.ts'
-import type { SecretUse } from './secret-use.ts'
+import type { SecretUse } from './auth/secret-use.ts'
 
 export interface TrialRequest {
   module: string
@@ -41,12 +41,12 @@ interface TrialDeps {
   config: Config
   /** The configuration directory. */
   dir: string
-  parts: Pick<Parts, 'channels' | 'providers'>
+  extensions: Pick<Extensions, 'channels' | 'providers'>
   sandbox: Sandbox
   log: Log
 }
 
-export async function tryTransform({ config, dir, parts, sandbox, log }: TrialDeps, request: TrialRequest): Promise<Trial> {
+export async function tryTransform({ config, dir, extensions, sandbox, log }: TrialDeps, request: TrialRequest): Promise<Trial> {
   const { module, exportName, body, now } = request
   const { id, settings } = mappingOf(config, request)
   let run: TransformRun | undefined
@@ -54,7 +54,7 @@ export async function tryTransform({ config, dir, parts, sandbox, log }: TrialDe
     const handle = sandbox.load(module, { ...settings.transform, export: exportName })
     const transform = { ...handle, run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)) }
     const path = normalizeHookName(settings.match?.path ?? module.replace(/^.*\/|\.\w+$/g, ''))
-    const readAction = createActionReader(createAgentBody(parts.channels.keys()))
+    const readAction = createActionReader(createAgentBody(extensions.channels.keys()))
     const mapping = createMapping(
       { id: id ?? module, path, config: settings, transform },
       { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, log },
@@ -62,8 +62,8 @@ export async function tryTransform({ config, dir, parts, sandbox, log }: TrialDe
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
     const payload = parsePayload(decode(body), 'object-or-array-or-form', request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
-    const { actions, providerId } = await mapping.draw({ payload, headers, query: {}, path, now })
-    planActions(plannerOf({ config, dir, parts, log }), actions, sourceOf(path, mapping))
+    const { actions, providerId } = await mapping.resolveActions({ payload, headers, query: {}, path, now })
+    planActions(plannerOf({ config, dir, extensions, log }), actions, sourceOf(path, mapping))
     if (providerId !== undefined) checkProviderId(providerId)
     return { mapping: id, run, error: undefined }
   } catch (error) {
@@ -80,17 +80,17 @@ function mappingOf({ hooks }: Config, { module, exportName }: TrialRequest): { i
   return { id: undefined, settings: { messageTemplate: 'from the mapping', textTemplate: 'from the mapping', transform: { module } } }
 }
 
-function plannerOf({ config, dir, parts, log }: Omit<TrialDeps, 'sandbox'>) {
+function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>) {
   const agents = createAgents(config, dir)
   return createPlanner({
     config,
     agents,
-    models: createModels({ config, providers: parts.providers, log }),
+    models: createModels({ config, providers: extensions.providers, log }),
     recipients: createRecipients({
       store: { lastRoute: async () => undefined },
       routes: { last: () => undefined },
       channels: config.channels,
-      loaded: new Set(parts.channels.keys()),
+      loaded: new Set(extensions.channels.keys()),
       mainSession: agents.default.mainSession,
     }),
     createId: createIds(),

@@ -1,4 +1,4 @@
-// Who may pass a door: the credential of a request, compared in constant time, and what repeated failures cost.
+// Who may pass a route group: the credential of a request, compared in constant time, and what repeated failures cost.
 import { isUtf8 } from 'node:buffer'
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -18,7 +18,7 @@ export interface HookGuard {
 }
 
 /**
- * Guards the webhook doors. Whoever proves who it is passes even while its address is locked out, and clears the count:
+ * Guards the webhook route groups. Whoever proves who it is passes even while its address is locked out, and clears the count:
  * a sender that shares its address with an attacker must not lose webhooks.
  */
 export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuard {
@@ -77,7 +77,7 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
   }
 }
 
-/** Guards every HTTP door but the hooks and the health checks. */
+/** Guards every HTTP route group but the hooks and the health checks. */
 export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)

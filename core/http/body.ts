@@ -1,4 +1,4 @@
-// How a door reads a body: raw bytes up to a limit, then one value out of them.
+// How a route group reads a body: raw bytes up to a limit, then one value out of them.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'

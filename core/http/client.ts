@@ -1,7 +1,7 @@
 // Who is calling: the client's address behind trusted proxies, and the key under which its failures are counted.
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { remembered } from './remembered.ts'
+import { memoize } from './memoize.ts'
 
 export interface Client {
   /** The address, for the log. */
@@ -17,8 +17,8 @@ export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 /** @param trustedProxies addresses or CIDRs; throws on anything else. */
 export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
-  const peerOf = remembered((remote) => client(normalAddress(remote) ?? 'unknown'))
-  const ownHost = remembered(isOwnHost)
+  const peerOf = memoize((remote) => client(normalAddress(remote) ?? 'unknown'))
+  const ownHost = memoize(isOwnHost)
   return (request) => {
     const found = findClient(request)
     return found.local && !ownHost(request.headers.host ?? '') ? { ...found, local: false } : found

@@ -1,4 +1,4 @@
-// What a failure looks like in the schema of a route: the envelope that every door answers with.
+// What a failure looks like in the schema of a route: the envelope that every route group answers with.
 import { type Static, Type } from '../typebox.ts'
 
 export const Failure = Type.Object(

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { Type } from '../typebox.ts'
-import { nameDoor } from './route-list.ts'
+import { setRouteGroup } from './route-list.ts'
 
 export interface HealthOptions {
   /** False while starting and draining. */
@@ -16,10 +16,10 @@ const probeMs = 2_000
 
 export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthOptions): void {
   const canStore = createSharedProbe(probe)
-  void app.register(async (door) => {
-    nameDoor(door, 'health')
-    door.get('/healthz', { config, schema: { summary: 'Is the process alive?', response } }, () => ({ ok: true }))
-    door.get('/readyz', { config, schema: { summary: 'Can it take work?', response } }, async () => {
+  void app.register(async (routeGroup) => {
+    setRouteGroup(routeGroup, 'health')
+    routeGroup.get('/healthz', { config, schema: { summary: 'Is the process alive?', response } }, () => ({ ok: true }))
+    routeGroup.get('/readyz', { config, schema: { summary: 'Can it take work?', response } }, async () => {
       if (!isReady()) throw new GatewayError('shutting_down')
       await canStore()
       return { ok: true }

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../errors.ts'
 import { wellFormedJson } from '../well-formed.ts'
 
-/** What a door takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included. */
+/** What a route group takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included. */
 export type Accept = 'object' | 'object-or-array-or-form'
 
 const maxDepth = 64

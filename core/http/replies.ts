@@ -1,9 +1,9 @@
 // How a failure reaches its caller and the log: one envelope, the headers of every response, one log line.
-import { type ErrorCode, errorTable, GatewayError, placeOf } from '../errors.ts'
+import { type ErrorCode, errorTable, GatewayError, throwSiteOf } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { STATUS_CODES } from './node-http.ts'
 
-/** What every failure looks like, at every door. */
+/** What every failure looks like, at every route group. */
 export interface Envelope {
   ok: false
   error: { type: ErrorCode; message: string }
@@ -36,7 +36,7 @@ export function headersOf(error: GatewayError): Record<string, string> {
 }
 
 export interface FailedRequest {
-  requestId: string
+  reqId: string
   method?: string
   /** Without the query, which may hold a token. */
   path?: string
@@ -49,17 +49,17 @@ export interface FailedRequest {
 export function logFailure(log: Log, error: GatewayError, request: FailedRequest): void {
   const fields = { ...request, status: error.status, type: error.code }
   // Whoever asks while the gateway starts or stops has met no fault of it.
-  if (error.status >= 500 && error.code !== 'shutting_down') log.error({ ...fields, ...placeOf(error.cause) }, 'request failed')
+  if (error.status >= 500 && error.code !== 'shutting_down') log.error({ ...fields, ...throwSiteOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
 }
 
 /** A whole response, for requests that never became one. */
-export function rawResponse(error: GatewayError, requestId: string): string {
+export function rawResponse(error: GatewayError, reqId: string): string {
   const body = JSON.stringify(envelope(error))
   const headers = {
     ...headersOf(error),
     ...securityHeaders,
-    'x-request-id': requestId,
+    'x-request-id': reqId,
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

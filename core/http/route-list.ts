@@ -3,15 +3,15 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import type { JsonSchema } from '../typebox.ts'
 
 /** The walled parts of the server; each has a credential of its own, or none. */
-export type Door = 'hooks' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
+export type RouteGroup = 'hooks' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    door?: Door
+    routeGroup?: RouteGroup
   }
   interface FastifyRequest {
     /** `none`: the request did not get to any. */
-    door: Door | 'none'
+    routeGroup: RouteGroup | 'none'
   }
   interface FastifySchema {
     /** One line on what the route does. */
@@ -20,7 +20,7 @@ declare module 'fastify' {
     readsHeaders?: JsonSchema
     /** The same for the body, where one is known; it may become known later. */
     readsBody?: () => JsonSchema | undefined
-    /** True: it needs no credential of the door: its senders sign what they send. */
+    /** True: it needs no credential of the route group: its senders sign what they send. */
     signed?: boolean
     /** True: it is no address of its own, only what is left of others. */
     hide?: boolean
@@ -31,7 +31,7 @@ export interface RouteInfo {
   method: string
   /** As Fastify writes it: `/runs/:id`. */
   path: string
-  door: Door | undefined
+  routeGroup: RouteGroup | undefined
   schema: FastifySchema
 }
 
@@ -47,17 +47,17 @@ function infoOf({ method, url, config, schema = {} }: RouteOptions): RouteInfo[]
   return [method]
     .flat()
     .filter((name) => name !== 'HEAD' && name !== 'OPTIONS')
-    .map((name) => ({ method: name, path: url, door: config?.door, schema }))
+    .map((name) => ({ method: name, path: url, routeGroup: config?.routeGroup, schema }))
 }
 
-/** Says of all routes of a scope, and of the requests that get to them, which door they belong to. Call it first. */
-export function nameDoor(scope: FastifyInstance, door: Door): void {
+/** Says of all routes of a scope, and of the requests that get to them, which route group they belong to. Call it first. */
+export function setRouteGroup(scope: FastifyInstance, routeGroup: RouteGroup): void {
   scope.addHook('onRoute', (route) => {
-    route.config = { ...route.config, door }
+    route.config = { ...route.config, routeGroup }
   })
   // Fastify makes its description of a route anew whenever it is asked for, which costs more than all else that counting takes.
   scope.addHook('onRequest', (request, _reply, done) => {
-    request.door = door
+    request.routeGroup = routeGroup
     done()
   })
 }

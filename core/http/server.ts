@@ -1,4 +1,4 @@
-// Builds the HTTP server that the doors are hung into: what every request and every response has in common.
+// Builds the HTTP server that the route groups are hung into: what every request and every response has in common.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who calls; worked out when asked for. */
     readonly client: Client
-    /** The body as it came, where the door reads one. */
+    /** The body as it came, where the route group reads one. */
     rawBody: Buffer
     /** The same as text, once it is known to be one. */
     text: string
@@ -58,7 +58,7 @@ export function createServer({ log, trustedProxies, isReady, listener = createHt
   app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
-  app.decorateRequest('door', 'none')
+  app.decorateRequest('routeGroup', 'none')
   app.decorateRequest('upgrade', { getter: upgradeOfRequest })
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
@@ -68,8 +68,8 @@ export function createServer({ log, trustedProxies, isReady, listener = createHt
     done()
   })
   app.setErrorHandler((error, request, reply) => fail(toGatewayError(error), request, reply))
-  // It must reach through the walls of the doors.
-  void app.register(fastifyPlugin(leaveBodiesToDoors, { name: 'bodies' }))
+  // It must reach through the walls of the route groups.
+  void app.register(fastifyPlugin(leaveBodiesToRoutes, { name: 'bodies' }))
   return app
 
   function clientOfRequest(this: FastifyRequest): Client {
@@ -133,11 +133,11 @@ function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: Fas
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] as string
 
 /**
- * From the start on Fastify takes POST for a method without a body, and the doors read it themselves (body.ts):
+ * From the start on Fastify takes POST for a method without a body, and the route groups read it themselves (body.ts):
  * Fastify would refuse unknown content types and reset a client whose body is too large.
  * Not before the start, or it would refuse routes that have a body schema.
  */
-async function leaveBodiesToDoors(app: FastifyInstance): Promise<void> {
+async function leaveBodiesToRoutes(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', (done) => {
     app.addHttpMethod('POST', { overrideExisting: true })
     done()
@@ -149,7 +149,7 @@ function createFailureReply({ log, listener, clientOf }: { log: Log; listener: L
   return (error, request, reply) => {
     const { raw, rawBody } = request
     const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
-    logFailure(log, error, { requestId: request.id, method: raw.method ?? '', path: pathOf(raw), bodyBytes, client: clientOf(raw).address })
+    logFailure(log, error, { reqId: request.id, method: raw.method ?? '', path: pathOf(raw), bodyBytes, client: clientOf(raw).address })
     const ends = endsConnection(error, raw)
     if (ends) listener.closeAfterAnswer(raw)
     return reply
@@ -170,8 +170,8 @@ function endsConnection({ code }: GatewayError, { complete, headers }: IncomingM
 function createRefusal(log: Log, nextId: () => string) {
   return (code: ErrorCode, socket: Socket): string => {
     const error = new GatewayError(code)
-    const requestId = nextId()
-    logFailure(log, error, { requestId, client: socket.remoteAddress })
-    return rawResponse(error, requestId)
+    const reqId = nextId()
+    logFailure(log, error, { reqId, client: socket.remoteAddress })
+    return rawResponse(error, reqId)
   }
 }

@@ -1,24 +1,24 @@
-// Finds the files of our own parts: channels/*, plugins/*/*, in the source tree or in the build.
+// Finds the files of our own extensions: channels/*, plugins/*/*, in the source tree or in the build.
 import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** `.ts` when we run from source, `.js` when we run from the build. */
-const extension = extname(import.meta.filename)
+const fileExtension = extname(import.meta.filename)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** @returns absolute paths, sorted, so that every start sees the same order. */
-export async function discoverParts(): Promise<string[]> {
+export async function discoverExtensions(): Promise<string[]> {
   const shelves = (await entriesOf(join(root, 'plugins'))).filter((entry) => entry.isDirectory())
   const folders = [join(root, 'channels'), ...shelves.map(({ name }) => join(root, 'plugins', name))]
   return (await Promise.all(folders.map(modulesIn))).flat().toSorted()
 }
 
-/** A part is one file, or a folder of its own name that holds an index file. */
+/** An extension is one file, or a folder of its own name that holds an index file. */
 async function modulesIn(folder: string): Promise<string[]> {
   return (await entriesOf(folder)).flatMap((entry) => {
-    if (entry.isDirectory()) return [join(folder, entry.name, `index${extension}`)]
-    return entry.name.endsWith(extension) && !entry.name.endsWith('.d.ts') ? [join(folder, entry.name)] : []
+    if (entry.isDirectory()) return [join(folder, entry.name, `index${fileExtension}`)]
+    return entry.name.endsWith(fileExtension) && !entry.name.endsWith('.d.ts') ? [join(folder, entry.name)] : []
   })
 }
 

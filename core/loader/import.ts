@@ -27,7 +27,7 @@ export function createImporter(dir: string): Importer {
   }
 }
 
-/** Imports one of our own parts. @returns its default export */
+/** Imports one of our own extensions. @returns its default export */
 export async function importOwn(file: string): Promise<unknown> {
   return defaultOf(await import(pathToFileURL(file).href))
 }

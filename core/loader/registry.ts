@@ -1,6 +1,6 @@
-// Loads every part, ours and those of the configured plugins; what is broken is refused with one sentence and the rest starts.
-import type { Channel, Log, Part, Preset, Provider, Toolset } from '../plugin.ts'
-import { discoverParts } from './discover.ts'
+// Loads every extension, ours and those of the configured plugins; what is broken is refused with one sentence and the rest starts.
+import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
+import { discoverExtensions } from './discover.ts'
 import { createImporter, importOwn } from './import.ts'
 import { findFault, reasonOf } from './verify.ts'
 
@@ -14,36 +14,36 @@ export interface LoadOptions {
   importLimitMs?: number
 }
 
-/** All parts by name. */
-export interface Parts {
+/** All extensions by name. */
+export interface Extensions {
   channels: ReadonlyMap<string, Channel>
   toolsets: ReadonlyMap<string, Toolset>
   providers: ReadonlyMap<string, Provider>
   presets: ReadonlyMap<string, Preset>
-  /** Who brought a part: `svc-gateway` for our own, else the entry of `plugins`. */
-  sources: ReadonlyMap<Part, string>
-  /** One sentence for each part that was refused: which, from where, why, and what to do. */
+  /** Who brought an extension: `svc-gateway` for our own, else the entry of `plugins`. */
+  sources: ReadonlyMap<Extension, string>
+  /** One sentence for each extension that was refused: which, from where, why, and what to do. */
   problems: readonly string[]
-  /** Call it when the parts are used no longer. */
+  /** Call it when the extensions are used no longer. */
   close(): void
 }
 
 /** Never rejects because of a plugin. */
-export async function loadParts({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Parts> {
+export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Extensions> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const own = (await discoverParts()).map((file) => load(ownSource, importOwn(file), importLimitMs))
+  const own = (await discoverExtensions()).map((file) => load(ownSource, importOwn(file), importLimitMs))
   const theirs = importer ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs)) : []
   const registry = createRegistry()
   for (const module of await Promise.all([...own, ...theirs])) registry.addModule(module)
-  log.debug({ plugins: plugins.length, parts: registry.parts.sources.size }, 'parts loaded')
-  return { ...registry.parts, close: () => importer?.close() }
+  log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
+  return { ...registry.extensions, close: () => importer?.close() }
 }
 
-/** The source of the parts that come with the gateway. */
+/** The source of the extensions that come with the gateway. */
 export const ownSource = 'svc-gateway'
 
 /** Whether a toolset is one of ours, and not a plugin's. */
-export function isOwnToolset({ toolsets, sources }: Pick<Parts, 'toolsets' | 'sources'>, name: string): boolean {
+export function isOwnToolset({ toolsets, sources }: Pick<Extensions, 'toolsets' | 'sources'>, name: string): boolean {
   const toolset = toolsets.get(name)
   return toolset !== undefined && sources.get(toolset) === ownSource
 }
@@ -74,41 +74,41 @@ function createRegistry() {
     provider: new Map<string, Provider>(),
     preset: new Map<string, Preset>(),
   }
-  const sources = new Map<Part, string>()
+  const sources = new Map<Extension, string>()
   const toolSources = new Map<string, string>()
   const problems: string[] = []
 
-  function put(part: Part, source: string): void {
-    const shelf = shelves[part.kind] as Map<string, Part>
-    shelf.set(part.name, part)
-    sources.set(part, source)
-    for (const name of toolNames(part)) toolSources.set(name, source)
+  function put(extension: Extension, source: string): void {
+    const shelf = shelves[extension.kind] as Map<string, Extension>
+    shelf.set(extension.name, extension)
+    sources.set(extension, source)
+    for (const name of toolNames(extension)) toolSources.set(name, source)
   }
 
-  function duplicateFault(part: Part): string | undefined {
-    const twin = shelves[part.kind].get(part.name)
+  function duplicateFault(extension: Extension): string | undefined {
+    const twin = shelves[extension.kind].get(extension.name)
     if (twin) return `"${sources.get(twin)}" brings one of that name already; rename it, or take one of the two out of \`plugins\``
-    const names = toolNames(part)
+    const names = toolNames(extension)
     const double = names.find((name, index) => toolSources.has(name) || names.indexOf(name) !== index)
     return double && `"${toolSources.get(double) ?? 'itself'}" brings a tool "${double}" already; rename it`
   }
 
-  function add(part: Part, source: string): void {
-    const fault = faultOf(() => findFault(part, { compile: source !== ownSource }) ?? duplicateFault(part))
-    if (fault === undefined) put(part, source)
-    else problems.push(`${labelOf(part)} from "${source}" was refused: ${fault}.`)
+  function add(extension: Extension, source: string): void {
+    const fault = faultOf(() => findFault(extension, { compile: source !== ownSource }) ?? duplicateFault(extension))
+    if (fault === undefined) put(extension, source)
+    else problems.push(`${labelOf(extension)} from "${source}" was refused: ${fault}.`)
   }
 
   return {
     addModule({ source, exported, fault }: LoadedModule): void {
-      if (fault === undefined) for (const part of [exported].flat()) add(part as Part, source)
+      if (fault === undefined) for (const extension of [exported].flat()) add(extension as Extension, source)
       else problems.push(`The plugin "${source}" was refused: ${fault}.`)
     },
-    parts: { channels: shelves.channel, toolsets: shelves.toolset, providers: shelves.provider, presets: shelves.preset, sources, problems },
+    extensions: { channels: shelves.channel, toolsets: shelves.toolset, providers: shelves.provider, presets: shelves.preset, sources, problems },
   }
 }
 
-const toolNames = (part: Part): string[] => (part.kind === 'toolset' ? (part.tools ?? []).map(({ name }) => name) : [])
+const toolNames = (extension: Extension): string[] => (extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : [])
 
 /** A declaration that throws while it is read is at fault too. */
 function faultOf(find: () => string | undefined): string | undefined {
@@ -120,11 +120,11 @@ function faultOf(find: () => string | undefined): string | undefined {
 }
 
 /** `The channel "pager"`, as far as the thing says what it is. */
-function labelOf(part: Partial<Part> | null | undefined): string {
+function labelOf(extension: Partial<Extension> | null | undefined): string {
   try {
-    const kind = typeof part?.kind === 'string' ? part.kind : 'part'
-    return typeof part?.name === 'string' ? `The ${kind} ${JSON.stringify(part.name.slice(0, 80))}` : `A ${kind}`
+    const kind = typeof extension?.kind === 'string' ? extension.kind : 'extension'
+    return typeof extension?.name === 'string' ? `The ${kind} ${JSON.stringify(extension.name.slice(0, 80))}` : `${kind === 'extension' ? 'An' : 'A'} ${kind}`
   } catch {
-    return 'A part'
+    return 'An extension'
   }
 }

@@ -1,8 +1,8 @@
-// Says in one sentence what is wrong with the declaration of a part, and how to mend it.
-import type { Part, Tool } from '../plugin.ts'
+// Says in one sentence what is wrong with the declaration of an extension, and how to mend it.
+import type { Extension, Tool } from '../plugin.ts'
 import { compileCheck } from '../typebox.ts'
 
-type Kind = Part['kind']
+type Kind = Extension['kind']
 type Fields = Record<string, unknown>
 type Need = 'text' | 'schema' | 'settings' | 'function' | 'object'
 
@@ -19,7 +19,7 @@ const keysOfMappings =
   'id match auth action name agentId sessionKey messageTemplate textTemplate wakeMode deliver channel to ' +
   'accountId threadId model thinking timeoutSeconds allowUnsafeExternalContent transform idempotencyKey forEach concurrency rateLimit'
 
-/** Names that mean something else where a part's name, or a key of its settings, would stand. */
+/** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
@@ -29,28 +29,28 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
 
 const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
 
-/** @returns the fault as the end of a sentence; nothing when the part can be used. */
-export function findFault(part: unknown, options: { compile: boolean }): string | undefined {
-  return faultsOf(part, options.compile).find((fault) => fault !== undefined)
+/** @returns the fault as the end of a sentence; nothing when the extension can be used. */
+export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
+  return faultsOf(extension, options.compile).find((fault) => fault !== undefined)
 }
 
 /** Each check relies on those before it: the first fault ends the search. */
-function* faultsOf(part: unknown, compile: boolean): Generator<string | undefined> {
-  if (!isObject(part)) {
-    yield `its default export is not a part; export what ${defines} returns, or a list of them`
+function* faultsOf(extension: unknown, compile: boolean): Generator<string | undefined> {
+  if (!isObject(extension)) {
+    yield `its default export is not an extension; export what ${defines} returns, or a list of them`
     return
   }
-  const { kind, name } = part
+  const { kind, name } = extension
   if (!isKind(kind)) {
     yield `its kind is not known; declare it with ${defines}`
     return
   }
   yield nameFault(kind, name)
-  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: part[field], compile })
-  yield settingsFault(kind, part['config'])
-  if (kind === 'channel') yield limitsFault(part['limits'] as Fields)
-  if (kind === 'toolset') yield* toolsetFaults(part, compile)
-  if (kind === 'preset') yield* presetFaults(part, compile)
+  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: extension[field], compile })
+  yield settingsFault(kind, extension['config'])
+  if (kind === 'channel') yield limitsFault(extension['limits'] as Fields)
+  if (kind === 'toolset') yield* toolsetFaults(extension, compile)
+  if (kind === 'preset') yield* presetFaults(extension, compile)
 }
 
 function nameFault(kind: Kind, name: unknown): string | undefined {

@@ -3,18 +3,18 @@ import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
 import type { Answer } from './child.ts'
-import { type LogLine, logLevels, type Thrown } from './frames.ts'
+import { type LogLine, logLevels, type Thrown } from './ipc-frames.ts'
 import { TransformError } from './transform-error.ts'
 
 interface FaultContext {
   module: string
   exportName: string
-  placeOf: PlaceOf
+  describePosition: DescribePosition
   logs?: readonly LogLine[]
 }
 
 /** An answer that is none, as an error that names the place and never the payload. */
-export function faultOf({ outcome, body }: Answer, { module, exportName, placeOf, logs = [] }: FaultContext): TransformError {
+export function faultOf({ outcome, body }: Answer, { module, exportName, describePosition, logs = [] }: FaultContext): TransformError {
   if (outcome === 'payload_mismatch') return new TransformError('payload_mismatch', `${firstProblem(readProblems(body), 'the payload')}.`, { logs })
   if (outcome === 'no_function') {
     const what = exportName === 'default' ? 'its default export is no function' : `it exports no function "${exportName}"`
@@ -24,8 +24,8 @@ export function faultOf({ outcome, body }: Answer, { module, exportName, placeOf
   const detail = `${thrown.name}: ${thrown.message}`
   if (outcome === 'bad_result') return new TransformError('bad_result', `The transform ${module} returned no result: ${thrown.message}.`, { logs })
   if (outcome === 'compile')
-    return new TransformError('compile', `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${placeOf(thrown)}.`, { logs, detail })
-  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${placeOf(thrown)}.`, { logs, detail })
+    return new TransformError('compile', `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${describePosition(thrown)}.`, { logs, detail })
+  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${describePosition(thrown)}.`, { logs, detail })
 }
 
 /** Words of the sandbox about code that it refuses, in ours. */
@@ -47,9 +47,9 @@ const readProblems = (body: string): Problem[] =>
   (JSON.parse(body) as Problem[]).map(({ path, keys, problem }) => ({ path: path.slice(0, 200), keys, problem: problem.slice(0, 300) }))
 
 /** From a place in the bundle to one in the sources: ` at alerts.ts:12`, or nothing where it is not known. */
-export type PlaceOf = (thrown: Thrown) => string
+export type DescribePosition = (thrown: Thrown) => string
 
-export function placesIn(map: string): PlaceOf {
+export function describePositionsIn(map: string): DescribePosition {
   let parsed: SourceMap | undefined
   return ({ line, column }) => {
     if (line <= headLines || map === '') return ''

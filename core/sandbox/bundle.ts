@@ -2,9 +2,9 @@
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
-import { PathError } from '../config/paths.ts'
+import { PathError } from '../config/file/paths.ts'
 import { bundleName } from './compartment.ts'
-import type { Drawer } from './drawer.ts'
+import type { TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
 
 export interface Bundle {
@@ -16,16 +16,16 @@ export interface Bundle {
 interface BundleOptions {
   /** As it stands in the configuration: relative to the folder of the transforms. */
   module: string
-  drawer: Drawer
+  directory: TransformsDirectory
   /** Hears of every file that was named, those that are not there included. */
   onFile(path: string): void
 }
 
 /** @throws {TransformError} `missing` or `compile`, with what has to be mended */
 export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
-  options.onFile(resolve(options.drawer.dir, options.module))
+  options.onFile(resolve(options.directory.dir, options.module))
   const { rolldown } = await loadBundler()
-  const folder = attempt(() => options.drawer.folder(), options.module)
+  const folder = attempt(() => options.directory.folder(), options.module)
   const bundle = await rolldown({
     input: options.module,
     cwd: folder,
@@ -60,13 +60,13 @@ const codeFile = /\.(?:[cm]?js|m?ts)$/
 const importable = /\.(?:[cm]?js|m?ts|json)$/
 
 /** Which modules there are: relative files inside the folder, `typebox`, and what the contract has for transforms. */
-function confined(folder: string, { module, drawer, onFile }: BundleOptions): Plugin {
+function confined(folder: string, { module, directory, onFile }: BundleOptions): Plugin {
   const isLibrary = (importer: string): boolean => importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
 
   function locate(path: string, allowed: RegExp): { id: string } {
-    onFile(resolve(drawer.dir, path))
+    onFile(resolve(directory.dir, path))
     if (!allowed.test(path)) throw new TransformError('compile', `"${path}" cannot be part of a transform; files end in .ts, .mts, .js, .mjs or .cjs.`)
-    const id = attempt(() => drawer.locate(path), path)
+    const id = attempt(() => directory.locate(path), path)
     onFile(id)
     return { id }
   }
@@ -85,7 +85,7 @@ function confined(folder: string, { module, drawer, onFile }: BundleOptions): Pl
     async load(id) {
       if (id === contractId) return { code: contract, moduleType: 'js' }
       if (isLibrary(id)) return null
-      return { code: await drawer.read(id), moduleType: moduleTypes[extname(id)] ?? 'js' }
+      return { code: await directory.read(id), moduleType: moduleTypes[extname(id)] ?? 'js' }
     },
   }
 }

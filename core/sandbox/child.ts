@@ -1,7 +1,7 @@
 // One child process: it is asked, it answers in order, and it is killed when it makes no progress or takes too much.
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createFrameReader, type Frame, maxResultLength, type Outcome, outcomes, type RequestKind, requests, writeFrame } from './frames.ts'
+import { createFrameReader, type Frame, maxResultLength, type Outcome, outcomes, type RequestKind, requests, writeFrame } from './ipc-frames.ts'
 import { openBlackBox, spawnRunner } from './process.ts'
 
 export interface ChildLimits {
@@ -86,8 +86,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     }
   })
   wire.on('error', () => undefined)
-  process.on('error', () => bury('crash'))
-  process.on('exit', (_code, signal) => bury(signal === 'SIGABRT' ? 'memory' : 'crash'))
+  process.on('error', () => onExit('crash'))
+  process.on('exit', (_code, signal) => onExit(signal === 'SIGABRT' ? 'memory' : 'crash'))
 
   function ask({ kind, number, first, second, timeoutMs }: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -143,14 +143,14 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   /** The black box tells who was at work; all others in the queue are innocent. */
-  function bury(how: EndReason): void {
+  function onExit(how: EndReason): void {
     if (watch) clearInterval(watch)
     watch = undefined
     const why = end(how)
-    const culprit = box.read()
+    const activeRequest = box.read()
     box.close()
     wire.destroy()
-    for (const { id, reject } of pending) reject(new ChildEnded(why, id === culprit && why !== 'closed'))
+    for (const { id, reject } of pending) reject(new ChildEnded(why, id === activeRequest && why !== 'closed'))
     pending = []
     ended.resolve()
   }

@@ -4,9 +4,9 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export async function readRunner(): Promise<string> {
-  const extension = extname(import.meta.filename)
-  const file = fileURLToPath(new URL(`./runner${extension}`, import.meta.url))
-  return extension === '.js' ? readFile(file, 'utf8') : bundleRunner(file)
+  const fileExtension = extname(import.meta.filename)
+  const file = fileURLToPath(new URL(`./runner${fileExtension}`, import.meta.url))
+  return fileExtension === '.js' ? readFile(file, 'utf8') : bundleRunner(file)
 }
 
 async function bundleRunner(file: string): Promise<string> {

@@ -5,21 +5,21 @@ import { Buffer } from 'node:buffer'
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers'
-import { createCalls } from './calls.ts'
-import { createFrameReader, type Frame, outcomes, requests, writeFrame } from './frames.ts'
-import { createPlaces } from './places.ts'
-import { sealRealm, type SharedGlobals } from './realm.ts'
+import { createRequestHandler } from './request-handler.ts'
+import { createFrameReader, type Frame, outcomes, requests, writeFrame } from './ipc-frames.ts'
+import { createPositionFinder } from './stack-positions.ts'
+import { lockDown, type SharedGlobals } from './lockdown.ts'
 
 const box = Buffer.alloc(4)
 const gateway = new Socket({ fd: 3, readable: true, writable: true })
 // What a transform leaves unhandled is its own affair; the process goes on.
 process.on('uncaughtException', () => undefined)
 process.on('unhandledRejection', () => undefined)
-listen(sealRealm())
+listen(lockDown())
 
 function listen(shared: SharedGlobals): void {
   let answers: Frame[] = []
-  const { begin, conclude } = createCalls({ shared, placeOf: createPlaces(), answer: (answer) => answers.push(answer) })
+  const { begin, conclude } = createRequestHandler({ shared, positionOf: createPositionFinder(), answer: (answer) => answers.push(answer) })
 
   function flush(): void {
     gateway.cork()
@@ -35,7 +35,7 @@ function listen(shared: SharedGlobals): void {
   function step(frame: Frame): void {
     conclude()
     if (answers.length >= 16) flush()
-    noteCulprit(frame.id)
+    recordActiveRequest(frame.id)
     begin({ id: frame.id, kind: requests[frame.kind], number: frame.number, first: frame.first.toString(), second: frame.second.toString() })
   }
 
@@ -58,7 +58,7 @@ function send(part: Buffer): void {
 }
 
 /** The black box at descriptor 4: who is at work, for the gateway to read when nobody here can answer any more. */
-function noteCulprit(id: number): void {
+function recordActiveRequest(id: number): void {
   box.writeUInt32LE(id)
   writeSync(4, box, 0, 4, 0)
 }

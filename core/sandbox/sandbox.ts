@@ -1,10 +1,10 @@
 // Where transforms run: files of the operator, in processes that can read, reach and harm nothing.
 import { dirname } from 'node:path'
-import { PathError } from '../config/paths.ts'
+import { PathError } from '../config/file/paths.ts'
 import type { Log, TransformInput } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './child.ts'
-import { createDrawer, type Drawer } from './drawer.ts'
+import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { createPool, type Pool } from './pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
 import { readRunner } from './runner-code.ts'
@@ -51,21 +51,21 @@ export interface Sandbox {
 }
 
 interface Insides {
-  drawer: Drawer
+  directory: TransformsDirectory
   pool: Pool
   watcher: Watcher
   readResult: ReadResult
 }
 
 export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sandbox {
-  const drawer = createDrawer({ root, dir })
+  const directory = openTransformsDirectory({ root, dir })
   /** By module and export: mappings that name the same one share it. */
   const shared = new Map<string, { transform: Transform; users: number }>()
   let insides: Insides | undefined
 
   /** What a gateway without transforms never needs. */
   const open = (): Insides => ({
-    drawer,
+    directory,
     pool: createPool({ heapMb: 128, rssMb: 384, processes: 1, maxWaiting: 1024, maxWaitingBytes: 67_108_864, loadMs: 3000, readRunner, log, ...limits }),
     watcher: createWatcher({ top: dirname(root), log }),
     readResult: createResultReader(),
@@ -87,7 +87,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
 
   return {
     load(module, { export: exportName = 'default', timeoutMs = 1000 } = {}) {
-      refuseEscape(drawer, module)
+      refuseEscape(directory, module)
       const { transform, release } = acquire(module, exportName)
       let close: (() => void) | undefined = release
       return {
@@ -120,9 +120,9 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
 const maxPayload = 16_777_216
 
 /** What is not there yet may come; what lies outside stops the start. */
-function refuseEscape(drawer: Drawer, module: string): void {
+function refuseEscape(directory: TransformsDirectory, module: string): void {
   try {
-    drawer.locate(module)
+    directory.locate(module)
   } catch (error) {
     if (!(error instanceof PathError && error.missing)) throw error
   }

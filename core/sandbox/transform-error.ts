@@ -1,6 +1,6 @@
 // What can go wrong with a transform. Its message never holds what the transform itself said: that may be payload, and stands in `detail`.
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import type { LogLine } from './frames.ts'
+import type { LogLine } from './ipc-frames.ts'
 
 /**
  * - `missing`, `compile`, `no_function`: there is nothing that could run, until the file is mended.

@@ -1,16 +1,17 @@
 // One transform: from the file to its numbers in the children, anew whenever the file changes; the last good version stays in use.
 import type { Log, TransformResult } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import { faultOf, type PlaceOf, placesIn, readLines } from './answer.ts'
+import { faultOf, type DescribePosition, describePositionsIn, readLines } from './answer.ts'
 import { type Bundle, bundleTransform } from './bundle.ts'
 import { type Answer, ChildEnded } from './child.ts'
-import { type Drawer, fingerprint } from './drawer.ts'
-import type { LogLine } from './frames.ts'
+import { type TransformsDirectory, fingerprint } from './transforms-directory.ts'
+import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
 import type { Pool, Run } from './pool.ts'
 import type { ReadResult } from './result.ts'
 import { TransformError } from './transform-error.ts'
 import type { Watcher } from './watch.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
 
 export interface TransformRun {
   /** `undefined`: no change; `null`: skip. */
@@ -41,7 +42,7 @@ export interface Transform {
 interface TransformDeps {
   module: string
   exportName: string
-  drawer: Drawer
+  directory: TransformsDirectory
   pool: Pool
   watcher: Watcher
   readResult: ReadResult
@@ -51,13 +52,13 @@ interface TransformDeps {
 interface Version {
   number: number
   schema: JsonSchema | undefined
-  placeOf: PlaceOf
+  describePosition: DescribePosition
   loadedAt: string
 }
 
-export function createTransform({ module, exportName, drawer, pool, watcher, readResult, log }: TransformDeps): Transform {
+export function createTransform({ module, exportName, directory, pool, watcher, readResult, log }: TransformDeps): Transform {
   const watch = watcher.watch(() => void refresh())
-  const strikes = createStrikes()
+  const breaker = createCircuitBreaker()
   let version: Version | undefined
   let problem: TransformError | undefined
   let work: Promise<void> | undefined
@@ -79,7 +80,7 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
   async function compile(): Promise<void> {
     const seen = new Map<string, string>()
     try {
-      const bundle = await bundleTransform({ module, drawer, onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)) })
+      const bundle = await bundleTransform({ module, directory, onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)) })
       const answer = await probe(bundle)
       if (!closed) put(bundle, answer)
     } catch (error) {
@@ -93,17 +94,22 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
       if (!(error instanceof ChildEnded)) throw error
       throw new TransformError(error.reason === 'closed' ? 'crash' : error.reason, `The transform ${module} ${endings[error.reason]} while it was loaded.`)
     })
-    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, placeOf: placesIn(map) })
+    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, describePosition: describePositionsIn(map) })
     return answer
   }
 
   function put(bundle: Bundle, { body }: Answer): void {
     const schema = readPayloadSchema(body)
     const before = version
-    version = { number: pool.add({ code: bundle.code, exportName }), schema, placeOf: placesIn(bundle.map), loadedAt: new Date().toISOString() }
+    version = {
+      number: pool.add({ code: bundle.code, exportName }),
+      schema,
+      describePosition: describePositionsIn(bundle.map),
+      loadedAt: new Date().toISOString(),
+    }
     if (before) pool.drop(before.number)
     problem = undefined
-    strikes.clear()
+    breaker.recordSuccess()
     log.info({ transform: module }, before ? 'transform reloaded' : 'transform loaded')
   }
 
@@ -119,7 +125,7 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
     if (!version && work) await work
     for (let attempt = 1; ; attempt++) {
       if (!version) throw problem ?? new TransformError('crash', `The transform ${module} is closed.`)
-      if (strikes.out())
+      if (breaker.isOpen())
         throw new TransformError('disabled', `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`)
       try {
         return conclude(await pool.run(version.number, call), version)
@@ -127,23 +133,23 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
         if (!(error instanceof ChildEnded)) throw error
         // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose process ended for reasons unknown.
         if (attempt < (error.guilty ? attemptsAfter[error.reason] : maxAttempts)) continue
-        throw struck(error)
+        throw recordFailure(error)
       }
     }
   }
 
-  function struck({ reason, guilty }: ChildEnded): TransformError {
+  function recordFailure({ reason, guilty }: ChildEnded): TransformError {
     if (!guilty) return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
-    if (strikes.add())
+    if (breaker.recordFailure())
       log.error({ transform: module, reason }, 'a transform had to be ended three times in a row; it rests for a minute, or until its file changes')
     return new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}.`)
   }
 
-  function conclude(answer: Answer, { placeOf }: Version): TransformRun {
+  function conclude(answer: Answer, { describePosition }: Version): TransformRun {
     const logs = readLines(answer.logs)
     for (const [level, text] of logs) log[level]({ transform: module }, text)
-    strikes.clear()
-    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, placeOf, logs })
+    breaker.recordSuccess()
+    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, describePosition, logs })
     try {
       return { result: readResult(answer.body), logs, ms: answer.micros / 1000 }
     } catch (error) {
@@ -157,7 +163,7 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
     state: () => ({
       module,
       export: exportName,
-      state: strikes.out() ? 'off' : version ? 'ready' : problem ? 'failed' : 'loading',
+      state: breaker.isOpen() ? 'off' : version ? 'ready' : problem ? 'failed' : 'loading',
       ...(problem && { problem: problem.message }),
       ...(version && { loadedAt: version.loadedAt }),
     }),
@@ -171,30 +177,9 @@ export function createTransform({ module, exportName, drawer, pool, watcher, rea
   }
 }
 
-/** A call can be behind one that is ended several times; how often is bounded by the strikes of the others. */
+/** A call can be behind one that is ended several times; how often is bounded by the circuit breakers of the others. */
 const maxAttempts = 20
 
 const attemptsAfter = { timeout: 0, memory: 0, crash: 2, closed: 0 }
 
 const endings = { timeout: 'did not end within its time limit', memory: 'took too much memory', crash: 'ended its process', closed: 'was stopped' }
-
-/** Three ends in a row, and a rest; after it one more end is enough for the next rest. */
-function createStrikes() {
-  let count = 0
-  let restUntil = 0
-  return {
-    out: (): boolean => performance.now() < restUntil,
-    /** @returns whether that was one too many */
-    add(): boolean {
-      const out = ++count >= 3
-      if (out) restUntil = performance.now() + restMs
-      return out
-    },
-    clear(): void {
-      count = 0
-      restUntil = 0
-    },
-  }
-}
-
-const restMs = 60_000

@@ -1,7 +1,7 @@
 // Notices when files change, also when they come, go, or are reached through a link that was swapped.
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import type { Log } from '../plugin.ts'
-import { fingerprint, foldersOf } from './drawer.ts'
+import { fingerprint, foldersOf } from './transforms-directory.ts'
 
 export interface Watch {
   /** From now on these files count; `seen` is what they were like when they were read. */

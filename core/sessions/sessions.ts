@@ -1,6 +1,6 @@
 // What tools may see of the conversations.
 import type { SessionStatus, SessionSummary, SessionsView } from '../plugin.ts'
-import { agentOfKey } from '../store/session-list.ts'
+import { agentOfKey } from '../store/operations/session-list.ts'
 import type { Store, StoredSession } from '../store/store.ts'
 import { readTranscript, viewTranscript } from './transcript.ts'
 

@@ -1,25 +1,25 @@
-// A feed: tells news of one kind to whoever listens at the moment. It keeps nothing, and while nobody listens nothing is even made.
+// A feed: publishes items of one kind to its current subscribers. It keeps nothing.
 
-export interface Feed<News> {
+export interface Feed<Item> {
   /** Whether telling reaches anybody. */
-  isHeard(): boolean
-  tell(news: News): void
+  hasSubscribers(): boolean
+  publish(item: Item): void
   /** Calls the listener with all news from now on; it must not throw. Returns how to leave. */
-  listen(listener: (news: News) => void): () => void
+  subscribe(subscriber: (item: Item) => void): () => void
 }
 
-export function createFeed<News>(): Feed<News> {
-  const listeners = new Set<(news: News) => void>()
+export function createFeed<Item>(): Feed<Item> {
+  const subscribers = new Set<(item: Item) => void>()
   return {
-    isHeard: () => listeners.size > 0,
-    tell: (news) => {
-      for (const listener of listeners) listener(news)
+    hasSubscribers: () => subscribers.size > 0,
+    publish: (item) => {
+      for (const subscriber of subscribers) subscriber(item)
     },
-    listen: (listener) => {
+    subscribe: (subscriber) => {
       // A listener of its own for each call, so that whoever listens twice leaves once for each.
-      const own = (news: News): void => listener(news)
-      listeners.add(own)
-      return () => void listeners.delete(own)
+      const own = (item: Item): void => subscriber(item)
+      subscribers.add(own)
+      return () => void subscribers.delete(own)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Group commit, the callers' side: calls leave in small groups while others are being written, and the store's thread puts all that has come into one commit.
 import { GatewayError } from '../errors.ts'
-import type { Call } from './operations.ts'
-import type { Failure } from './sqlite-failure.ts'
+import type { Call } from './operations/operations.ts'
+import type { Failure } from './sqlite/failure.ts'
 
 /** What became of some calls. `failures`: those that failed, and why. `unavailable`: nothing was promised to be kept, and why. */
 export type Outcome = { results: unknown[]; failures: (readonly [index: number, failure: Failure])[] } | { unavailable: string }

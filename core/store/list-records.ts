@@ -1,6 +1,6 @@
 // What lists are asked for, and what they answer: filters, pages, counts.
-import type { DeliveryStatus } from './delivery-records.ts'
-import type { MessageStatus } from './outbox-records.ts'
+import type { RequestStatus } from './request-records.ts'
+import type { DeliveryStatus } from './outbox-records.ts'
 import type { Timestamp } from './timestamp.ts'
 import type { RunKind, RunStatus } from './run-spec.ts'
 
@@ -17,9 +17,9 @@ export interface Page<Row> {
   next?: number
 }
 
-export interface DeliveryFilter {
+export interface RequestFilter {
   hook?: string | undefined
-  status?: DeliveryStatus | undefined
+  status?: RequestStatus | undefined
   /** At least one of its runs has this status. */
   runStatus?: RunStatus | undefined
   since?: Timestamp | undefined
@@ -36,15 +36,15 @@ export interface RunFilter {
   sessionKey?: string | undefined
 }
 
-export interface MessageFilter {
-  status?: MessageStatus | undefined
+export interface DeliveryFilter {
+  status?: DeliveryStatus | undefined
   channel?: string | undefined
 }
 
 /** How much is under way, what failed to be sent, and what is still to fire. */
 export interface LiveCounts {
   runs: { queued: number; running: number }
-  messages: Record<Exclude<MessageStatus, 'sent' | 'skipped'>, number>
+  deliveries: Record<Exclude<DeliveryStatus, 'sent' | 'skipped'>, number>
   /** `nextAt`: when the next of them fires; null: there are none. */
   schedules: { count: number; nextAt: Timestamp | null }
 }

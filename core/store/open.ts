@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
-import { createSqliteStore } from './sqlite.ts'
+import { createSqliteStore } from './sqlite/sqlite.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {

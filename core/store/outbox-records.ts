@@ -2,10 +2,10 @@
 import type { Json } from '../plugin.ts'
 import type { Timestamp } from './timestamp.ts'
 
-export type MessageStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
+export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
 
 /** One message to one recipient. A status other than `pending` records what will not be sent, and why. */
-export interface NewMessage {
+export interface NewDelivery {
   /** `<runId>:<n>`; of a message that a tool sent, an id of its own. */
   id: string
   /** Empty: no run asked for it, but a client over HTTP. */
@@ -20,11 +20,11 @@ export interface NewMessage {
   reason: string | null
 }
 
-export interface StoredMessage extends Omit<NewMessage, 'status'> {
+export interface StoredDelivery extends Omit<NewDelivery, 'status'> {
   seq: number
-  status: MessageStatus
+  status: DeliveryStatus
   attempt: number
-  fence: number
+  fencingToken: number
   /** How many of its chunks the platform has. */
   chunksSent: number
   /** True: nobody knows whether the platform got the chunk after those, for its answer or its sender was lost. */
@@ -34,8 +34,8 @@ export interface StoredMessage extends Omit<NewMessage, 'status'> {
   createdAt: Timestamp
 }
 
-/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredMessage`. */
-export type MessageEnd =
+/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredDelivery`. */
+export type DeliveryEnd =
   | { status: 'sent'; platformId: string | null }
   | { status: 'failed' | 'unknown'; reason: string }
   | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }

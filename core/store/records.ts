@@ -1,11 +1,11 @@
 // What the gateway keeps, as it is handed in and out: the shapes of all that a store remembers.
 import type { Json, ToolEffect } from '../plugin.ts'
-import type { NewDelivery } from './delivery-records.ts'
-import type { NewMessage } from './outbox-records.ts'
+import type { NewRequest } from './request-records.ts'
+import type { NewDelivery } from './outbox-records.ts'
 import type { RunKind, RunResult, RunSpec, RunStatus } from './run-spec.ts'
 import type { Timestamp } from './timestamp.ts'
 
-export type * from './delivery-records.ts'
+export type * from './request-records.ts'
 export type * from './list-records.ts'
 export type * from './outbox-records.ts'
 export type { RunStatus } from './run-spec.ts'
@@ -13,7 +13,7 @@ export type { Timestamp } from './timestamp.ts'
 
 // ── Accepting ───────────────────────────────────────────────────────────────────────────────────
 
-/** One line of news for a session; `now` also rings the bell. */
+/** One line of news for a session; `now` also wakes the heartbeat. */
 export interface NewEvent {
   id: string
   sessionKey: string
@@ -21,9 +21,9 @@ export interface NewEvent {
   mode: 'now' | 'next-heartbeat'
   /** Where it came from, in words for the prompt: `webhook wake`, `run 0198…`. */
   source: string
-  /** True: a prompt shows it without the fence around outside text. */
+  /** True: a prompt shows it without the external content wrapper. */
   trusted: boolean
-  /** True: the text is the field `text` of the body of the delivery that it is accepted with, and is kept there alone. At most one event of a command. */
+  /** True: the text is the field `text` of the body of the request that it is accepted with, and is kept there alone. At most one event of a command. */
   inBody?: boolean
   /** The agent that it is for: it wakes this one alone, whatever session it waits in. Absent: it wakes the agent whose main session this is, if any. */
   agentId?: string | undefined
@@ -54,15 +54,15 @@ export interface NewRun {
   sessionKey: string
   spec: RunSpec
   maxAttempts: number
-  /** Of all runs with this gate only the oldest `limit` are under way. */
-  gate?: { name: string; limit: number } | undefined
+  /** Of all runs with this name only the oldest `limit` run at once. */
+  concurrencyLimit?: { name: string; limit: number } | undefined
   /** True: its session was made for it alone, and nobody has named it. */
   unnamedSession?: boolean | undefined
 }
 
 export interface AcceptCommand {
   at: Timestamp
-  delivery?: NewDelivery | undefined
+  request?: NewRequest | undefined
   /** Present: a second accept with the same scope and key changes nothing. */
   idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string } | undefined
   events?: readonly NewEvent[] | undefined
@@ -70,7 +70,7 @@ export interface AcceptCommand {
   /** Where messages of this session last came from. */
   route?: ({ sessionKey: string; agentId: string } & NewRoute) | undefined
   /** What is to be said, whoever asked for it. */
-  messages?: readonly NewMessage[] | undefined
+  deliveries?: readonly NewDelivery[] | undefined
   /** Present: all of this is a firing of a schedule, and happens only if nobody else has fired it. */
   firing?: Firing | undefined
 }
@@ -84,17 +84,17 @@ export type AcceptResult =
 
 // ── Runs ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Who holds a run: a stale fence can change nothing. */
+/** Who holds a run: a stale fencing token can change nothing. */
 export interface RunRef {
   id: string
-  fence: number
+  fencingToken: number
 }
 
-export interface StoredRun extends Omit<NewRun, 'gate' | 'unnamedSession'> {
+export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSession'> {
   seq: number
   status: RunStatus
   attempt: number
-  fence: number
+  fencingToken: number
   /** Until it has ended: why the last attempt failed, if one did. */
   result: RunResult
   createdAt: Timestamp
@@ -126,15 +126,15 @@ export interface StoredTranscriptEntry extends NewTranscriptEntry {
   at: Timestamp
 }
 
-/** Everything that a run's end changes, in one transaction guarded by its fence. */
+/** Everything that a run's end changes, in one transaction guarded by its fencing token. */
 export interface RunEnd {
   at: Timestamp
   status: Exclude<RunStatus, 'queued' | 'running'>
   result: RunResult
   transcript: readonly NewTranscriptEntry[]
   events: readonly NewEvent[]
-  messages: readonly NewMessage[]
-  /** Whether the events that this run took (`takeEvents`) have been rendered and leave the queue; else they wait again. */
+  deliveries: readonly NewDelivery[]
+  /** Whether the events that this run took (`claimEvents`) have been rendered and leave the queue; else they wait again. */
   eventsRendered: boolean
   /** True: the transcript brings external content into the session, which is marked for good. */
   exposes?: boolean | undefined
@@ -146,7 +146,7 @@ export interface RunEnd {
 export interface FailureAlert {
   cause: string
   quietMs: number
-  message: NewMessage
+  delivery: NewDelivery
 }
 
 // ── Schedules ───────────────────────────────────────────────────────────────────────────────────
@@ -233,5 +233,5 @@ export interface EffectUse {
 }
 
 export interface LeaseGrant {
-  fence: number
+  fencingToken: number
 }

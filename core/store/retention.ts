@@ -1,14 +1,14 @@
-// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it forgotten in small steps.
+// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it purged in small steps.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
-import type { Forgotten, ForgetPlaces, Store, Timestamp } from './store.ts'
+import type { PurgeResult, PurgePositions, Store, Timestamp } from './store.ts'
 
 export interface Retention {
   /** Looks now, and from then on again and again. */
   start(): void
   /** The limits may have changed. */
-  ring(): void
+  notify(): void
   /** Ends after the step that is under way; the next start goes on. */
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ export interface RetentionLimits {
 }
 
 interface RetentionDeps {
-  store: Pick<Store, 'forget' | 'forgetBodies' | 'space' | 'shrink'>
+  store: Pick<Store, 'purge' | 'forgetBodies' | 'space' | 'shrink'>
   limits: () => RetentionLimits
   log: Log
 }
@@ -42,10 +42,10 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   let timer: NodeJS.Timeout | undefined
   let sweptAt = -Infinity
   let crowded = false
-  /** No delivery up to this one has a body left to delete. */
+  /** No request up to this one has a body left to delete. */
   let bodyless = 0
   let closing = false
-  const outage = createOutage(log, { failed: 'could not forget old records; it is tried again', worked: 'old records can be forgotten again' })
+  const outage = createOutage(log, { failed: 'could not purge old records; it is tried again', worked: 'old records can be forgotten again' })
 
   const look = (): void => {
     turn = turn
@@ -59,23 +59,23 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 
   async function sweep(): Promise<void> {
-    const total = { deliveries: 0, runs: 0, messages: 0, events: 0, sessions: 0, bodies: 0 }
+    const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0 }
     try {
-      await forgetOld(total)
-      await forgetBeyond(limits().maxMb * mib, total)
+      await purgeOld(total)
+      await purgeBeyond(limits().maxMb * mib, total)
     } finally {
-      if (Object.values(total).some((count) => count > 0)) log.info(total, 'old records were forgotten')
+      if (Object.values(total).some((count) => count > 0)) log.info(total, 'old records were purged')
     }
     await giveBack()
   }
 
-  async function forgetOld(total: Counts): Promise<void> {
+  async function purgeOld(total: Counts): Promise<void> {
     if (performance.now() < sweptAt + sweepMs) return
     // Set before it begins: whoever changes the limits meanwhile has all of it looked at again.
     sweptAt = performance.now()
     const { days, bodyHours } = limits()
     try {
-      if (days > 0) await forgetWhile(async () => true, Date.now() - days * dayMs, total)
+      if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
       if (bodyHours > 0) await forgetBodies(Date.now() - bodyHours * hourMs, total)
     } catch (error) {
       sweptAt = -Infinity
@@ -97,23 +97,23 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     }
   }
 
-  async function forgetBeyond(most: number, total: Counts): Promise<void> {
+  async function purgeBeyond(most: number, total: Counts): Promise<void> {
     const isBeyond = async (): Promise<boolean> => {
       const { bytes, free } = await store.space()
       return most > 0 && bytes - free > most
     }
-    await forgetWhile(isBeyond, Date.now() - youngMs, total)
+    await purgeWhile(isBeyond, Date.now() - youngMs, total)
     const wasCrowded = crowded
     crowded = await isBeyond()
     if (crowded && !wasCrowded && !closing)
       log.warn({ maxMb: most / mib }, 'the store is larger than storage.retention.maxMb, but what is left is still needed')
   }
 
-  async function forgetWhile(wanted: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
-    let from: ForgetPlaces | undefined
+  async function purgeWhile(wanted: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
+    let from: PurgePositions | undefined
     while (!closing && (await wanted())) {
       const begun = performance.now()
-      const { counts, next } = await store.forget({ before, from })
+      const { counts, next } = await store.purge({ before, from })
       for (const [kind, count] of Object.entries(counts)) total[kind as keyof typeof counts] += count
       if (!next) return
       from = next
@@ -137,7 +137,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
 
   return {
     start: look,
-    ring: () => {
+    notify: () => {
       sweptAt = -Infinity
       look()
     },
@@ -149,7 +149,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 }
 
-type Counts = Forgotten['counts'] & { bodies: number }
+type Counts = PurgeResult['counts'] & { bodies: number }
 
 /** As long as the step has taken: half of the store's time is left to everybody else. */
 const rest = (begun: number): Promise<void> => delay(performance.now() - begun)

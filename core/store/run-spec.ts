@@ -18,14 +18,14 @@ export interface Origin {
   name: string
   /** Of a hook: the id of the mapping or preset that made the run of it. */
   mapping?: string | undefined
-  /** True: its text is shown to the model without the fence. */
+  /** True: its text is shown to the model without the external content wrapper. */
   trusted: boolean
   /** How a webhook proved who sent it: by the hook token, or by a signature of its own. */
   auth?: 'token' | 'signed' | undefined
   /** True: a webhook's run started this one, or one that did. It stays so down the whole line. */
   viaHook?: boolean | undefined
   /** On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may. */
-  starters?: readonly Starter[] | undefined
+  initiators?: readonly Initiator[] | undefined
   /** Sessions and runs that hold external content and had this run started: what its tools do counts there, too. */
   scopes?: readonly string[] | undefined
   /** How many subagents deep it is; absent: none. */
@@ -33,7 +33,7 @@ export interface Origin {
 }
 
 /** Who had a run started by a tool, as far as the tool policy looks at it. */
-export interface Starter {
+export interface Initiator {
   caller: 'agent' | 'http'
   agentId: string
   sessionKey: string
@@ -68,7 +68,7 @@ export interface RunSpec {
   deliver: Recipient | null
   wakeMode: WakeMode
   /** The session that hears how it ended; absent: a hook's run tells the main session, any other none. */
-  announceTo?: string | undefined
+  summarySession?: string | undefined
   /** The failed run that this one does once more. */
   retryOf?: string | undefined
 }

@@ -1,19 +1,19 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json, ToolEffect } from '../plugin.ts'
-import type { ForgetBodiesStep, Forgotten, ForgottenBodies, ForgetStep, Space } from './forget-records.ts'
+import type { ForgetBodiesStep, PurgeResult, ForgottenBodies, PurgeStep, Space } from './purge-records.ts'
 import type {
   AcceptCommand,
   AcceptResult,
-  DeliveryFilter,
-  DeliveryLine,
+  RequestFilter,
+  RequestSummary,
   EffectUse,
   Exposure,
   EventLimit,
   LeaseGrant,
   ListedRun,
   LiveCounts,
-  MessageEnd,
-  MessageFilter,
+  DeliveryEnd,
+  DeliveryFilter,
   NewRefusal,
   NewSchedule,
   Page,
@@ -25,9 +25,9 @@ import type {
   SessionCounts,
   SessionPage,
   SessionPlace,
-  StoredDelivery,
+  StoredRequest,
   StoredEvent,
-  StoredMessage,
+  StoredDelivery,
   StoredRoute,
   StoredRun,
   StoredSchedule,
@@ -37,7 +37,7 @@ import type {
   WaitingWake,
 } from './records.ts'
 
-export type * from './forget-records.ts'
+export type * from './purge-records.ts'
 export type * from './records.ts'
 
 export interface Store {
@@ -48,24 +48,24 @@ export interface Store {
   accept(command: AcceptCommand): Promise<AcceptResult>
   /** Notes a request that led to nothing. */
   recordRefusal(refusal: NewRefusal, at: Timestamp): Promise<void>
-  listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryLine>>
-  getDelivery(id: string): Promise<StoredDelivery | undefined>
+  listRequests(filter: RequestFilter, page: PageRequest): Promise<Page<RequestSummary>>
+  getRequest(id: string): Promise<StoredRequest | undefined>
 
   /**
-   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance; of each gate only the oldest few.
-   * Marks them running, counts the attempt, raises the fence.
+   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance; of each concurrency limit only the oldest few.
+   * Marks them running, counts the attempt, raises the fencing token.
    */
   claimRuns(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredRun[]>
   /** False: the run is no longer ours and must stop. */
   renewRun(run: RunRef, until: Timestamp): Promise<boolean>
-  /** True as well when this very end is stored already. False: the fence is stale and nothing was changed. */
+  /** True as well when this very end is stored already. False: the fencing token is stale and nothing was changed. */
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
   /** Puts a running run back into its place in the queue without counting the attempt: a clean stop, or a `retry` at its time. */
   releaseRun(run: RunRef, retry?: RunRetry): Promise<boolean>
   /** The same for all runs of an owner but those that it knows of: a claim was committed, but its answer was lost. Returns how many. */
   releaseUnheldRuns(owner: string, held: readonly string[]): Promise<number>
   /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller has 30 seconds to end those. */
-  reapRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
+  recoverExpiredRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** When the next run is tried again after this time. */
   nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Ends a run that has not started, as cancelled; false when it has, or is unknown. */
@@ -77,12 +77,12 @@ export interface Store {
   countQueuedRuns(): Promise<number>
 
   /** Gives the session's oldest waiting events to this run; taken again they are the same ones. */
-  takeEvents(run: RunRef, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
+  claimEvents(run: RunRef, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   /** The oldest that no run has taken. */
   waitingEvents(sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   countWaitingEvents(sessionKey: string): Promise<number>
-  /** Sessions in which an event with mode `now` waits: bells that were rung before a crash. */
-  sessionsWithBells(): Promise<string[]>
+  /** Sessions in which an event with mode `now` waits: wakes that were requested before a crash. */
+  sessionsWithWakes(): Promise<string[]>
   /** Where events wait for an agent that they name. */
   waitingWakes(): Promise<WaitingWake[]>
 
@@ -95,20 +95,20 @@ export interface Store {
   /** The newest route of a session, or its newest on one channel. */
   lastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>
 
-  /** Hands out messages that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending. */
-  claimMessages(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredMessage[]>
-  /** One more chunk is with the platform for certain. False: the fence is stale. */
-  advanceMessage(id: string, fence: number, chunksSent: number): Promise<boolean>
-  endMessage(id: string, fence: number, end: MessageEnd, at: Timestamp): Promise<boolean>
-  /** Messages that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each (`endMessage` with the returned fence). */
-  reapMessages(at: Timestamp): Promise<StoredMessage[]>
-  messagesOfRun(runId: string): Promise<StoredMessage[]>
-  listMessages(filter: MessageFilter, page: PageRequest): Promise<Page<StoredMessage>>
-  getMessage(id: string): Promise<StoredMessage | undefined>
-  /** Puts a message that failed, or whose fate is unknown, back into its place; its chunks that have arrived are not sent again. False: it is in another state. */
-  retryMessage(id: string, at: Timestamp): Promise<boolean>
+  /** Hands out deliveries that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending. */
+  claimDeliveries(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredDelivery[]>
+  /** One more chunk is with the platform for certain. False: the fencing token is stale. */
+  advanceDelivery(id: string, fencingToken: number, chunksSent: number): Promise<boolean>
+  endDelivery(id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp): Promise<boolean>
+  /** Deliveries that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each (`endDelivery` with the returned fencing token). */
+  recoverExpiredDeliveries(at: Timestamp): Promise<StoredDelivery[]>
+  deliveriesOfRun(runId: string): Promise<StoredDelivery[]>
+  listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>>
+  getDelivery(id: string): Promise<StoredDelivery | undefined>
+  /** Puts a delivery that failed, or whose fate is unknown, back into its place; its chunks that have arrived are not sent again. False: it is in another state. */
+  retryDelivery(id: string, at: Timestamp): Promise<boolean>
   /** When the next pending message is due. */
-  nextMessageAt(): Promise<Timestamp | undefined>
+  nextDeliveryAt(): Promise<Timestamp | undefined>
 
   /** Absent: the session, or the run, holds no external content. */
   getExposure(scope: string): Promise<Exposure | undefined>
@@ -135,9 +135,9 @@ export interface Store {
   /** When the next schedule fires. */
   nextScheduleAt(): Promise<Timestamp | undefined>
 
-  getState(part: string, key: string): Promise<Json | undefined>
-  setState(part: string, key: string, value: Json): Promise<void>
-  deleteState(part: string, key: string): Promise<void>
+  getState(owner: string, key: string): Promise<Json | undefined>
+  setState(owner: string, key: string, value: Json): Promise<void>
+  deleteState(owner: string, key: string): Promise<void>
 
   /** Takes or keeps a lease that only one owner may hold; undefined while another holds it. */
   lease(name: string, owner: string, at: Timestamp, until: Timestamp): Promise<LeaseGrant | undefined>
@@ -146,13 +146,13 @@ export interface Store {
   /** Gives up every lease of owners that are gone for certain (the previous process on an embedded store): nothing waits for its time-out. */
   expireLeases(): Promise<void>
   /** Forgets idempotency keys whose time is over; returns how many. */
-  forgetExpired(at: Timestamp): Promise<number>
+  purgeExpiredKeys(at: Timestamp): Promise<number>
   /**
    * One step of forgetting what is over: a few of the oldest rows of each kind, all kinds up to the same moment.
-   * What is not over stays, and so do a delivery whose body is the text of an event that waits, a run whose messages are still to be sent, every session that somebody has named.
+   * What is not over stays, and so do a request whose body is the text of an event that waits, a run whose deliveries are still to be sent, every session that somebody has named.
    */
-  forget(step: ForgetStep): Promise<Forgotten>
-  /** One step of deleting the bodies of old deliveries, the oldest first; the deliveries stay, and so do bodies that are the text of an event that waits. */
+  purge(step: PurgeStep): Promise<PurgeResult>
+  /** One step of deleting the bodies of old requests, the oldest first; the requests stay, and so do bodies that are the text of an event that waits. */
   forgetBodies(step: ForgetBodiesStep): Promise<ForgottenBodies>
   space(): Promise<Space>
   /** Gives at most so many free bytes back to the disk, rounded up to what the engine can part with. */

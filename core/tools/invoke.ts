@@ -1,8 +1,8 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
-import { GatewayError, placeOf } from '../errors.ts'
-import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolVerbs } from '../plugin.ts'
+import { GatewayError, throwSiteOf } from '../errors.ts'
+import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolApi } from '../plugin.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
-import type { Catalogue, CatalogueEntry } from './catalogue.ts'
+import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from './deadline.ts'
 import type { Policy } from './policy.ts'
 import { jsonResult } from './result.ts'
@@ -27,19 +27,19 @@ export interface ToolCall {
 export type Invoke = (call: ToolCall) => Promise<Json>
 
 export interface InvokeDeps {
-  catalogue: Pick<Catalogue, 'find'>
+  registry: Pick<ToolRegistry, 'find'>
   /** A refusal looks like a tool that does not exist. */
   policy: Pick<Policy, 'allows'>
   ruleOfTwo: Pick<RuleOfTwo, 'admit'>
   /** What the tool may ask of the gateway, on behalf of whoever calls it. */
-  verbs: (call: ToolCall) => ToolVerbs
+  toolApi: (call: ToolCall) => ToolApi
   timeoutMs: number
   log: Log
 }
 
 export function createInvoke(deps: InvokeDeps): Invoke {
   return async (call) => {
-    const entry = deps.catalogue.find(call.tool)
+    const entry = deps.registry.find(call.tool)
     if (!entry || !deps.policy.allows(call.subject, call.tool)) throw new GatewayError('tool_not_available')
     try {
       checkArguments(entry, call.args)
@@ -50,20 +50,20 @@ export function createInvoke(deps: InvokeDeps): Invoke {
   }
 }
 
-function checkArguments(entry: CatalogueEntry, args: unknown): void {
+function checkArguments(entry: RegisteredTool, args: unknown): void {
   const check = entry.check()
   if (check.fits(args)) return
   const problems = listProblems(entry.tool.args, args).map(({ keys, problem }) => ({ path: dotted(['args', ...keys]), keys, problem }))
   throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
-function execute({ verbs, timeoutMs, ruleOfTwo }: InvokeDeps, entry: CatalogueEntry, call: ToolCall): Promise<unknown> {
+function execute({ toolApi, timeoutMs, ruleOfTwo }: InvokeDeps, entry: RegisteredTool, call: ToolCall): Promise<unknown> {
   const { tool, context } = entry
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
   return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, (signal) => {
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
     const who = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
-    const toolContext: ToolContext = { ...context, ...who, ...verbs(call), signal }
+    const toolContext: ToolContext = { ...context, ...who, ...toolApi(call), signal }
     const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
     return call.subject.scopes ? admitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
   })
@@ -78,7 +78,7 @@ async function admitted(admission: Promise<void>, { signal, run }: { signal: Abo
 
 interface Failure {
   deps: InvokeDeps
-  entry: CatalogueEntry
+  entry: RegisteredTool
   signal: AbortSignal | undefined
 }
 
@@ -99,6 +99,6 @@ function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
 const isInputError = (error: unknown): error is Error => error instanceof InputError || (error instanceof Error && error.name === 'InputError')
 
 function whereThrown(error: unknown): { error?: string | undefined; at?: string | undefined } {
-  const { cause, at } = placeOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)
+  const { cause, at } = throwSiteOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)
   return { error: cause, at }
 }

@@ -1,20 +1,20 @@
-// DOOR: POST /mcp, the same tools under the same policy for clients that speak the Model Context Protocol, stateless.
+// POST /mcp, the same tools under the same policy for clients that speak the Model Context Protocol, stateless.
 import { Readable } from 'node:stream'
 import type { CallToolResult, Server } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { readBody } from '../http/body.ts'
 import { failures, withoutBody } from '../http/failure.ts'
-import { refuseStrangeOrigins } from '../http/origin.ts'
-import { nameDoor } from '../http/route-list.ts'
+import { refuseStrangeOrigins } from '../http/cors-origin.ts'
+import { setRouteGroup } from '../http/route-list.ts'
 import type { Json } from '../plugin.ts'
 import type { Invoke } from './invoke.ts'
-import { McpHeaders, McpMessage } from './messages.ts'
+import { McpHeaders, McpMessage } from './schemas.ts'
 import type { Policy } from './policy.ts'
 import { resolveSession, type SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
-export interface McpDoor {
+export interface McpDeps {
   auth: onRequestHookHandler
   allowedOrigins: readonly string[]
   policy: Pick<Policy, 'listed'>
@@ -32,13 +32,13 @@ const schema = {
   response: { 200: McpMessage, 202: withoutBody('A notification was taken.'), ...failures(403) },
 }
 
-export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents, version }: McpDoor): void {
-  void app.register(async (door) => {
-    nameDoor(door, 'mcp')
-    door.addHook('onRequest', auth)
-    door.addHook('onRequest', refuseStrangeOrigins(allowedOrigins))
-    door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
-    door.post('/mcp', { schema }, async (request, reply) => {
+export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents, version }: McpDeps): void {
+  void app.register(async (routeGroup) => {
+    setRouteGroup(routeGroup, 'mcp')
+    routeGroup.addHook('onRequest', auth)
+    routeGroup.addHook('onRequest', refuseStrangeOrigins(allowedOrigins))
+    routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
+    routeGroup.post('/mcp', { schema }, async (request, reply) => {
       const subject = subjectOf(request, agents)
       // Loaded by the first request, so that starting never waits for it.
       const sdk = await import('@modelcontextprotocol/server')
@@ -58,7 +58,7 @@ function subjectOf({ headers }: FastifyRequest, agents: SessionOwners): Subject 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
 /** A server for one request; it knows only the tools that the subject may use. */
-function createMcpServer(sdk: Sdk, { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDoor, 'policy' | 'invoke' | 'version'>): Server {
+function createMcpServer(sdk: Sdk, { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDeps, 'policy' | 'invoke' | 'version'>): Server {
   const server = new sdk.Server({ name: 'svc-gateway', version }, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', () => ({
     tools: policy.listed(subject).map(({ tool: { name, description, args } }) => ({ name, description, inputSchema: args as { type: 'object' } })),

@@ -15,20 +15,20 @@ export interface PolicyTool {
 
 /** Case means nothing, in names that people write as in those of tools. */
 export function matches(name: string, tool: PolicyTool): boolean {
-  const wanted = fold(name)
+  const wanted = normalizeName(name)
   if (wanted.startsWith('group:')) return groupsOf(tool).includes(wanted.slice('group:'.length))
-  return wanted === fold(tool.name) || wanted === tool.toolset || (wanted.includes('*') && fits(wanted.split('*'), fold(tool.name)))
+  return wanted === normalizeName(tool.name) || wanted === tool.toolset || (wanted.includes('*') && fits(wanted.split('*'), normalizeName(tool.name)))
 }
 
 /** Only the very name. */
-export const isNamed = (name: string, tool: PolicyTool): boolean => fold(name) === fold(tool.name)
+export const isNamed = (name: string, tool: PolicyTool): boolean => normalizeName(name) === normalizeName(tool.name)
 
-export const fold = (name: string): string => name.trim().toLowerCase()
+export const normalizeName = (name: string): string => name.trim().toLowerCase()
 
 /** By what a tool says of itself, and by its name where that is one that we know. */
 function groupsOf({ name, group, foreign }: PolicyTool): string[] {
   const known = Object.keys(groups).filter((known) => groups[known]?.includes(name))
-  return [...known, ...(group === undefined ? [] : [fold(group)]), ...(foreign ? ['plugins'] : [])]
+  return [...known, ...(group === undefined ? [] : [normalizeName(group)]), ...(foreign ? ['plugins'] : [])]
 }
 
 /** Each piece is looked for once, behind the one before it: a pattern of many stars costs no more than its length. */

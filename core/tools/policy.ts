@@ -1,32 +1,32 @@
 // The tool policy: who may use which tool, decided once for all subjects of one shape and looked up from then on.
 import type { Config } from '../config/schema.ts'
 import { dotted } from '../typebox.ts'
-import type { Catalogue, CatalogueEntry } from './catalogue.ts'
-import { decide, type Decision, findRule, type Verdict } from './decide.ts'
+import type { ToolRegistry, RegisteredTool } from './registry.ts'
+import { evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
-import { findIdleNames } from './idle-names.ts'
+import { findUnmatchedNames } from './unmatched-names.ts'
 import { hookAllow, resolveLayers, type Shape } from './layers.ts'
-import { fold, type PolicyTool } from './names.ts'
+import { normalizeName, type PolicyTool } from './names.ts'
 import type { Subject } from './subject.ts'
 
 export interface Policy {
   /** Names are case-sensitive here: a tool is called by its very name. */
   allows(subject: Subject, tool: string): boolean
   /** What the subject may use, by name. */
-  listed(subject: Subject): readonly CatalogueEntry[]
+  listed(subject: Subject): readonly RegisteredTool[]
   /** Why. A tool that is not there is denied by `catalogue`, and judged by its name alone. */
   explain(subject: Subject, tool: string): Decision
   /** The tool as the lists see it. */
-  view(entry: CatalogueEntry): PolicyTool
+  view(entry: RegisteredTool): PolicyTool
   /** The name with which the operator has opened the tool to webhooks, for the caller and for all who stand behind it. */
-  liftedBy(subject: Subject, entry: CatalogueEntry): string | undefined
+  liftedBy(subject: Subject, entry: RegisteredTool): string | undefined
   /** Names in the policy's lists that mean no tool, a sentence each. */
   problems: readonly string[]
 }
 
 export interface PolicyDeps {
   config: Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
-  catalogue: Pick<Catalogue, 'list' | 'find' | 'expected'>
+  registry: Pick<ToolRegistry, 'list' | 'find' | 'expected'>
   /** The model that an agent uses where nobody chose another, as `<provider>/<model>`. */
   modelOf: (agentId: string) => string
   /** Does a plugin that is not ours bring this toolset? */
@@ -36,11 +36,11 @@ export interface PolicyDeps {
 /** Shapes whose decisions are kept (agents × models × groups in use), and subjects that are known to have one of them; with more of either all are looked at anew. */
 const keptAtMost = 1000
 
-export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDeps): Policy {
+export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDeps): Policy {
   let ofShapes = new Map<string, Decided>()
   let ofSubjects = new Map<string, Decided>()
-  let tools = catalogue.list()
-  const viewOf = (entry: CatalogueEntry): PolicyTool => ({
+  let tools = registry.list()
+  const viewOf = (entry: RegisteredTool): PolicyTool => ({
     name: entry.tool.name,
     group: entry.tool.group,
     toolset: entry.toolset,
@@ -60,13 +60,13 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
   /** Of the caller, and of all who stand behind it: each can only narrow. */
   const decided = (subject: Subject): Decided => {
     const own = decidedAlone(subject)
-    return (subject.starters ?? []).reduce((left, starter) => intersect(left, decidedAlone({ ...starter, fromHook: subject.fromHook })), own)
+    return (subject.initiators ?? []).reduce((left, initiator) => intersect(left, decidedAlone({ ...initiator, fromHook: subject.fromHook })), own)
   }
 
   const decidedAlone = (subject: Subject): Decided => {
     // Tools may come and go with a connection; the list is then another one.
-    if (tools !== catalogue.list()) {
-      tools = catalogue.list()
+    if (tools !== registry.list()) {
+      tools = registry.list()
       ofShapes = new Map()
       ofSubjects = new Map()
     }
@@ -91,7 +91,7 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
 
   const decideAll = (shape: Shape): Decided => {
     const layers = resolveLayers(config, shape)
-    const listed = tools.filter((entry) => decide(layers, viewOf(entry)).allowed)
+    const listed = tools.filter((entry) => evaluatePolicy(layers, viewOf(entry)).allowed)
     return { listed, names: new Set(listed.map(({ tool }) => tool.name)) }
   }
 
@@ -99,22 +99,22 @@ export function createPolicy({ config, catalogue, modelOf, isForeign }: PolicyDe
     allows: (subject, tool) => decided(subject).names.has(tool),
     listed: (subject) => decided(subject).listed,
     explain: (subject, tool) => {
-      const entry = catalogue.find(tool)
-      const decision = decide(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
+      const entry = registry.find(tool)
+      const decision = evaluatePolicy(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
       return entry ? decision : { allowed: false, layers: [unknown, ...decision.layers] }
     },
     view: viewOf,
     liftedBy: (subject, entry) => {
-      const rules = [subject, ...(subject.starters ?? [])].map(({ agentId }) => findRule(hookAllow(config, agentId), viewOf(entry)))
+      const rules = [subject, ...(subject.initiators ?? [])].map(({ agentId }) => findRule(hookAllow(config, agentId), viewOf(entry)))
       return rules.every((rule) => rule !== undefined) ? rules[0] : undefined
     },
-    problems: findIdleNames(config, { known: tools.map(viewOf), expected: catalogue.expected }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
+    problems: findUnmatchedNames(config, { known: tools.map(viewOf), expected: registry.expected }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
   }
 }
 
 interface Decided {
   names: ReadonlySet<string>
-  listed: readonly CatalogueEntry[]
+  listed: readonly RegisteredTool[]
 }
 
 function intersect({ listed, names }: Decided, other: Decided): Decided {
@@ -122,7 +122,7 @@ function intersect({ listed, names }: Decided, other: Decided): Decided {
   return both.length === listed.length ? { listed, names } : { listed: both, names: new Set(both.map(({ tool }) => tool.name)) }
 }
 
-const unknown: Verdict = { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }
+const unknown: Verdict = { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' }
 
 /** All that a shape is made from. Some of it comes with a request and may hold anything: as JSON no two subjects share a key. */
 const subjectKey = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): string =>
@@ -130,4 +130,4 @@ const subjectKey = ({ caller, agentId, sessionKey, model, channel, accountId, fr
 
 /** No part of it holds a line end. */
 const shapeKey = ({ caller, agentId, model, group, subagent, fromHook }: Shape): string =>
-  `${caller}\n${fromHook ? 'hook' : ''}\n${subagent ? 'subagent' : ''}\n${agentId}\n${fold(model)}\n${group?.path ?? ''}`
+  `${caller}\n${fromHook ? 'hook' : ''}\n${subagent ? 'subagent' : ''}\n${agentId}\n${normalizeName(model)}\n${group?.path ?? ''}`

@@ -18,7 +18,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** A subagent does its task; it does not steer what started it. */
-export const keptFromSubagents: readonly string[] = [
+export const deniedToSubagents: readonly string[] = [
   'gateway',
   'agents_list',
   'whatsapp_login',
@@ -31,7 +31,7 @@ export const keptFromSubagents: readonly string[] = [
 ]
 
 /** What a text from a stranger could do lasting harm with, and what shows other people's conversations. */
-export const keptFromHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
+export const deniedToHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
 
 /** What reaches beyond the one call that a client makes. */
-export const keptFromHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']
+export const deniedToHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']

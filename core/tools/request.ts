@@ -1,16 +1,16 @@
 // A client's request to run one tool, over HTTP or the WebSocket: the same body, the same rules, the same answer.
 import { knownKeys } from '../config/walk.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { ToolRegistry } from './registry.ts'
 import type { Invoke } from './invoke.ts'
-import type { InvokeBody, InvokeReply } from './messages.ts'
+import type { InvokeBody, InvokeReply } from './schemas.ts'
 import type { Subject } from './subject.ts'
 
 export type ToolRequest = (body: InvokeBody, subject: Subject) => Promise<InvokeReply>
 
-export function createToolRequest({ catalogue, invoke }: { catalogue: Pick<Catalogue, 'find'>; invoke: Invoke }): ToolRequest {
+export function createToolRequest({ registry, invoke }: { registry: Pick<ToolRegistry, 'find'>; invoke: Invoke }): ToolRequest {
   return async (body, subject) => {
     const tool = body.tool.trim()
-    const args = argumentsOf(body, () => catalogue.find(tool)?.tool.args ?? {})
+    const args = argumentsOf(body, () => registry.find(tool)?.tool.args ?? {})
     return { ok: true, result: await invoke({ tool, args, subject }) }
   }
 }

@@ -1,20 +1,20 @@
-// DOOR: POST /tools/invoke runs one tool, GET /tools lists what it would run, POST /tools/explain tells why.
+// POST /tools/invoke runs one tool, GET /tools lists what it would run, POST /tools/explain tells why.
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
-import { nameDoor } from '../http/route-list.ts'
-import type { Catalogue } from './catalogue.ts'
+import { setRouteGroup } from '../http/route-list.ts'
+import type { ToolRegistry } from './registry.ts'
 import type { Invoke } from './invoke.ts'
-import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './messages.ts'
+import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './schemas.ts'
 import type { Policy } from './policy.ts'
 import { createToolRequest } from './request.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
 import { resolveSession, type SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
-export interface ToolsDoor {
+export interface ToolRoutesDeps {
   auth: onRequestHookHandler
-  catalogue: Pick<Catalogue, 'find'>
+  registry: Pick<ToolRegistry, 'find'>
   policy: Policy
   ruleOfTwo: Pick<RuleOfTwo, 'effectsOf' | 'explain'>
   invoke: Invoke
@@ -29,17 +29,17 @@ const schemas = {
   explain: { summary: 'Tells why a tool may be run, or not.', body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply } },
 }
 
-export function registerTools(app: FastifyInstance, { auth, catalogue, policy, ruleOfTwo, invoke, agents }: ToolsDoor): void {
-  const run = createToolRequest({ catalogue, invoke })
+export function registerTools(app: FastifyInstance, { auth, registry, policy, ruleOfTwo, invoke, agents }: ToolRoutesDeps): void {
+  const run = createToolRequest({ registry, invoke })
   void app.register(
-    async (door) => {
-      nameDoor(door, 'tools')
-      door.addHook('onRequest', auth)
-      door.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
+    async (routeGroup) => {
+      setRouteGroup(routeGroup, 'tools')
+      routeGroup.addHook('onRequest', auth)
+      routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
 
-      door.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) => run(request.body, subjectOf(request, request.body)))
+      routeGroup.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) => run(request.body, subjectOf(request, request.body)))
 
-      door.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
+      routeGroup.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
         const entries = policy.listed(subjectOf(request, request.query))
         return {
           items: entries.map((entry) => {
@@ -49,7 +49,7 @@ export function registerTools(app: FastifyInstance, { auth, catalogue, policy, r
         }
       })
 
-      door.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
+      routeGroup.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
         const tool = request.body.tool.trim()
         const subject = subjectOf(request, request.body)
         return request.body.origin === 'hook' ? explainForHook(tool, subject) : { tool, ...policy.explain(subject, tool) }
@@ -62,7 +62,7 @@ export function registerTools(app: FastifyInstance, { auth, catalogue, policy, r
   async function explainForHook(tool: string, client: Subject): Promise<ExplainReply> {
     const subject: Subject = { ...client, caller: 'agent', fromHook: true }
     const { allowed, layers } = policy.explain(subject, tool)
-    const entry = catalogue.find(tool)
+    const entry = registry.find(tool)
     if (!entry) return { tool, allowed, layers }
     const verdict = await ruleOfTwo.explain(entry, subject)
     return { tool, allowed: allowed && verdict.verdict !== 'deny', layers: [...layers, verdict] }

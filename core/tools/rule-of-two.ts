@@ -3,8 +3,8 @@ import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log, Tool, ToolContext, ToolEffect } from '../plugin.ts'
 import type { Exposure, Store } from '../store/store.ts'
-import type { CatalogueEntry } from './catalogue.ts'
-import type { Verdict } from './decide.ts'
+import type { RegisteredTool } from './registry.ts'
+import type { Verdict } from './evaluate.ts'
 import type { ToolCall } from './invoke.ts'
 import { isNamed, matches } from './names.ts'
 import type { Policy } from './policy.ts'
@@ -15,11 +15,11 @@ export interface RuleOfTwo {
    * Resolves when the call may go on, with what it does noted on disk.
    * Throws `tool_withheld` when the caller holds external content and has done the other thing before.
    */
-  admit(entry: CatalogueEntry, call: ToolCall, context: ToolContext): Promise<void>
+  admit(entry: RegisteredTool, call: ToolCall, context: ToolContext): Promise<void>
   /** What is known of a tool before it is called. */
-  effectsOf(entry: CatalogueEntry): readonly ToolEffect[] | 'by-call'
+  effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
   /** What the rule says of a run that has done so much; left out: of a run of a webhook in this session, as things are now. */
-  explain(entry: CatalogueEntry, subject: Subject, used?: Effects): Promise<Verdict>
+  explain(entry: RegisteredTool, subject: Subject, used?: Effects): Promise<Verdict>
 }
 
 type Effects = Pick<Exposure, 'readsPrivate' | 'sends'>
@@ -36,14 +36,14 @@ const both: readonly ToolEffect[] = ['reads-private', 'sends']
 
 export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoDeps): RuleOfTwo {
   /** The operator knows best; a tool that says nothing may do anything. */
-  const declared = (entry: CatalogueEntry): NonNullable<Tool<unknown>['effects']> => {
+  const declared = (entry: RegisteredTool): NonNullable<Tool<unknown>['effects']> => {
     const view = policy.view(entry)
     const rows = Object.entries(effects)
     const [, configured] = rows.find(([name]) => isNamed(name, view)) ?? rows.find(([name]) => matches(name, view)) ?? []
     return configured ?? (entry.tool as Tool<unknown>).effects ?? both
   }
 
-  const ofCall = async (entry: CatalogueEntry, args: unknown, context: ToolContext): Promise<readonly ToolEffect[]> => {
+  const ofCall = async (entry: RegisteredTool, args: unknown, context: ToolContext): Promise<readonly ToolEffect[]> => {
     const found = declared(entry)
     const list = typeof found === 'function' ? await found(args, context) : found
     return isListOfEffects(list) ? list : both

@@ -1,5 +1,5 @@
 // Who wants to use a tool, and in which session: all that the policy looks at.
-import type { Starter } from '../store/run-spec.ts'
+import type { Initiator } from '../store/run-spec.ts'
 
 export interface Subject {
   /** An agent in its turn, or a client over HTTP. */
@@ -17,5 +17,5 @@ export interface Subject {
   /** Session keys and ids of runs to which the rule of two counts what the tool does. Absent: the rule does not hold. */
   scopes?: readonly string[] | undefined
   /** Those who had the calling run started, by a tool: what one of them may not use, it may not either. */
-  starters?: readonly Starter[] | undefined
+  initiators?: readonly Initiator[] | undefined
 }

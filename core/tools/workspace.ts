@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir } from 'node:fs/promises'
-import { type Folder, openFolder, openParent } from '../config/folder.ts'
-import { PathError } from '../config/paths.ts'
+import { type Folder, openFolder, openParent } from '../config/file/folder.ts'
+import { PathError } from '../config/file/paths.ts'
 import { InputError, type Workspace, type WorkspaceEntry } from '../plugin.ts'
 
 /** The largest file that is written, in bytes. */

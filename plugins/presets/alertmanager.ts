@@ -1,6 +1,6 @@
 // The preset for Prometheus Alertmanager: one message for each group of alerts, one session for each kind of alert.
 import { hash } from 'node:crypto'
-import { clip, definePreset, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Labels = Type.Record(Type.String(), Type.String())
 
@@ -41,7 +41,7 @@ export default definePreset<Payload>({
 
 const mostAlerts = 20
 
-function toAction({ payload }: PresetDelivery<Payload>) {
+function toAction({ payload }: PresetRequest<Payload>) {
   const { alerts, status, truncatedAlerts = 0, externalURL } = payload
   if (alerts.length === 0) return null
   const firing = alerts.filter((alert) => alert.status === 'firing').length

@@ -1,5 +1,5 @@
 // The preset for Gmail: mails that a watcher hands over, or the notice of Google's Pub/Sub that a mailbox has changed.
-import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -35,15 +35,15 @@ export default definePreset<Payload>({
   toAction,
 })
 
-function toAction({ payload: { messages, message } }: PresetDelivery<Payload>) {
+function toAction({ payload: { messages, message } }: PresetRequest<Payload>) {
   const [first, ...others] = messages ?? []
-  if (first) return others.length === 0 ? mailNews(first) : [first, ...others].map(mailNews)
+  if (first) return others.length === 0 ? describeMail(first) : [first, ...others].map(describeMail)
   if (messages) return null
-  if (message) return changeNews(message.data)
+  if (message) return describeChange(message.data)
   throw new InputError('messages or message is required: mails, or what Pub/Sub sends.')
 }
 
-const mailNews = ({ id, threadId, from, to, subject, date, snippet, body }: Mail) => ({
+const describeMail = ({ id, threadId, from, to, subject, date, snippet, body }: Mail) => ({
   message: lines(
     `New mail from ${from ?? 'somebody'}`,
     to && `To: ${to}`,
@@ -56,7 +56,7 @@ const mailNews = ({ id, threadId, from, to, subject, date, snippet, body }: Mail
 })
 
 /** Gmail tells that something has changed, not what: that is to be fetched. */
-function changeNews(data: string | null | undefined) {
+function describeChange(data: string | null | undefined) {
   const { emailAddress, historyId } = decode(data)
   if (typeof emailAddress !== 'string') throw new InputError('message.data is not what Gmail sends: base64 of an object with emailAddress and historyId.')
   return {

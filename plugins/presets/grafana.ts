@@ -1,6 +1,6 @@
 // The preset for Grafana: notifications of its alerting, of today and of before version 8; one session for each rule.
 import { hash } from 'node:crypto'
-import { clip, definePreset, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 const Labels = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
@@ -51,7 +51,7 @@ export default definePreset<Payload>({
 
 const mostAlerts = 20
 
-function toAction({ payload }: PresetDelivery<Payload>) {
+function toAction({ payload }: PresetRequest<Payload>) {
   const { title, alerts = [], truncatedAlerts = 0, evalMatches, message, ruleUrl, externalURL, state, status } = payload
   const shown = alerts.slice(0, mostAlerts)
   const hidden = alerts.length - shown.length + truncatedAlerts

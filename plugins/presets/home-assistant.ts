@@ -1,5 +1,5 @@
 // The preset for Home Assistant: what a rest_command of an automation sends.
-import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 const State = Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))
@@ -25,7 +25,7 @@ export default definePreset<Payload>({
   toAction,
 })
 
-function toAction({ payload }: PresetDelivery<Payload>) {
+function toAction({ payload }: PresetRequest<Payload>) {
   const { message, title, entity_id: entity, friendly_name: name, from, to, area, automation } = payload
   const state = to ?? payload.state
   if (!message?.trim() && !entity?.trim()) throw new InputError('message or entity_id is required; say what happened in message.')

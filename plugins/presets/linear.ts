@@ -1,5 +1,5 @@
 // The preset for Linear: issues, comments, projects; one session for each issue.
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -61,24 +61,24 @@ const changes: Readonly<Record<string, string>> = {
   archivedAt: 'archive',
 }
 
-function toAction({ payload }: PresetDelivery<Payload>) {
-  const tell = entryOf(tellers, payload.type)
-  if (!tell) return null
+function toAction({ payload }: PresetRequest<Payload>) {
+  const handleEvent = entryOf(eventHandlers, payload.type)
+  if (!handleEvent) return null
   if (!payload.data) throw new InputError('data is required; it holds what has changed.')
-  return tell({ ...payload, data: payload.data })
+  return handleEvent({ ...payload, data: payload.data })
 }
 
 /** By the type of what has changed. Others are noise. */
-const tellers: Readonly<Record<string, (payload: Known) => ActionOverrides | null>> = {
-  Issue: thingNews,
-  Project: thingNews,
-  Comment: commentNews,
-  ProjectUpdate: updateNews,
+const eventHandlers: Readonly<Record<string, (payload: Known) => ActionOverrides | null>> = {
+  Issue: describeThing,
+  Project: describeThing,
+  Comment: describeComment,
+  ProjectUpdate: describeUpdate,
 }
 
 const verbs: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
 
-function thingNews({ type, action, actor, data, url, updatedFrom }: Known) {
+function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
   const verb = entryOf(verbs, action)
   if (verb === undefined || (action === 'update' && changed.length === 0)) return null
@@ -96,14 +96,14 @@ function thingNews({ type, action, actor, data, url, updatedFrom }: Known) {
 }
 
 /** What programs remark is left out: an agent that comments would hear of its own comments, and answer them. */
-function commentNews({ action, actor, data, url }: Known) {
+function describeComment({ action, actor, data, url }: Known) {
   if (action !== 'create' || data.botActor) return null
   const who = actor?.name ?? data.user?.name ?? 'Somebody'
   const message = lines(`Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`, url, `\n${clip(data.body)}`)
   return { message, sessionKey: `hook:linear:${data.issue?.identifier ?? data.id ?? 'comments'}` }
 }
 
-function updateNews({ action, actor, data, url }: Known) {
+function describeUpdate({ action, actor, data, url }: Known) {
   if (action !== 'create') return null
   const { project, health, body } = data
   const head = `Linear: ${actor?.name ?? data.user?.name ?? 'Somebody'} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`

@@ -1,5 +1,5 @@
 // The preset for PagerDuty's webhooks, version 3: incidents and what is done about them; one session for each incident.
-import { clip, definePreset, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -43,7 +43,7 @@ export default definePreset<Payload>({
 
 const silent = /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/
 
-function toAction({ payload: { event } }: PresetDelivery<Payload>) {
+function toAction({ payload: { event } }: PresetRequest<Payload>) {
   const { event_type: type, agent, data } = event
   if (silent.test(type)) return null
   const { incident, service, urgency, priority, assignees } = data

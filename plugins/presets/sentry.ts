@@ -1,5 +1,5 @@
 // The preset for Sentry: new and changed issues, alerts, comments; one session for each issue.
-import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -71,15 +71,15 @@ export default definePreset<Payload>({
 
 const silent: ReadonlySet<unknown> = new Set(['ignored', 'archived', 'uninstalled', 'deleted'])
 
-function toAction({ payload, headers }: PresetDelivery<Payload>) {
+function toAction({ payload, headers }: PresetRequest<Payload>) {
   const { action, actor, data, event: older } = payload
   if (headers['sentry-hook-resource'] === 'installation' || data?.installation || silent.has(action)) return null
-  if (data?.metric_alert) return metricNews(data, action)
-  if (data?.comment !== undefined && data.comment !== null) return commentNews(payload)
-  if (data?.issue) return problemNews(issueVerb(action, actor?.name), data.issue)
+  if (data?.metric_alert) return describeMetric(data, action)
+  if (data?.comment !== undefined && data.comment !== null) return describeComment(payload)
+  if (data?.issue) return describeProblem(issueVerb(action, actor?.name), data.issue)
   const event = data?.event ?? data?.error
-  if (event) return problemNews(data?.triggered_rule ? `alert "${data.triggered_rule}"` : 'an error happened', event)
-  if (older ?? payload.url) return problemNews('an error happened', { ...payload, ...older, project: payload.project_name, permalink: payload.url })
+  if (event) return describeProblem(data?.triggered_rule ? `alert "${data.triggered_rule}"` : 'an error happened', event)
+  if (older ?? payload.url) return describeProblem('an error happened', { ...payload, ...older, project: payload.project_name, permalink: payload.url })
   throw new InputError('data is required; it holds the issue, the event or the alert.')
 }
 
@@ -87,7 +87,7 @@ function issueVerb(action: Payload['action'], who: string | null | undefined): s
   return action === 'created' ? 'new issue' : `issue ${action ?? 'changed'}${who ? ` by ${who}` : ''}`
 }
 
-function problemNews(what: string, problem: Problem) {
+function describeProblem(what: string, problem: Problem) {
   const { project, title, shortId, culprit, level, environment, count, userCount, metadata, message } = problem
   const name = typeof project === 'object' ? (project?.name ?? project?.slug) : project
   const where = [culprit && `in ${culprit}`, environment && `on ${environment}`].filter(Boolean).join(' ')
@@ -103,7 +103,7 @@ function problemNews(what: string, problem: Problem) {
   return { message: text, sessionKey: `hook:sentry:${problem.issue_id ?? problem.id ?? 'sentry'}` }
 }
 
-function metricNews(
+function describeMetric(
   { metric_alert: alert, description_title: title, description_text: text, web_url: link }: NonNullable<Payload['data']>,
   action: Payload['action'],
 ) {
@@ -114,7 +114,7 @@ function metricNews(
   }
 }
 
-function commentNews({ action, actor, data }: Payload) {
+function describeComment({ action, actor, data }: Payload) {
   if (action !== 'created') return null
   const where = data?.project_slug ? ` in ${data.project_slug}` : ''
   return {

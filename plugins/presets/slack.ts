@@ -1,5 +1,5 @@
 // The preset for Slack's Events API: what people write and do, one session for each thread or channel.
-import { clip, definePreset, entryOf, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, entryOf, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 
@@ -44,7 +44,7 @@ export default definePreset<Payload>({
 const spoken: ReadonlySet<unknown> = new Set([undefined, null, 'file_share', 'thread_broadcast', 'me_message'])
 const silent: ReadonlySet<string> = new Set(['user_typing', 'presence_change', 'user_change', 'user_status_changed', 'user_profile_changed', 'app_home_opened'])
 
-function toAction({ payload: { type, event, team_id: team } }: PresetDelivery<Payload>) {
+function toAction({ payload: { type, event, team_id: team } }: PresetRequest<Payload>) {
   const workspace = team ?? 'workspace'
   if (type === 'app_rate_limited') {
     return { message: 'Slack: so much happens that Slack holds back events of this workspace.', sessionKey: `hook:slack:${workspace}` }

@@ -1,5 +1,5 @@
 // The preset for every service that follows Standard Webhooks: the type of the event, and its data in a few lines.
-import { clip, definePreset, InputError, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Payload = Type.Object({
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
@@ -22,7 +22,7 @@ const mostLines = 30
 const deepest = 3
 
 /** Some services sign this way and send the thing itself, without a type around it. */
-function toAction({ payload }: PresetDelivery<Payload>) {
+function toAction({ payload }: PresetRequest<Payload>) {
   const { type, timestamp: _timestamp, data = type === undefined ? payload : undefined } = payload
   const facts = factsOf(data)
   if (type === undefined && facts.length === 0) throw new InputError('type is required; it says what happened.')

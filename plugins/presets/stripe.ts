@@ -1,5 +1,5 @@
 // The preset for Stripe: payments, subscriptions, invoices, disputes; one session for each customer.
-import { definePreset, lines, type PresetDelivery, type Static, Type } from 'svc-gateway/plugin'
+import { definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 const Amount = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
@@ -52,7 +52,7 @@ export default definePreset<Payload>({
 const silent =
   /^(?:payment_intent\.(?:created|processing)|charge\.(?:pending|updated)|invoice\.(?:created|updated|finalized|sent)|invoiceitem\..*|setup_intent\.created|customer\.updated|balance\.available|billing_portal\..*|.*\.(?:draft|upcoming))$/
 
-function toAction({ payload }: PresetDelivery<Payload>) {
+function toAction({ payload }: PresetRequest<Payload>) {
   const { type, livemode, data, account } = payload
   if (silent.test(type)) return null
   const thing = data.object

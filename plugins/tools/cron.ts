@@ -1,5 +1,5 @@
 // A tool that has work begin by itself: at set times, again and again, or once.
-import { defineTool, defineToolset, InputError, type ScheduleTiming, type ScheduleVerbs, type Static, Type } from 'svc-gateway/plugin'
+import { defineTool, defineToolset, InputError, type ScheduleTiming, type ScheduleApi, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = (description: string) => Type.Optional(Type.String({ pattern: String.raw`\S`, maxLength: 1000, description }))
 
@@ -41,7 +41,7 @@ const cron = defineTool<Args>({
   },
 })
 
-async function add({ message, name, deliver = true, channel, to, timeoutSeconds, ...args }: Args, schedules: ScheduleVerbs) {
+async function add({ message, name, deliver = true, channel, to, timeoutSeconds, ...args }: Args, schedules: ScheduleApi) {
   if (message === undefined) throw new InputError('message is required for add.')
   return await schedules.add({ message, name, timing: timingOf(args), deliver: deliver ? { channel, to } : null, timeoutSeconds })
 }

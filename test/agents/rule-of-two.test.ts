@@ -48,7 +48,7 @@ const calls = [
   call('H', 'sessions_history', { sessionKey: 'main' }),
 ]
 
-const keptFromSubagents = new Set(['agents_list', 'session_status', 'sessions_send', 'sessions_spawn'])
+const deniedToSubagents = new Set(['agents_list', 'session_status', 'sessions_send', 'sessions_spawn'])
 
 type Outcome = 'done' | 'withheld' | 'unavailable'
 
@@ -195,7 +195,7 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     const ofOwner = calls.filter(
       ({ tool, kind }) => kind !== 'H' && ['read', 'sessions_send', 'session_status', 'web_fetch', 'message', 'probe'].includes(tool),
     )
-    const ofSubagent = openCalls.filter(({ tool }) => !keptFromSubagents.has(tool)).map(inSubagent)
+    const ofSubagent = openCalls.filter(({ tool }) => !deniedToSubagents.has(tool)).map(inSubagent)
     await comparePairs(
       ofOwner.flatMap((first) => ofSubagent.map((second) => [first, second] as const)),
       async ([first, second], session) => {
@@ -229,8 +229,9 @@ async function endOf({ get }: Pick<RunningGateway, 'get'>, spawned: string): Pro
 
 /** What became of the call that the subagent of this session was told to make. */
 async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string): Promise<Outcome> {
-  const starter = `agent:main:${session}`
-  const find = async () => (await get('/api/runs?kind=subagent&limit=200')).body.items.find((run: { origin: { name: string } }) => run.origin.name === starter)
+  const initiator = `agent:main:${session}`
+  const find = async () =>
+    (await get('/api/runs?kind=subagent&limit=200')).body.items.find((run: { origin: { name: string } }) => run.origin.name === initiator)
   await expect.poll(async () => (await find())?.status, { timeout: 30_000, interval: 20 }).toBe('succeeded')
   return outcomeOf(answersIn((await find()).reply)[0] ?? '')
 }
@@ -451,8 +452,8 @@ describe('a dry run', () => {
   it('names the tools that the rule would refuse, of a run and of the heartbeat', async () => {
     const { gateway } = await start()
     const dryRun = async () => {
-      const [newest] = (await gateway.get('/api/deliveries?limit=1')).body.items
-      return (await gateway.post(`/api/deliveries/${newest.id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+      const [newest] = (await gateway.get('/api/requests?limit=1')).body.items
+      return (await gateway.post(`/api/requests/${newest.id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
     }
     await hook(gateway, 'hook:a', [reading])
     expect((await dryRun()).actions[0].withheld).toEqual(['probe'])

@@ -7,13 +7,13 @@ import { maxReplyLength, maxWritten } from '../../core/agents/reply.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
 import { maxToolText } from '../../core/agents/turn-tools.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin.ts'
-import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
 import anthropic from '../../plugins/providers/anthropic.ts'
 import builtin from '../../plugins/providers/builtin.ts'
 import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/verbs.ts'
+import { createTestVerbs } from '../contracts/tool-api.ts'
 import { messagesOf } from '../doubles/model.ts'
 import { startAnthropic } from '../doubles/anthropic.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
@@ -50,23 +50,23 @@ async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tool
   ended.push(wire.close)
   const context = createTestContext()
   const { log, logged } = context
-  const catalogue = await openCatalogue({
+  const registry = await openToolRegistry({
     toolsets: [{ kind: 'toolset', name: 'test', description: 'Test.', tools }],
     settings: () => ({}),
     context: () => context,
   })
   const invoke = createInvoke({
-    catalogue,
+    registry,
     policy: { allows: () => true },
     ruleOfTwo: { admit: async () => undefined },
-    verbs: () => createTestVerbs(),
+    toolApi: () => createTestVerbs(),
     timeoutMs: 60_000,
     log,
   })
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })
-  const runTurn = createTurn({ invoke, tools: () => catalogue.list().map(({ tool }) => tool), log, ...limits })
+  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), log, ...limits })
   const input: TurnInput = {
     agent: { id: 'main' },
     model: models.resolve('wire/model-1', { models: undefined }),
@@ -98,11 +98,11 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
   it('calls a tool, hands its result back, and answers', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ tool: 'get_weather', args: { city: 'Oslo' } }, { text: 'It is 21 degrees in Oslo.' })
-    const deltas: string[] = []
-    const { reply, messages, usage, finishReason } = await run({ onDelta: (text) => deltas.push(text) })
+    const replyStreams: string[] = []
+    const { reply, messages, usage, finishReason } = await run({ onDelta: (text) => replyStreams.push(text) })
     expect(reply).toBe('It is 21 degrees in Oslo.')
-    expect(deltas.join('')).toBe(reply)
-    expect(deltas.length).toBeGreaterThan(1)
+    expect(replyStreams.join('')).toBe(reply)
+    expect(replyStreams.length).toBeGreaterThan(1)
     expect(finishReason).toBe('stop')
     expect(messages.map((message) => (message as { role: string }).role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
     expect(messages[2]).toMatchObject({

@@ -112,15 +112,15 @@ describe('svc-gateway check', () => {
     )
 
     const gateway = await spawnGateway(file)
-    const logged = () => gateway.log.map((line) => JSON.parse(line) as { room: string; level: number; msg: string })
-    const configWarnings = () => logged().flatMap(({ room, level, msg }) => (room === 'config' && level === 40 ? [`warning: ${msg}`] : []))
+    const logged = () => gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
+    const configWarnings = () => logged().flatMap(({ component, level, msg }) => (component === 'config' && level === 40 ? [`warning: ${msg}`] : []))
     await expect.poll(configWarnings).toEqual(warnings)
     gateway.process.kill('SIGHUP')
     await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
     expect(await gateway.end('SIGTERM')).toBe(0)
   })
 
-  it('names the part that was refused, whose section is then unknown', async () => {
+  it('names the extension that was refused, whose section is then unknown', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./pager.js'], channels: { pager: {} } }")
     const { code, stderr } = await run(folder, ['check'])

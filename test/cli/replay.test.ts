@@ -1,4 +1,4 @@
-// The commands `deliveries` and `replay`, as processes of their own, against a gateway that runs as one.
+// The commands `requests` and `replay`, as processes of their own, against a gateway that runs as one.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -53,22 +53,22 @@ async function start(changes: Document = {}) {
   const send = async (path: string, body: unknown) =>
     await ask(`${gateway.url}${path}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}` } })
   const get = async (path: string) => (await ask(gateway.url + path, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
-  const deliveries = async (query = '') => (await get(`/api/deliveries?${query}`)).items as { id: string; replayOf?: string; status: string }[]
-  return { dir, file, gateway, send, get, deliveries, cli: (...args: string[]) => run(dir, args) }
+  const requests = async (query = '') => (await get(`/api/requests?${query}`)).items as { id: string; replayOf?: string; status: string }[]
+  return { dir, file, gateway, send, get, requests, cli: (...args: string[]) => run(dir, args) }
 }
 
 const lines = (text: string) => text.split('\n').filter(Boolean)
 
-describe('svc-gateway deliveries', () => {
+describe('svc-gateway requests', () => {
   it('lists what came in, newest first, sifted, and as JSON', async () => {
-    const { send, cli, deliveries } = await start()
+    const { send, cli, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'One.' })
     await send('/hooks/wake', { text: 'Two.', mode: 'next-heartbeat' })
     await send('/hooks/wake', { mode: 'next-heartbeat' })
-    await expect.poll(async () => (await deliveries()).length).toBe(3)
-    const [bad, wake, mail] = await deliveries()
+    await expect.poll(async () => (await requests()).length).toBe(3)
+    const [bad, wake, mail] = await requests()
 
-    const all = await cli('deliveries')
+    const all = await cli('requests')
     expect(all).toMatchObject({ code: 0, stderr: '' })
     const at = String.raw`  \d{4}-\S+Z  `
     expect(lines(all.stdout)).toEqual([
@@ -76,42 +76,42 @@ describe('svc-gateway deliveries', () => {
       expect.stringMatching(`^${wake!.id}${at}accepted   wake  1 event$`),
       expect.stringMatching(`^${mail!.id}${at}accepted   mail  1 run$`),
     ])
-    const found = async (...args: string[]) => lines((await cli('deliveries', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
+    const found = async (...args: string[]) => lines((await cli('requests', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
     expect(await found('--hook', 'mail')).toEqual([mail!.id])
     expect(await found('--status', 'rejected')).toEqual([bad!.id])
     expect(await found('--run-status', 'failed')).toEqual([])
     expect(await found('--text', 'two.')).toEqual([wake!.id])
     expect(await found('--since', '1h')).toEqual([bad!.id, wake!.id, mail!.id])
     expect(await found('--until', '1h')).toEqual([])
-    expect(await cli('deliveries', '--limit', '1')).toMatchObject({ code: 0, stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n' })
-    expect(await cli('deliveries', '--since', '2999-01-01')).toEqual({ code: 0, stdout: '', stderr: 'There is no such delivery.\n' })
-    expect(await cli('deliveries', '--since', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be a duration such as 90m') })
+    expect(await cli('requests', '--limit', '1')).toMatchObject({ code: 0, stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n' })
+    expect(await cli('requests', '--since', '2999-01-01')).toEqual({ code: 0, stdout: '', stderr: 'There is no such request.\n' })
+    expect(await cli('requests', '--since', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be a duration such as 90m') })
   })
 })
 
-describe('svc-gateway replay <delivery-id>', () => {
+describe('svc-gateway replay <request-id>', () => {
   it('shows what would happen, and lets nothing in it steer the terminal', async () => {
-    const { send, cli, deliveries } = await start()
+    const { send, cli, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'Hello\u001b[2J\nYou.' })
-    const id = (await deliveries())[0]!.id
+    const id = (await requests())[0]!.id
     const { code, stdout, stderr } = await cli('replay', id, '--dry-run')
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^ {2}hook {6}mapping mail, by its path\n {2}proof {5}hook-token is asked for; it came with hook-token\n\n1\. agent\n/)
+    expect(stdout).toMatch(/^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; it came with hook-token\n\n1\. agent\n/)
     expect(stdout).toContain(
       '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not delivered\n  tools     agents_list, ',
     )
     expect(stdout).toMatch(/ {4}\| <<<OUTSIDE TEXT \w+>>>\n[^]* {4}\| Hello\\u001b\[2J\n {4}\| You\.\n/)
     expect(stdout).toMatch(/\nNothing was started\.\n$/)
-    expect(await deliveries()).toHaveLength(1)
+    expect(await requests()).toHaveLength(1)
   })
 
   it('does it once more, also with another body or through another mapping', async () => {
-    const { dir, send, cli, get, deliveries } = await start()
+    const { dir, send, cli, get, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'Hello' })
-    const id = (await deliveries())[0]!.id
+    const id = (await requests())[0]!.id
     const again = await cli('replay', id)
-    const [, deliveryId, runId] = /^replayed as (\S+): run (\S+)\n$/.exec(again.stdout) ?? []
-    expect(await get(`/api/deliveries/${deliveryId}`)).toMatchObject({ replayOf: id, runIds: [runId] })
+    const [, requestId, runId] = /^replayed as (\S+): run (\S+)\n$/.exec(again.stdout) ?? []
+    expect(await get(`/api/requests/${requestId}`)).toMatchObject({ replayOf: id, runIds: [runId] })
 
     writeFileSync(join(dir, 'body.json'), '{ "from": "eve", "text": "Edited" }')
     const edited = JSON.parse((await cli('replay', id, '--body', 'body.json', '--json')).stdout) as object
@@ -122,9 +122,9 @@ describe('svc-gateway replay <delivery-id>', () => {
   })
 
   it.each([
-    [['replay'], 'Name a delivery, or choose several with --hook, --status, --run-status, --since, --until or --text.\n'],
-    [['replay', 'x', '--hook', 'mail'], 'Name a delivery or choose several with a filter, not both.\n'],
-    [['replay', '--hook', 'mail', '--body', '-'], '--body is for one delivery; leave it out, or name a delivery in place of the filter.\n'],
+    [['replay'], 'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.\n'],
+    [['replay', 'x', '--hook', 'mail'], 'Name a request or choose several with a filter, not both.\n'],
+    [['replay', '--hook', 'mail', '--body', '-'], '--body is for one request; leave it out, or name a request in place of the filter.\n'],
     [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes contradict each other; leave one of them out.\n'],
     [['replay', 'x', '--body', 'nothing.json'], "--body names nothing.json, which can't be read (ENOENT).\n"],
     [['replay', 'x', '--body', 'gateway.json'], '--body names gateway.json, which holds no JSON.\n'],
@@ -137,17 +137,17 @@ describe('svc-gateway replay <delivery-id>', () => {
 })
 
 describe('svc-gateway replay with a filter', () => {
-  /** So many deliveries of mail, the last of them refused. */
+  /** So many requests of mail, the last of them refused. */
   async function startWithMail(texts: readonly string[]) {
     const started = await start()
     for (const text of texts) await started.send('/hooks/mail', { from: 'ada', text })
     await started.send('/hooks/mail', { from: 'ada' })
-    await expect.poll(async () => (await started.deliveries('status=rejected')).length).toBe(1)
-    return { ...started, ids: (await started.deliveries()).map(({ id }) => id).toReversed() }
+    await expect.poll(async () => (await started.requests('status=rejected')).length).toBe(1)
+    return { ...started, ids: (await started.requests()).map(({ id }) => id).toReversed() }
   }
 
   it('shows first what it would do, and does it when told, the oldest first, and not twice', async () => {
-    const { cli, deliveries, ids } = await startWithMail(['One.', 'Two.'])
+    const { cli, requests, ids } = await startWithMail(['One.', 'Two.'])
     const [one, two, bad] = ids
     const dry = await cli('replay', '--hook', 'mail', '--since', '1h')
     expect(dry).toMatchObject({ code: 1, stderr: 'Nothing was started: 2 of 3 would be replayed; --yes does it.\n' })
@@ -156,12 +156,12 @@ describe('svc-gateway replay with a filter', () => {
       `${two} would become agent main agent:main:hook:mail:ada`,
       expect.stringMatching(`^${bad} refused: The hook makes no valid action of this payload: message is required`),
     ])
-    expect(await deliveries()).toHaveLength(3)
+    expect(await requests()).toHaveLength(3)
 
     const real = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '1000')
     expect(real).toMatchObject({ code: 0, stderr: '2 of 2 were replayed.\n' })
     expect(lines(real.stdout)[2]).toMatch(new RegExp(`^${one} .* replayed as \\S+: run \\S+$`))
-    expect((await deliveries()).slice(0, 2).map(({ replayOf }) => replayOf)).toEqual([two, one])
+    expect((await requests()).slice(0, 2).map(({ replayOf }) => replayOf)).toEqual([two, one])
 
     const twice = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes')
     expect(twice).toEqual({ code: 0, stdout: '', stderr: '2 of 2 were replayed already; --again takes them, too.\n' })
@@ -174,8 +174,8 @@ describe('svc-gateway replay with a filter', () => {
     const { cli, ids } = await startWithMail(['One.'])
     const { stdout } = await cli('replay', '--since', '1h', '--dry-run', '--json')
     expect(lines(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { delivery: ids[0], ok: true, dryRun: true, mapping: 'mail' },
-      { delivery: ids[1], ok: false, error: { type: 'invalid_request' } },
+      { request: ids[0], ok: true, dryRun: true, mapping: 'mail' },
+      { request: ids[1], ok: false, error: { type: 'invalid_request' } },
     ])
   })
 
@@ -184,13 +184,13 @@ describe('svc-gateway replay with a filter', () => {
     expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'More than 2 deliveries fit; narrow the filter, or raise --limit.\n',
+      stderr: 'More than 2 requests fit; narrow the filter, or raise --limit.\n',
     })
-    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'There is no such delivery.\n' })
+    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'There is no such request.\n' })
   })
 
   it('keeps its pace, and ends at Ctrl-C between two', async () => {
-    const { dir, deliveries } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
+    const { dir, requests } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
     const args = ['replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '2']
     const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], {
       cwd: dir,
@@ -209,7 +209,7 @@ describe('svc-gateway replay with a filter', () => {
     const done = printed.filter((line) => line.includes('replayed as')).length
     expect([code, said]).toEqual([130, [`${done} of 5 were replayed; the same command goes on with the rest.`]])
     expect(done).toBeLessThan(5)
-    expect((await deliveries()).filter(({ replayOf }) => replayOf !== undefined)).toHaveLength(done)
+    expect((await requests()).filter(({ replayOf }) => replayOf !== undefined)).toHaveLength(done)
 
     expect((await run(dir, [...args.slice(0, -1), '1000'])).stderr).toBe(
       `${done} of 5 were replayed already; --again takes them, too.\n${5 - done} of ${5 - done} were replayed.\n`,
@@ -227,7 +227,7 @@ describe('a command that talks to the gateway', () => {
     const nobody = `http://127.0.0.1:${await freePort()}`
     const env = { SVC_GATEWAY_TOKEN: 'another token' }
     const elsewhere = temporaryFolder()
-    const at = (url: string) => run(dir, ['deliveries', '--url', url])
+    const at = (url: string) => run(dir, ['requests', '--url', url])
     expect(await at(nobody)).toEqual({
       code: 2,
       stdout: '',
@@ -239,13 +239,13 @@ describe('a command that talks to the gateway', () => {
       stderr: `What answers at ${strange} is not svc-gateway; name the gateway's address with --url.\n`,
     })
     expect(await at('127.0.0.1')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be an address such as http://127.0.0.1:18789.') })
-    expect(await run(elsewhere, ['deliveries', '--url', gateway.url], { env })).toEqual({
+    expect(await run(elsewhere, ['requests', '--url', gateway.url], { env })).toEqual({
       code: 1,
       stdout: '',
       stderr: `The gateway at ${gateway.url} refuses the credential from the environment; name the configuration that it runs with by --config.\n`,
     })
-    expect(await run(elsewhere, ['deliveries', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } })).toMatchObject({ code: 0 })
-    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^There is no delivery.*\n$/) })
+    expect(await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } })).toMatchObject({ code: 0 })
+    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^There is no request.*\n$/) })
   })
 
   it.each([
@@ -257,13 +257,13 @@ describe('a command that talks to the gateway', () => {
     const gateway = await spawnGateway(file, { args: ['--port', '0'] })
     onTestFinished(async () => void (await gateway.end('SIGKILL')))
     await ask(`${gateway.url}/hooks/wake`, { method: 'POST', body: '{"text":"x"}', headers: { authorization: `Bearer ${hookToken}` } })
-    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
+    expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
     // The configuration names another port, which waits for the next start.
     writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
-    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
+    expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
     await gateway.end('SIGKILL')
     // Whoever has the port of a gateway that crashed does not get the credential.
-    expect(await run(dir, ['deliveries'])).toMatchObject({ code: 2, stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 ') })
+    expect(await run(dir, ['requests'])).toMatchObject({ code: 2, stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 ') })
   })
 
   it.each([
@@ -280,11 +280,11 @@ describe('a command that talks to the gateway', () => {
   ])('says what is wrong with the section of the gateway, and looks at nothing else: %j', async (changes, words) => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'gateway.json5'), JSON.stringify({ plugins: ['./not-there.js'], ...changes }))
-    const { code, stderr } = await run(dir, ['deliveries'])
+    const { code, stderr } = await run(dir, ['requests'])
     expect([code, stderr]).toEqual([1, expect.stringMatching(words)])
   })
 
   it('says how to get a configuration when there is none', async () => {
-    expect((await run(temporaryFolder(), ['deliveries'])).stderr).toContain('does not exist yet; "npm start -- setup" writes it')
+    expect((await run(temporaryFolder(), ['requests'])).stderr).toContain('does not exist yet; "npm start -- setup" writes it')
   })
 })

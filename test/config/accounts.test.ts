@@ -1,11 +1,11 @@
 // The accounts of a channel.
 import { expect, it } from 'vitest'
 import { resolveAccounts } from '../../core/config/accounts.ts'
-import { parts, resolveText } from './document.ts'
+import { extensions, resolveText } from './document.ts'
 
 const accountsOf = (section: string) => {
   const { config } = resolveText(`{ channels: { pager: ${section} } }`)
-  const channel = parts.channels.get('pager')
+  const channel = extensions.channels.get('pager')
   const settings = config.channels['pager']
   if (!channel || !settings) throw new Error('the pager is not configured')
   return resolveAccounts(settings, channel.config)

@@ -1,12 +1,12 @@
-// Configurations for tests: a text, parts to go with it, and what becomes of the two.
+// Configurations for tests: a text, extensions to go with it, and what becomes of the two.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ConfigError } from '../../core/config/config-error.ts'
-import { readConfigFile } from '../../core/config/file.ts'
+import { readConfigFile } from '../../core/config/file/read.ts'
 import { type ResolvedConfig, resolveConfig } from '../../core/config/resolve.ts'
-import type { ConfigurableParts } from '../../core/config/schema.ts'
+import type { ConfigurableExtensions } from '../../core/config/schema.ts'
 import { defineChannel, defineProvider, defineToolset, Type } from '../../core/plugin.ts'
 
 const pager = defineChannel({
@@ -31,7 +31,7 @@ const hosted = defineProvider({
   models: () => Promise.reject(new Error('not asked in these tests')),
 })
 
-export const parts: ConfigurableParts = {
+export const extensions: ConfigurableExtensions = {
   channels: new Map([['pager', pager]]),
   toolsets: new Map([['weather', weather]]),
   providers: new Map([['hosted', hosted]]),
@@ -51,7 +51,7 @@ export function write(text: string, mode = 0o600): string {
   return file
 }
 
-export const resolveText = (text: string, env: NodeJS.ProcessEnv = {}): ResolvedConfig => resolveConfig(readConfigFile(write(text), env), parts)
+export const resolveText = (text: string, env: NodeJS.ProcessEnv = {}): ResolvedConfig => resolveConfig(readConfigFile(write(text), env), extensions)
 
 /** The error that a text deserves. */
 export function errorOf(text: string, env: NodeJS.ProcessEnv = {}): ConfigError {

@@ -3,10 +3,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeProblem } from '../../core/config/config-error.ts'
-import { readConfigFile } from '../../core/config/file.ts'
+import { readConfigFile } from '../../core/config/file/read.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import { definePreset, Type } from '../../core/plugin.ts'
-import { parts, problemsOf, resolveText, warningsOf, write } from './document.ts'
+import { extensions, problemsOf, resolveText, warningsOf, write } from './document.ts'
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })
@@ -65,7 +65,7 @@ describe('hooks.mappings', () => {
     ['a name with an empty segment', { ...path, match: { path: 'ci//nightly' } }, 'hooks.mappings[0].match.path holds white space, or a segment that is empty'],
     ['no match', { ...path, match: {} }, 'hooks.mappings[0].match holds neither path nor source'],
     [
-      'outside text without the fence',
+      'external content without its wrapper',
       { ...path, allowUnsafeExternalContent: true },
       'hooks.mappings[0].allowUnsafeExternalContent shows what the sender wrote',
     ],
@@ -245,11 +245,13 @@ describe('where transforms lie', () => {
 
   it('a module may be missing, and may be no link that leads out', () => {
     const file = write(mapping({ ...path, transform: { module: 'a.ts' } }))
-    expect(resolveConfig(readConfigFile(file, {}), parts).warnings).toEqual([])
+    expect(resolveConfig(readConfigFile(file, {}), extensions).warnings).toEqual([])
     mkdirSync(join(dirname(file), 'transforms'))
     writeFileSync(join(dirname(file), 'a.ts'), '')
     symlinkSync(join(dirname(file), 'a.ts'), join(dirname(file), 'transforms', 'a.ts'))
-    expect(() => resolveConfig(readConfigFile(file, {}), parts)).toThrow(/module cannot be used: "a\.ts" resolves to .*a\.ts, which lies outside .*transforms/)
+    expect(() => resolveConfig(readConfigFile(file, {}), extensions)).toThrow(
+      /module cannot be used: "a\.ts" resolves to .*a\.ts, which lies outside .*transforms/,
+    )
   })
 
   it.each(['..', '.', '/tmp', 'transforms/../..', 'elsewhere'])('hooks.transformsDir may not be %s', (transformsDir) => {
@@ -269,7 +271,7 @@ describe('hooks.presets', () => {
   const Settings = Type.Object({ team: Type.String(), noisy: Type.Boolean({ default: false }) })
   const choosy = definePreset({ name: 'choosy', description: 'Choosy.', payload: Type.Object({}), mapping: quiet, config: Settings })
   const presets = new Map([forge, crooked, choosy].map((preset) => [preset.name, preset]))
-  const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...parts, presets })
+  const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...extensions, presets })
   const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
 
   it('name presets that there are', () => {

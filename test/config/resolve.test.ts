@@ -2,9 +2,9 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readConfigFile } from '../../core/config/file.ts'
+import { readConfigFile } from '../../core/config/file/read.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
-import { errorOf, parts, problemsOf, resolveText, temporaryFolder, write } from './document.ts'
+import { errorOf, extensions, problemsOf, resolveText, temporaryFolder, write } from './document.ts'
 
 describe('an empty document', () => {
   it('is a configuration of nothing but defaults', () => {
@@ -178,7 +178,7 @@ describe('a document with mistakes', () => {
 describe('a file that others can read', () => {
   it('is warned about when a secret stands in it', () => {
     const file = write("{ gateway: { auth: { token: 'a-token-that-stands-in-the-file' } } }")
-    const warnings = () => resolveConfig(readConfigFile(file, {}), parts).warnings
+    const warnings = () => resolveConfig(readConfigFile(file, {}), extensions).warnings
     expect(warnings()).toEqual([])
     chmodSync(file, 0o644)
     expect(warnings()).toEqual([{ path: '', line: 1, problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"` }])
@@ -186,6 +186,6 @@ describe('a file that others can read', () => {
 
   it('is not when the secret is elsewhere', () => {
     const file = write("{ gateway: { auth: { token: '${TOKEN}' } } }", 0o644)
-    expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), parts).warnings).toEqual([])
+    expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), extensions).warnings).toEqual([])
   })
 })

@@ -1,8 +1,8 @@
-// The context that a part gets in a test: state in memory, a log that can be read, a signal that can be aborted.
-import type { Json, PartContext } from '../../core/plugin.ts'
+// The context that an extension gets in a test: state in memory, a log that can be read, a signal that can be aborted.
+import type { Json, ExtensionContext } from '../../core/plugin.ts'
 
-export interface TestContext extends PartContext {
-  /** What the part has logged, oldest first. */
+export interface TestContext extends ExtensionContext {
+  /** What the extension has logged, oldest first. */
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
   /** Aborts `signal`, as the gateway does when it stops. */
   abort(): void

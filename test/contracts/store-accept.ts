@@ -1,7 +1,7 @@
 // The part of the store's contract about accepting: all or nothing, and once per key.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
-import { newDelivery, newEvent, newKey, newRun, start } from './store-samples.ts'
+import { newRequest, newEvent, newKey, newRun, start } from './store-samples.ts'
 
 const minute = 60_000
 
@@ -9,7 +9,7 @@ export function acceptContract(opened: OpenStore): void {
   describe('accept', () => {
     it('keeps a run and an event, also when closed and opened again', async () => {
       const run = newRun()
-      await opened.store.accept({ at: start, delivery: newDelivery(), events: [newEvent({ text: 'news ✓', trusted: true })], runs: [run] })
+      await opened.store.accept({ at: start, request: newRequest(), events: [newEvent({ text: 'news ✓', trusted: true })], runs: [run] })
       await opened.reopen()
       expect(await opened.store.getRun(run.id)).toMatchObject({
         ...run,
@@ -34,7 +34,7 @@ export function acceptContract(opened: OpenStore): void {
         runs: [newRun({ sessionKey: `agent:main:${n}` })],
         events: [newEvent({ sessionKey: 'good' })],
       }))
-      const bad = { at: start, idempotency: newKey(), delivery: newDelivery(), events: [newEvent({ sessionKey: 'bad' })], runs: [newRun({ id: taken.id })] }
+      const bad = { at: start, idempotency: newKey(), request: newRequest(), events: [newEvent({ sessionKey: 'bad' })], runs: [newRun({ id: taken.id })] }
       const outcomes = await Promise.allSettled([...good.slice(0, 10), bad, ...good.slice(10)].map((command) => store.accept(command)))
       expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map((_, index) => (index === 10 ? 'rejected' : 'fulfilled')))
       expect(outcomes[10]).toMatchObject({ reason: { code: 'internal_error' } })
@@ -43,11 +43,11 @@ export function acceptContract(opened: OpenStore): void {
       expect(await store.accept({ ...bad, runs: [newRun()] })).toEqual({ outcome: 'accepted' })
     })
 
-    it('remembers a second delivery by the id of the first', async () => {
-      const delivery = newDelivery()
-      await opened.store.accept({ at: start, delivery })
+    it('remembers a second request by the id of the first', async () => {
+      const request = newRequest()
+      await opened.store.accept({ at: start, request })
       await opened.reopen()
-      await expect(opened.store.accept({ at: start, delivery })).rejects.toMatchObject({ code: 'internal_error' })
+      await expect(opened.store.accept({ at: start, request })).rejects.toMatchObject({ code: 'internal_error' })
     })
   })
 
@@ -88,13 +88,13 @@ export function acceptContract(opened: OpenStore): void {
     })
   })
 
-  describe('forgetExpired', () => {
+  describe('purgeExpiredKeys', () => {
     it('forgets what is over, however many, and nothing else', async () => {
       const { store } = opened
       const keys = Array.from({ length: 1500 }, (_, n) => newKey({ key: `k${n}`, expiresAt: start + (n < 1200 ? minute : 2 * minute) }))
       await Promise.all(keys.map((idempotency) => store.accept({ at: start, idempotency })))
-      expect(await store.forgetExpired(start + minute)).toBe(1200)
-      expect(await store.forgetExpired(start + minute)).toBe(0)
+      expect(await store.purgeExpiredKeys(start + minute)).toBe(1200)
+      expect(await store.purgeExpiredKeys(start + minute)).toBe(0)
       expect(await store.accept({ at: start, idempotency: keys[1300] })).toMatchObject({ outcome: 'replayed' })
       expect(await store.accept({ at: start, idempotency: keys[1] })).toMatchObject({ outcome: 'accepted' })
     })

@@ -55,7 +55,7 @@ export function exposureContract(opened: OpenStore): void {
       const run = await startRun(store, { unnamedSession: true })
       await store.useEffects({ scopes: [session, run.id], effects: ['sends'] })
       await store.endRun(run, runEnd({ ...said, exposes: true }))
-      await store.forget({ before: start + 1 })
+      await store.purge({ before: start + 1 })
       expect([await store.getExposure(session), await store.getExposure(run.id)]).toEqual([undefined, undefined])
     })
   })

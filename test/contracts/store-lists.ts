@@ -4,11 +4,11 @@ import type { Page, PageRequest } from '../../core/store/store.ts'
 import {
   cancelledEnd,
   claim,
-  claimMessage,
-  claimMessages,
-  newDelivery,
+  claimDelivery,
+  claimDeliveries,
+  newRequest,
   newEvent,
-  newMessage,
+  newDelivery,
   newRun,
   newSchedule,
   post,
@@ -32,39 +32,39 @@ async function pages<Row>(list: (page: PageRequest) => Promise<Page<Row>>, limit
 export function listsContract(opened: OpenStore): void {
   const everything = { limit: 100 }
 
-  describe('the log of deliveries', () => {
+  describe('the log of requests', () => {
     it('keeps what was accepted with what it led to', async () => {
       const { store } = opened
-      const delivery = newDelivery({ body: '{"text":"Hi"}', query: '{"box":["in","all"]}', replayOf: 'earlier', proof: { scheme: 'github', secret: 1 } })
-      await store.accept({ at: start, delivery, runs: [newRun({ id: 'r1' })], events: [newEvent({ id: 'e1' })] })
+      const request = newRequest({ body: '{"text":"Hi"}', query: '{"box":["in","all"]}', replayOf: 'earlier', authentication: { scheme: 'github', secret: 1 } })
+      await store.accept({ at: start, request, runs: [newRun({ id: 'r1' })], events: [newEvent({ id: 'e1' })] })
       await opened.reopen()
-      expect(await opened.store.getDelivery(delivery.id)).toMatchObject({
-        id: delivery.id,
+      expect(await opened.store.getRequest(request.id)).toMatchObject({
+        id: request.id,
         at: start,
         status: 'accepted',
         headers: { 'content-type': 'application/json' },
         query: { box: ['in', 'all'] },
         body: '{"text":"Hi"}',
-        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier', proof: { scheme: 'github', secret: 1 } },
+        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier', authentication: { scheme: 'github', secret: 1 } },
       })
     })
 
     it('keeps what was refused with the reason, also where no body was read', async () => {
       const { store } = opened
       const error = { type: 'payload_too_large', message: 'The body is too large.' }
-      const refusal = { ...newDelivery({ body: null }), status: 'rejected', error } as const
+      const refusal = { ...newRequest({ body: null }), status: 'rejected', error } as const
       await store.recordRefusal(refusal, start)
-      expect(await store.getDelivery(refusal.id)).toMatchObject({ status: 'rejected', query: {}, body: null, result: { error } })
-      const question = { ...newDelivery(), status: 'skipped', reason: 'handshake', proof: { scheme: 'meta' } } as const
+      expect(await store.getRequest(refusal.id)).toMatchObject({ status: 'rejected', query: {}, body: null, result: { error } })
+      const question = { ...newRequest(), status: 'skipped', reason: 'handshake', authentication: { scheme: 'meta' } } as const
       await store.recordRefusal(question, start)
-      expect((await store.getDelivery(question.id))?.result).toEqual({ reason: 'handshake', proof: { scheme: 'meta' } })
-      expect(await store.getDelivery('nobody')).toBeUndefined()
+      expect((await store.getRequest(question.id))?.result).toEqual({ reason: 'handshake', authentication: { scheme: 'meta' } })
+      expect(await store.getRequest('nobody')).toBeUndefined()
     })
 
     it('is listed newest first, page by page, without bodies', async () => {
       const { store } = opened
-      for (const id of ['a', 'b', 'c', 'd', 'e']) await store.accept({ at: start, delivery: newDelivery({ id }) })
-      const listed = await pages((page) => store.listDeliveries({}, page))
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await store.accept({ at: start, request: newRequest({ id }) })
+      const listed = await pages((page) => store.listRequests({}, page))
       expect(listed.flat().map(({ id }) => id)).toEqual(['e', 'd', 'c', 'b', 'a'])
       expect(listed[0]).toHaveLength(2)
       expect(listed[0]![0]).not.toHaveProperty('body')
@@ -72,10 +72,10 @@ export function listsContract(opened: OpenStore): void {
 
     it('is sifted by hook, status, time and the text of bodies', async () => {
       const { store } = opened
-      await store.accept({ at: start, delivery: newDelivery({ id: 'old', hook: 'wake', body: '100% of the DISK_1' }) })
-      await store.accept({ at: start + 10, delivery: newDelivery({ id: 'new', hook: 'agent', body: '100 of the disk21' }) })
-      await store.recordRefusal({ ...newDelivery({ id: 'bad', hook: 'wake' }), status: 'rejected' }, start + 20)
-      const found = async (filter: Parameters<typeof store.listDeliveries>[0]) => (await store.listDeliveries(filter, everything)).items.map(({ id }) => id)
+      await store.accept({ at: start, request: newRequest({ id: 'old', hook: 'wake', body: '100% of the DISK_1' }) })
+      await store.accept({ at: start + 10, request: newRequest({ id: 'new', hook: 'agent', body: '100 of the disk21' }) })
+      await store.recordRefusal({ ...newRequest({ id: 'bad', hook: 'wake' }), status: 'rejected' }, start + 20)
+      const found = async (filter: Parameters<typeof store.listRequests>[0]) => (await store.listRequests(filter, everything)).items.map(({ id }) => id)
       expect(await found({ hook: 'wake' })).toEqual(['bad', 'old'])
       expect(await found({ status: 'rejected' })).toEqual(['bad'])
       expect(await found({ status: 'accepted' })).toEqual(['new', 'old'])
@@ -87,11 +87,11 @@ export function listsContract(opened: OpenStore): void {
 
     it('looks at a bounded number of bodies, and says where to go on', async () => {
       const { store } = opened
-      await store.accept({ at: start, delivery: newDelivery({ id: 'needle', body: 'needle' }) })
-      await Promise.all(Array.from({ length: 250 }, () => store.accept({ at: start, delivery: newDelivery() })))
-      const listed = await pages((page) => store.listDeliveries({ text: 'needle' }, page))
+      await store.accept({ at: start, request: newRequest({ id: 'needle', body: 'needle' }) })
+      await Promise.all(Array.from({ length: 250 }, () => store.accept({ at: start, request: newRequest() })))
+      const listed = await pages((page) => store.listRequests({ text: 'needle' }, page))
       expect(listed.map((items) => items.map(({ id }) => id))).toEqual([[], ['needle']])
-      expect(await store.listDeliveries({ text: 'needle', since: start + 1 }, everything)).toEqual({ items: [] })
+      expect(await store.listRequests({ text: 'needle', since: start + 1 }, everything)).toEqual({ items: [] })
     })
   })
 
@@ -131,13 +131,13 @@ export function listsContract(opened: OpenStore): void {
       const long = 'x'.repeat(300_000)
       const ids = Array.from({ length: 20 }, (_, n) => `run-${n}`)
       for (const id of ids) {
-        await store.accept({ at: start, delivery: newDelivery({ id, body: long }) })
+        await store.accept({ at: start, request: newRequest({ id, body: long }) })
         const run = await startRun(store, { id, sessionKey: 'one' })
-        await store.endRun(run, runEnd({ result: { reply: long }, transcript: [{ message: long }], messages: [newMessage({ id, text: long })] }))
+        await store.endRun(run, runEnd({ result: { reply: long }, transcript: [{ message: long }], deliveries: [newDelivery({ id, text: long })] }))
       }
       const lists = {
         runs: (page: PageRequest) => store.listRuns({}, page),
-        messages: (page: PageRequest) => store.listMessages({ status: 'pending' }, page),
+        deliveries: (page: PageRequest) => store.listDeliveries({ status: 'pending' }, page),
         transcript: (page: PageRequest) => store.transcript('one', page),
       }
       for (const list of Object.values(lists)) {
@@ -145,7 +145,7 @@ export function listsContract(opened: OpenStore): void {
         expect(Math.max(...listed.map((items) => items.length))).toBeLessThanOrEqual(8)
         expect(listed.flat().map(({ id, runId }) => id ?? runId)).toEqual(ids.toReversed())
       }
-      const searched = await pages((page) => store.listDeliveries({ text: 'nothing' }, page), 100)
+      const searched = await pages((page) => store.listRequests({ text: 'nothing' }, page), 100)
       expect(searched.length).toBeGreaterThan(2)
     })
 
@@ -157,9 +157,15 @@ export function listsContract(opened: OpenStore): void {
 
     it('sift messages by status and channel', async () => {
       const { store } = opened
-      await post(store, newMessage({ id: 'sent' }), newMessage({ id: 'other', channel: 'chat' }), newMessage({ id: 'failed', status: 'failed', reason: 'no' }))
-      for (const { id, fence } of await claimMessages(store)) if (id === 'sent') await store.endMessage(id, fence, { status: 'sent', platformId: null }, start)
-      const found = async (filter: Parameters<typeof store.listMessages>[0]) => (await store.listMessages(filter, everything)).items.map(({ id }) => id)
+      await post(
+        store,
+        newDelivery({ id: 'sent' }),
+        newDelivery({ id: 'other', channel: 'chat' }),
+        newDelivery({ id: 'failed', status: 'failed', reason: 'no' }),
+      )
+      for (const { id, fencingToken } of await claimDeliveries(store))
+        if (id === 'sent') await store.endDelivery(id, fencingToken, { status: 'sent', platformId: null }, start)
+      const found = async (filter: Parameters<typeof store.listDeliveries>[0]) => (await store.listDeliveries(filter, everything)).items.map(({ id }) => id)
       expect(await found({})).toEqual(['failed', 'other', 'sent'])
       expect(await found({ status: 'failed' })).toEqual(['failed'])
       expect(await found({ status: 'sent' })).toEqual(['sent'])
@@ -179,14 +185,14 @@ export function listsContract(opened: OpenStore): void {
 
     it('count what is under way', async () => {
       const { store } = opened
-      await post(store, newMessage(), newMessage(), newMessage({ status: 'failed', reason: 'no' }))
-      await claimMessage(store)
+      await post(store, newDelivery(), newDelivery(), newDelivery({ status: 'failed', reason: 'no' }))
+      await claimDelivery(store)
       await store.accept({ at: start, runs: [newRun()] })
       expect((await store.liveCounts()).schedules).toEqual({ count: 0, nextAt: null })
       await store.addSchedule(newSchedule(), { at: start, most: 9 })
       expect(await store.liveCounts()).toEqual({
         runs: { queued: 1, running: 0 },
-        messages: { pending: 1, sending: 1, failed: 1, unknown: 0 },
+        deliveries: { pending: 1, sending: 1, failed: 1, unknown: 0 },
         schedules: { count: 1, nextAt: start },
       })
     })
@@ -195,34 +201,34 @@ export function listsContract(opened: OpenStore): void {
   describe('a message that is sent once more', () => {
     it('goes out from where it stopped', async () => {
       const { store } = opened
-      await post(store, newMessage({ id: 'm' }))
-      const { id, fence } = await claimMessage(store)
-      await store.advanceMessage(id, fence, 1)
-      await store.endMessage(id, fence, { status: 'unknown', reason: 'lost' }, start)
-      expect(await store.retryMessage(id, start)).toBe(true)
-      expect(await claimMessage(store)).toMatchObject({ id, chunksSent: 1, attempt: 1, uncertain: false, reason: null })
+      await post(store, newDelivery({ id: 'm' }))
+      const { id, fencingToken } = await claimDelivery(store)
+      await store.advanceDelivery(id, fencingToken, 1)
+      await store.endDelivery(id, fencingToken, { status: 'unknown', reason: 'lost' }, start)
+      expect(await store.retryDelivery(id, start)).toBe(true)
+      expect(await claimDelivery(store)).toMatchObject({ id, chunksSent: 1, attempt: 1, uncertain: false, reason: null })
     })
 
     it('waits while a later one to the same recipient is being sent', async () => {
       const { store } = opened
-      await post(store, newMessage({ id: 'first' }), newMessage({ id: 'second' }))
-      const first = await claimMessage(store)
-      await store.endMessage(first.id, first.fence, { status: 'failed', reason: 'no' }, start)
-      const second = await claimMessage(store)
+      await post(store, newDelivery({ id: 'first' }), newDelivery({ id: 'second' }))
+      const first = await claimDelivery(store)
+      await store.endDelivery(first.id, first.fencingToken, { status: 'failed', reason: 'no' }, start)
+      const second = await claimDelivery(store)
       expect(second.id).toBe('second')
-      expect(await store.retryMessage('first', start)).toBe(true)
-      expect(await claimMessages(store)).toEqual([])
-      expect(await store.nextMessageAt()).toBeUndefined()
-      await store.endMessage(second.id, second.fence, { status: 'sent', platformId: null }, start)
-      expect((await claimMessage(store)).id).toBe('first')
+      expect(await store.retryDelivery('first', start)).toBe(true)
+      expect(await claimDeliveries(store)).toEqual([])
+      expect(await store.nextDeliveryAt()).toBeUndefined()
+      await store.endDelivery(second.id, second.fencingToken, { status: 'sent', platformId: null }, start)
+      expect((await claimDelivery(store)).id).toBe('first')
     })
 
     it('must have failed, or be unknown', async () => {
       const { store } = opened
-      await post(store, newMessage({ id: 'm' }))
-      expect(await store.retryMessage('m', start)).toBe(false)
-      expect(await store.retryMessage('nobody', start)).toBe(false)
-      expect(await store.getMessage('m')).toMatchObject({ status: 'pending' })
+      await post(store, newDelivery({ id: 'm' }))
+      expect(await store.retryDelivery('m', start)).toBe(false)
+      expect(await store.retryDelivery('nobody', start)).toBe(false)
+      expect(await store.getDelivery('m')).toMatchObject({ status: 'pending' })
     })
   })
 }

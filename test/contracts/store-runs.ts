@@ -1,7 +1,7 @@
-// The part of the store's contract about runs: lanes, leases, fences, and ends that are whole.
+// The part of the store's contract about runs: lanes, leases, fencing tokens, and ends that are whole.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
-import { cancelledEnd, claim, newEvent, newMessage, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import { cancelledEnd, claim, newEvent, newDelivery, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
 
@@ -37,10 +37,10 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await startRuns(opened.store, long, newRun(), other))).toEqual([long.id, other.id])
     })
 
-    it('lets no more runs of a gate be under way than its limit, the oldest first', async () => {
+    it('lets no more runs with a concurrency limit be under way than its limit, the oldest first', async () => {
       const { store } = opened
-      const gate = { name: 'gate', limit: 2 }
-      const gated = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:gated-${n}`, gate }))
+      const concurrencyLimit = { name: 'concurrencyLimit', limit: 2 }
+      const gated = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:gated-${n}`, concurrencyLimit }))
       const other = newRun({ sessionKey: 'agent:main:free' })
       await store.accept({ at: start, runs: [...gated, other] })
       const [first, second, free] = await claim(store, { max: 9 })
@@ -79,7 +79,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.releaseRun(first)).toBe(true)
       const [again] = await claim(store)
       expect(again).toMatchObject({ id: first.id, attempt: 1 })
-      expect(again!.fence).toBeGreaterThan(first.fence)
+      expect(again!.fencingToken).toBeGreaterThan(first.fencingToken)
       expect(await store.releaseRun(first)).toBe(false)
     })
   })
@@ -120,8 +120,8 @@ export function runsContract(opened: OpenStore): void {
 
     it('holds up no gate', async () => {
       const { store } = opened
-      const gate = { name: 'gate', limit: 1 }
-      const gated = ['a', 'b', 'c'].map((name) => newRun({ sessionKey: `agent:main:${name}`, gate }))
+      const concurrencyLimit = { name: 'concurrencyLimit', limit: 1 }
+      const gated = ['a', 'b', 'c'].map((name) => newRun({ sessionKey: `agent:main:${name}`, concurrencyLimit }))
       const [first] = await startRuns(store, ...gated)
       await store.releaseRun(first!, retry)
       const [second] = await claim(store)
@@ -143,24 +143,24 @@ export function runsContract(opened: OpenStore): void {
     it('that ran out puts the run back into its place, with the attempt counted', async () => {
       const { store } = opened
       const [first] = await startRuns(store, newRun(), newRun())
-      expect(await store.reapRuns(start + 59_999)).toEqual({ queued: 0, exhausted: [] })
-      expect(await store.reapRuns(start + 60_000)).toEqual({ queued: 1, exhausted: [] })
+      expect(await store.recoverExpiredRuns(start + 59_999)).toEqual({ queued: 0, exhausted: [] })
+      expect(await store.recoverExpiredRuns(start + 60_000)).toEqual({ queued: 1, exhausted: [] })
       expect(await claim(store)).toMatchObject([{ id: first?.id, attempt: 2 }])
     })
 
     it('that is kept is not reaped', async () => {
       const run = await startRun(opened.store)
       expect(await opened.store.renewRun(run, start + 120_000)).toBe(true)
-      expect(await opened.store.reapRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
+      expect(await opened.store.recoverExpiredRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
     })
 
     it('hands a run without attempts left to whoever reaps, once', async () => {
       const { store } = opened
       const run = await startRun(store, { maxAttempts: 1 })
-      const { queued, exhausted } = await store.reapRuns(start + 60_000)
+      const { queued, exhausted } = await store.recoverExpiredRuns(start + 60_000)
       expect(queued).toBe(0)
       expect(exhausted).toMatchObject([{ id: run.id, attempt: 1 }])
-      expect(await store.reapRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
+      expect(await store.recoverExpiredRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
       expect(await store.endRun(run, runEnd())).toBe(false)
       expect(await store.endRun(exhausted[0]!, runEnd({ status: 'failed' }))).toBe(true)
       expect(await store.getRun(run.id)).toMatchObject({ status: 'failed' })
@@ -169,38 +169,38 @@ export function runsContract(opened: OpenStore): void {
     it('hands it out again when whoever reaped it died too', async () => {
       const { store } = opened
       const run = await startRun(store, { maxAttempts: 1 })
-      await store.reapRuns(start + 60_000)
-      expect((await store.reapRuns(start + 600_000)).exhausted).toMatchObject([{ id: run.id }])
+      await store.recoverExpiredRuns(start + 60_000)
+      expect((await store.recoverExpiredRuns(start + 600_000)).exhausted).toMatchObject([{ id: run.id }])
     })
 
     it('is over at once for an owner that is gone for certain', async () => {
       await startRun(opened.store)
       await opened.reopen()
       await opened.store.expireLeases()
-      expect(await opened.store.reapRuns(start)).toEqual({ queued: 1, exhausted: [] })
+      expect(await opened.store.recoverExpiredRuns(start)).toEqual({ queued: 1, exhausted: [] })
     })
   })
 
-  describe('a stale fence', () => {
+  describe('a stale fencing token', () => {
     it('changes nothing, whether the run waits, is held by another or is over', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent()] })
       const stale = await startRun(store)
-      const late = runEnd({ transcript: [{ message: 'late' }], events: [newEvent()], messages: [newMessage({ runId: stale.id })] })
+      const late = runEnd({ transcript: [{ message: 'late' }], events: [newEvent()], deliveries: [newDelivery({ runId: stale.id })] })
       const triesInVain = async () => {
         expect(await store.renewRun(stale, start + 999_999)).toBe(false)
         expect(await store.releaseRun(stale)).toBe(false)
-        expect(await store.takeEvents(stale, stale.sessionKey, { count: 9, characters: 999 })).toEqual([])
+        expect(await store.claimEvents(stale, stale.sessionKey, { count: 9, characters: 999 })).toEqual([])
         expect(await store.endRun(stale, late)).toBe(false)
       }
-      await store.reapRuns(start + 60_000)
+      await store.recoverExpiredRuns(start + 60_000)
       await triesInVain()
       const [current] = await claim(store, { at: start + 60_000 })
       await triesInVain()
       expect(await store.endRun(current!, runEnd())).toBe(true)
       await triesInVain()
       expect(await store.transcript(stale.sessionKey, { limit: 10 })).toEqual({ items: [] })
-      expect(await store.messagesOfRun(stale.id)).toEqual([])
+      expect(await store.deliveriesOfRun(stale.id)).toEqual([])
       expect(await store.countWaitingEvents(stale.sessionKey)).toBe(1)
     })
   })
@@ -208,12 +208,12 @@ export function runsContract(opened: OpenStore): void {
   describe('endRun', () => {
     it('keeps result, transcript, events and messages together', async () => {
       const run = await startRun(opened.store)
-      const message = newMessage({ runId: run.id, threadId: 't', route: { url: 'x' } })
+      const delivery = newDelivery({ runId: run.id, threadId: 't', route: { url: 'x' } })
       const end = runEnd({
         at: start + 5,
         transcript: [{ message: { role: 'user', content: 'a' } }, { message: 'b' }],
         events: [newEvent({ mode: 'now' })],
-        messages: [message],
+        deliveries: [delivery],
       })
       expect(await opened.store.endRun(run, end)).toBe(true)
       await opened.reopen()
@@ -223,21 +223,21 @@ export function runsContract(opened: OpenStore): void {
         { message: 'b' },
         { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
-      expect(await store.sessionsWithBells()).toEqual([run.sessionKey])
-      expect(await store.messagesOfRun(run.id)).toMatchObject([{ ...message, attempt: 0, chunksSent: 0, uncertain: false, platformId: null }])
+      expect(await store.sessionsWithWakes()).toEqual([run.sessionKey])
+      expect(await store.deliveriesOfRun(run.id)).toMatchObject([{ ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null }])
       expect(await store.getSession(run.sessionKey)).toEqual({ key: run.sessionKey, agentId: 'main', updatedAt: start + 5 })
     })
 
     it('changes nothing when a part of it is refused', async () => {
       const { store } = opened
       const run = await startRun(store)
-      const message = newMessage({ runId: run.id })
-      const end = runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [message, message] })
+      const delivery = newDelivery({ runId: run.id })
+      const end = runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [delivery, delivery] })
       await expect(store.endRun(run, end)).rejects.toMatchObject({ code: 'internal_error' })
       expect(await store.getRun(run.id)).toMatchObject({ status: 'running' })
       expect(await store.transcript(run.sessionKey, { limit: 10 })).toEqual({ items: [] })
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
-      expect(await store.messagesOfRun(run.id)).toEqual([])
+      expect(await store.deliveriesOfRun(run.id)).toEqual([])
       expect(await store.endRun(run, runEnd())).toBe(true)
     })
   })
@@ -259,7 +259,7 @@ export function runsContract(opened: OpenStore): void {
       const { store } = opened
       const run = await startRun(store)
       await store.accept({ at: start, events: [newEvent()] })
-      await store.takeEvents(run, run.sessionKey, { count: 9, characters: 999 })
+      await store.claimEvents(run, run.sessionKey, { count: 9, characters: 999 })
       await store.releaseRun(run)
       await store.cancelQueuedRun(run.id, cancelledEnd())
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(1)

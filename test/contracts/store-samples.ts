@@ -1,5 +1,5 @@
 // Samples of what a store is given: each valid as it stands, each field open to change.
-import type { AcceptCommand, NewEvent, NewMessage, NewRun, NewSchedule, RunEnd, Store, StoredMessage, StoredRun } from '../../core/store/store.ts'
+import type { AcceptCommand, NewEvent, NewDelivery, NewRun, NewSchedule, RunEnd, Store, StoredDelivery, StoredRun } from '../../core/store/store.ts'
 
 export const start = 1_700_000_000_000
 
@@ -26,7 +26,7 @@ export const newEvent = (changes: Partial<NewEvent> = {}): NewEvent => ({
   ...changes,
 })
 
-export const newMessage = (changes: Partial<NewMessage> = {}): NewMessage => ({
+export const newDelivery = (changes: Partial<NewDelivery> = {}): NewDelivery => ({
   id: nextId('message'),
   runId: 'run-of-nobody',
   channel: 'pager',
@@ -56,7 +56,7 @@ export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
   result: { reply: 'Done' },
   transcript: [],
   events: [],
-  messages: [],
+  deliveries: [],
   eventsRendered: true,
   ...changes,
 })
@@ -64,8 +64,8 @@ export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
 /** The end of a run that is cancelled before it has begun. */
 export const cancelledEnd = (at = start): RunEnd => runEnd({ at, status: 'cancelled', result: {}, eventsRendered: false })
 
-export const newDelivery = (changes: Partial<NonNullable<AcceptCommand['delivery']>> = {}): NonNullable<AcceptCommand['delivery']> => ({
-  id: nextId('delivery'),
+export const newRequest = (changes: Partial<NonNullable<AcceptCommand['request']>> = {}): NonNullable<AcceptCommand['request']> => ({
+  id: nextId('request'),
   hook: 'wake',
   client: '127.0.0.1',
   headers: '{"content-type":"application/json"}',
@@ -98,16 +98,16 @@ export async function startRun(store: Store, changes: Partial<NewRun> = {}): Pro
 }
 
 /** Puts messages into the outbox, by way of a run that ends. */
-export async function post(store: Store, ...messages: NewMessage[]): Promise<void> {
+export async function post(store: Store, ...deliveries: NewDelivery[]): Promise<void> {
   const run = await startRun(store, { sessionKey: nextId('agent:main:sender') })
-  await store.endRun(run, runEnd({ messages }))
+  await store.endRun(run, runEnd({ deliveries }))
 }
 
-export const claimMessages = (store: Store, changes: Partial<Parameters<Store['claimMessages']>[0]> = {}): ReturnType<Store['claimMessages']> =>
-  store.claimMessages({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
+export const claimDeliveries = (store: Store, changes: Partial<Parameters<Store['claimDeliveries']>[0]> = {}): ReturnType<Store['claimDeliveries']> =>
+  store.claimDeliveries({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
 
 /** The one message that is due. */
-export async function claimMessage(store: Store): Promise<StoredMessage> {
-  const [message] = await claimMessages(store)
-  return message!
+export async function claimDelivery(store: Store): Promise<StoredDelivery> {
+  const [delivery] = await claimDeliveries(store)
+  return delivery!
 }

@@ -1,7 +1,7 @@
 // The part of the store's contract about schedules: kept, in order of their times, and each time fired once.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
-import { claim, newMessage, newRun, newSchedule, start } from './store-samples.ts'
+import { claim, newDelivery, newRun, newSchedule, start } from './store-samples.ts'
 
 const roomy = { at: start, most: 100 }
 
@@ -75,10 +75,10 @@ export function schedulesContract(opened: OpenStore): void {
 
   describe('a message that no run has ended with', () => {
     it('is put into the outbox by accepting it', async () => {
-      const message = newMessage({ runId: '' })
-      await opened.store.accept({ at: start, messages: [message] })
+      const delivery = newDelivery({ runId: '' })
+      await opened.store.accept({ at: start, deliveries: [delivery] })
       await opened.reopen()
-      expect(await opened.store.claimMessages({ owner: 'me', max: 9, at: start, leaseMs: 1000 })).toMatchObject([{ id: message.id }])
+      expect(await opened.store.claimDeliveries({ owner: 'me', max: 9, at: start, leaseMs: 1000 })).toMatchObject([{ id: delivery.id }])
     })
   })
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionPlace, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { cancelledEnd, claim, newDelivery, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import { cancelledEnd, claim, newRequest, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
@@ -20,19 +20,19 @@ export function sessionsContract(opened: OpenStore): void {
       const { store } = opened
       await tell(store, 'one', 'two')
       const run = await startRun(store)
-      expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
+      expect(texts(await store.claimEvents(run, session, all))).toEqual(['one', 'two'])
       await tell(store, 'three')
-      expect(texts(await store.takeEvents(run, session, all))).toEqual(['one', 'two'])
+      expect(texts(await store.claimEvents(run, session, all))).toEqual(['one', 'two'])
       expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['three'])
-      await store.reapRuns(start + 60_000)
+      await store.recoverExpiredRuns(start + 60_000)
       const [again] = await startRuns(store)
-      expect(texts(await store.takeEvents(again!, session, all))).toEqual(['one', 'two'])
+      expect(texts(await store.claimEvents(again!, session, all))).toEqual(['one', 'two'])
     })
 
-    it('have the text of the delivery that they came with, where it is kept there alone', async () => {
+    it('have the text of the request that they came with, where it is kept there alone', async () => {
       const { store } = opened
-      const delivery = newDelivery({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
-      await store.accept({ at: start, delivery, events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })] })
+      const request = newRequest({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
+      await store.accept({ at: start, request, events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })] })
       await opened.reopen()
       expect(texts(await opened.store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
@@ -41,17 +41,17 @@ export function sessionsContract(opened: OpenStore): void {
       const { store } = opened
       await tell(store, 'one')
       const run = await startRun(store)
-      await store.takeEvents(run, session, all)
+      await store.claimEvents(run, session, all)
       await store.endRun(run, runEnd({ eventsRendered: true }))
       expect(await store.countWaitingEvents(session)).toBe(0)
-      expect(await store.takeEvents(await startRun(store), session, all)).toEqual([])
+      expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
     })
 
     it('wait again, in their old place, when it has not', async () => {
       const { store } = opened
       await tell(store, 'one')
       const run = await startRun(store)
-      await store.takeEvents(run, session, all)
+      await store.claimEvents(run, session, all)
       await tell(store, 'two')
       await store.endRun(run, runEnd({ status: 'failed', eventsRendered: false }))
       expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
@@ -62,7 +62,7 @@ export function sessionsContract(opened: OpenStore): void {
       await tell(store, 'a'.repeat(50), 'bbb', 'cc', 'd')
       const take = async (limit: typeof all) => {
         const run = await startRun(store)
-        const taken = texts(await store.takeEvents(run, session, limit))
+        const taken = texts(await store.claimEvents(run, session, limit))
         await store.endRun(run, runEnd())
         return taken
       }
@@ -82,16 +82,16 @@ export function sessionsContract(opened: OpenStore): void {
     it('are left to their own session', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent({ sessionKey: 'other', mode: 'now' })] })
-      expect(await store.takeEvents(await startRun(store), session, all)).toEqual([])
-      expect(await store.sessionsWithBells()).toEqual(['other'])
+      expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
+      expect(await store.sessionsWithWakes()).toEqual(['other'])
     })
 
     it('ring until a run has taken them', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent(), newEvent({ mode: 'now' }), newEvent({ mode: 'now' })] })
-      expect(await store.sessionsWithBells()).toEqual([session])
-      await store.takeEvents(await startRun(store), session, all)
-      expect(await store.sessionsWithBells()).toEqual([])
+      expect(await store.sessionsWithWakes()).toEqual([session])
+      await store.claimEvents(await startRun(store), session, all)
+      expect(await store.sessionsWithWakes()).toEqual([])
     })
   })
 
@@ -105,7 +105,7 @@ export function sessionsContract(opened: OpenStore): void {
         { agentId: 'ops', sessionKey: session, mode: 'now' },
         { agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' },
       ])
-      await store.takeEvents(await startRun(store), session, all)
+      await store.claimEvents(await startRun(store), session, all)
       expect(await store.waitingWakes()).toEqual([{ agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' }])
     })
   })
@@ -231,12 +231,12 @@ export function sessionsContract(opened: OpenStore): void {
   })
 
   describe('a lease', () => {
-    it('has one owner until it runs out, and a fence that grows when it changes hands', async () => {
+    it('has one owner until it runs out, and a fencing token that grows when it changes hands', async () => {
       const { store } = opened
-      expect(await store.lease('beat', 'a', start, start + 10)).toEqual({ fence: 1 })
-      expect(await store.lease('beat', 'a', start + 5, start + 15)).toEqual({ fence: 1 })
+      expect(await store.lease('beat', 'a', start, start + 10)).toEqual({ fencingToken: 1 })
+      expect(await store.lease('beat', 'a', start + 5, start + 15)).toEqual({ fencingToken: 1 })
       expect(await store.lease('beat', 'b', start + 14, start + 99)).toBeUndefined()
-      expect(await store.lease('beat', 'b', start + 15, start + 30)).toEqual({ fence: 2 })
+      expect(await store.lease('beat', 'b', start + 15, start + 30)).toEqual({ fencingToken: 2 })
       expect(await store.lease('beat', 'a', start + 16, start + 99)).toBeUndefined()
     })
 
@@ -246,13 +246,13 @@ export function sessionsContract(opened: OpenStore): void {
       await store.releaseLease('beat', 'b')
       expect(await store.lease('beat', 'b', start, start + 10)).toBeUndefined()
       await store.releaseLease('beat', 'a')
-      expect(await store.lease('beat', 'b', start, start + 10)).toEqual({ fence: 2 })
+      expect(await store.lease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
     })
 
     it('of a process that is gone is free at once', async () => {
       await opened.store.lease('beat', 'a', start, start + 10)
       await opened.store.expireLeases()
-      expect(await opened.store.lease('beat', 'b', start, start + 10)).toEqual({ fence: 2 })
+      expect(await opened.store.lease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
     })
   })
 

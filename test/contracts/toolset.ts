@@ -1,11 +1,11 @@
 // The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an end.
 import { describe, expect, it } from 'vitest'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
-import type { Tool, Toolset, ToolVerbs } from '../../core/plugin.ts'
+import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
 import { matches } from '../../core/tools/names.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
-import { createTestVerbs } from './verbs.ts'
+import { createTestVerbs } from './tool-api.ts'
 
 /** One call that must work. */
 export interface ToolCall {
@@ -23,10 +23,10 @@ export interface ToolsetCase<Config> {
   /** Arguments that the schema of a tool must refuse. */
   refused?: readonly Pick<ToolCall, 'tool' | 'args'>[]
   /** What the calls find in their context; a verb that is absent finds nothing and refuses to do anything. */
-  verbs?: Partial<ToolVerbs>
+  toolApi?: Partial<ToolApi>
 }
 
-export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], verbs }: ToolsetCase<Config>): void {
+export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], toolApi }: ToolsetCase<Config>): void {
   const withTools = async (use: (tools: readonly Tool[]) => Promise<void> | void) => {
     let offered: readonly Tool[] = []
     const opened = await toolset.open?.(config as Config, { ...createTestContext(), offer: (tools) => void (offered = tools) })
@@ -62,7 +62,7 @@ export function toolsetContract<Config>(toolset: Toolset<Config>, { config, call
         const tool = toolOf(tools, name)
         expect(compileCheck(tool.args).problems(args)).toEqual([])
         const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
-        const result = await tool.execute(args as never, { ...createTestContext(), ...createTestVerbs(verbs), ...who })
+        const result = await tool.execute(args as never, { ...createTestContext(), ...createTestVerbs(toolApi), ...who })
         if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)
         if (answer !== undefined) expect(result).toEqual(answer)
       })

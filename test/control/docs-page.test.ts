@@ -26,7 +26,7 @@ describe('GET /docs', () => {
     const { page, complaints } = await browser.visit(`${url}/docs`)
     await page.getByLabel('Credential of the gateway').fill(gatewayToken)
     await page.getByRole('button').click()
-    const block = page.locator('.opblock', { has: page.locator('[data-path="/api/parts"]') })
+    const block = page.locator('.opblock', { has: page.locator('[data-path="/api/extensions"]') })
     await block.locator('.opblock-summary').click()
     await block.getByRole('button', { name: 'Try it out' }).click()
     await block.getByRole('button', { name: 'Execute' }).click()

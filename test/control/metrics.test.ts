@@ -7,7 +7,7 @@ import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.t
 
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const line =
-  /^(# (HELP [a-z_0-9]+ \S.*|TYPE [a-z_0-9]+ (counter|gauge|histogram))|[a-z_0-9]+(\{[a-z]+="([^"\\]|\\.)*"(,[a-z]+="([^"\\]|\\.)*")*\})? [0-9.e+-]+)$/
+  /^(# (HELP [a-z_0-9]+ \S.*|TYPE [a-z_0-9]+ (counter|gauge|histogram))|[a-z_0-9]+(\{[a-z_]+="([^"\\]|\\.)*"(,[a-z_]+="([^"\\]|\\.)*")*\})? [0-9.e+-]+)$/
 
 async function scrape(url: string): Promise<string> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } })
@@ -24,25 +24,25 @@ const valueOf = (text: string, name: string): number =>
   )
 
 describe('GET /metrics', () => {
-  it('counts requests, deliveries, runs and commits, and tells how things stand', async () => {
+  it('counts requests, requests, runs and commits, and tells how things stand', async () => {
     const { url, post, get } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
     await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
     await post('/hooks/wake', {})
     await post('/hooks/wake', { text: 'hi' }, { authorization: 'Bearer wrong' })
     await get('/nowhere')
-    await expect.poll(async () => valueOf(await scrape(url), 'svc_gateway_deliveries_total{status="rejected"}')).toBe(1)
+    await expect.poll(async () => valueOf(await scrape(url), 'svc_gateway_webhook_requests_total{status="rejected"}')).toBe(1)
     const text = await scrape(url)
     const counts = {
-      'svc_gateway_http_requests_total{door="hooks",status="200"}': 1,
-      'svc_gateway_http_requests_total{door="hooks",status="400"}': 1,
-      'svc_gateway_http_requests_total{door="hooks",status="401"}': 1,
-      'svc_gateway_http_requests_total{door="none",status="404"}': 1,
-      'svc_gateway_deliveries_total{status="accepted"}': 1,
+      'svc_gateway_http_requests_total{route_group="hooks",status="200"}': 1,
+      'svc_gateway_http_requests_total{route_group="hooks",status="400"}': 1,
+      'svc_gateway_http_requests_total{route_group="hooks",status="401"}': 1,
+      'svc_gateway_http_requests_total{route_group="none",status="404"}': 1,
+      'svc_gateway_webhook_requests_total{status="accepted"}': 1,
       'svc_gateway_runs{status="queued"}': 0,
       'svc_gateway_runs_accepted_total{kind="hook"}': 1,
       'svc_gateway_runs_ended_total{kind="hook",status="succeeded"}': 1,
       'svc_gateway_run_seconds_count{agent="main",model="builtin/rules"}': 1,
-      'svc_gateway_messages{status="pending"}': 0,
+      'svc_gateway_deliveries{status="pending"}': 0,
       svc_gateway_accept_seconds_count: 1,
       'svc_gateway_accept_seconds_bucket{le="+Inf"}': 1,
     }

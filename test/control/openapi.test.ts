@@ -29,9 +29,9 @@ describe('GET /openapi.json', () => {
     expect(await new Validator().validate(body)).toMatchObject({ valid: true })
   })
 
-  it('has every route of every door, with a summary, its credential and its answers', async () => {
+  it('has every route of every route group, with a summary, its credential and its answers', async () => {
     const all = await operations()
-    const { routes } = (await get('/api/parts')).body as { routes: { method: string; path: string }[] }
+    const { routes } = (await get('/api/extensions')).body as { routes: { method: string; path: string }[] }
     expect(all.map(({ name }) => name).toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted())
     expect(all).toEqual(
       all.map(({ name }) =>

@@ -45,7 +45,7 @@ describe('POST /api/outbox/:id/retry', () => {
     const { chat, say, get, post } = await start((chat) => chat.script(answer))
     const id = `${await say({ to: 'room' })}:0`
     await expect.poll(async () => (await get(`/api/outbox?status=${status}`)).body.items.length).toBe(1)
-    expect(await post(`/api/outbox/${encodeURIComponent(id)}/retry`, {}, operator)).toMatchObject({ status: 200, body: { ok: true, messageId: id } })
+    expect(await post(`/api/outbox/${encodeURIComponent(id)}/retry`, {}, operator)).toMatchObject({ status: 200, body: { ok: true, deliveryId: id } })
     expect(await chat.attempted(2)).toMatchObject([{ to: 'room' }, { to: 'room' }])
     await expect.poll(async () => (await get('/api/outbox')).body.items[0].status).toBe('sent')
   })
@@ -58,6 +58,6 @@ describe('POST /api/outbox/:id/retry', () => {
     const retry = (id: string) => post(`/api/outbox/${id}/retry`, {}, operator)
     expect(await retry(sent)).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('this one is sent') } } })
     expect(await retry(`${await say({})}:0`)).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('no recipient') } } })
-    expect(await retry('nothing')).toMatchObject({ status: 404, body: { error: { type: 'message_not_found' } } })
+    expect(await retry('nothing')).toMatchObject({ status: 404, body: { error: { type: 'delivery_not_found' } } })
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { gatewayToken } from '../helpers.ts'
 import { exchange, rawConnection, statusLines } from '../http/app.ts'
 import { connectRpc, login, refusal, type RpcClient } from './rpc-client.ts'
-import { openDoor } from './sockets.ts'
+import { openSocket } from './sockets.ts'
 
 const handshake = (...headers: string[]) =>
   ['GET /ws HTTP/1.1', 'Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...headers, '', ''].join('\r\n')
@@ -30,7 +30,7 @@ describe('a handshake', () => {
     ['another version', handshake(goodKey).replace('Version: 13', 'Version: 7')],
     ['a malformed subprotocol', handshake(goodKey, 'Sec-WebSocket-Protocol: ,,')],
   ])('with %s is answered with one 400 in the envelope, and the end', async (_what, bytes) => {
-    const { port, lines } = await openDoor()
+    const { port, lines } = await openSocket()
     const received = await exchange(port, bytes + handshake(goodKey))
     expect(statusLines(received)).toEqual(['400'])
     const [head = '', body = ''] = received.split('\r\n\r\n')
@@ -40,12 +40,12 @@ describe('a handshake', () => {
   })
 
   it('is answered 503 while the gateway starts or stops', async () => {
-    const { url } = await openDoor({}, { isReady: () => false })
+    const { url } = await openSocket({}, { isReady: () => false })
     expect(await refusal(`${url}/ws`)).toMatchObject({ status: 503, body: { error: { type: 'shutting_down' } }, headers: { 'retry-after': '1' } })
   })
 
   it('behind a request that is not answered yet does not take the connection from it', async () => {
-    const { port, release } = await openDoor()
+    const { port, release } = await openSocket()
     const { socket, until } = rawConnection(port)
     socket.write(`GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n${handshake(goodKey)}`)
     release()
@@ -53,14 +53,14 @@ describe('a handshake', () => {
   })
 
   it('may have its first message right behind it', async () => {
-    const { port } = await openDoor()
+    const { port } = await openSocket()
     const { socket, until } = rawConnection(port)
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth)]))
     expect(statusLines(await until('"result":{"ok":true}'))).toEqual(['101'])
   })
 
   it.each(['websocket', 'h2c', 'TLS/1.0'])('for %s elsewhere changes nothing: the body is read, the connection stays', async (protocol) => {
-    const { port } = await openDoor()
+    const { port } = await openSocket()
     const { socket, until } = rawConnection(port)
     const post = `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 13\r\n\r\n{"text":"hi"}`
     socket.write(post)
@@ -70,7 +70,7 @@ describe('a handshake', () => {
   })
 
   it('may be followed by a lot at once when the first message authenticates', async () => {
-    const { port } = await openDoor({ strangerBytes: 1_000 })
+    const { port } = await openSocket({ strangerBytes: 1_000 })
     const { socket, until } = rawConnection(port)
     const echo = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'echo', params: { long: 'x'.repeat(5_000) } }))
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth), frame(text, echo)]))
@@ -80,7 +80,7 @@ describe('a handshake', () => {
   })
 
   it('whose client has gone leaves nothing behind', async () => {
-    const { port, url, news } = await openDoor()
+    const { port, url, changes } = await openSocket()
     for (let index = 0; index < 20; index++) {
       const { socket } = rawConnection(port)
       await once(socket, 'connect')
@@ -89,18 +89,18 @@ describe('a handshake', () => {
       else socket.destroy()
     }
     expect((await (await login(url)).call('echo', { a: 1 })).result).toEqual({ a: 1 })
-    expect(news.runs.isHeard()).toBe(false)
+    expect(changes.runs.hasSubscribers()).toBe(false)
   })
 })
 
 describe('a stranger', () => {
   it('that says nothing is sent away', async () => {
-    const { url } = await openDoor({ authMs: 50 })
+    const { url } = await openSocket({ authMs: 50 })
     expect(await (await connectRpc(url)).closed).toEqual({ code: 1008, reason: 'Nobody authenticated in time.' })
   })
 
   it('that pings all the time is sent away too', async () => {
-    const { url } = await openDoor({ authMs: 100 })
+    const { url } = await openSocket({ authMs: 100 })
     const client = await connectRpc(url)
     const pings = setInterval(() => client.socket.ping(), 5)
     expect((await client.closed).code).toBe(1008)
@@ -111,7 +111,7 @@ describe('a stranger', () => {
     ['right behind the handshake', true],
     ['later', false],
   ])('may not send much %s', async (_when, atOnce) => {
-    const { port, logged, url } = await openDoor({ strangerBytes: 1_000 })
+    const { port, logged, url } = await openSocket({ strangerBytes: 1_000 })
     const { socket, ended, until } = rawConnection(port)
     socket.write(handshake(goodKey))
     if (!atOnce) await until('101 Switching')
@@ -123,7 +123,7 @@ describe('a stranger', () => {
   })
 
   it('is pushed out by newer ones, and nobody else is', async () => {
-    const { url } = await openDoor({ strangers: 3 })
+    const { url } = await openSocket({ strangers: 3 })
     const known = await login(url)
     const strangers: RpcClient[] = []
     for (let index = 0; index < 10; index++) strangers.push(await connectRpc(url))
@@ -135,31 +135,31 @@ describe('a stranger', () => {
 
 describe('a client', () => {
   it('that reads too slowly is dropped and told why, while others hear everything', async () => {
-    const { url, tell, logged, logNews } = await openDoor({ waitingBytes: 262_144, closeMs: 20_000 })
+    const { url, tell, logged, logStream } = await openSocket({ waitingBytes: 262_144, closeMs: 20_000 })
     const [slow, quick] = [await login(url), await login(url)]
     for (const client of [slow, quick]) await client.call('subscribe')
     slow.socket.pause()
-    let told = 0
+    let change = 0
     const dropped = logged('reads too slowly')
     let isDropped = false
     void dropped.then(() => (isDropped = true))
     while (!isDropped) {
       tell(100_000)
-      told += 1
+      change += 1
       await quick.call('echo', {})
     }
-    expect(quick.notifications.filter(({ params }) => params.room === 'test')).toHaveLength(told)
+    expect(quick.notifications.filter(({ params }) => params.component === 'test')).toHaveLength(change)
     expect(quick.notifications.filter(({ params }) => params.message === 'WebSocket closed')).toHaveLength(1)
     slow.socket.resume()
     expect(await slow.closed).toEqual({ code: 1013, reason: 'The client reads too slowly.' })
-    expect(slow.notifications.length).toBeLessThan(told)
+    expect(slow.notifications.length).toBeLessThan(change)
     quick.socket.close()
     await quick.closed
-    await expect.poll(() => logNews.isHeard()).toBe(false)
+    await expect.poll(() => logStream.hasSubscribers()).toBe(false)
   })
 
   it('that reads nothing at all is gone after a while', async () => {
-    const { url, tell, logged, sockets } = await openDoor({ waitingBytes: 1_000, closeMs: 50 })
+    const { url, tell, logged, sockets } = await openSocket({ waitingBytes: 1_000, closeMs: 50 })
     const client = await login(url)
     await client.call('subscribe')
     client.socket.pause()
@@ -170,7 +170,7 @@ describe('a client', () => {
   })
 
   it('may have so many calls under way and no more', async () => {
-    const { url, release } = await openDoor({ calls: 5 })
+    const { url, release } = await openSocket({ calls: 5 })
     const client = await login(url)
     const held = Array.from({ length: 5 }, () => client.call('hold'))
     expect((await client.call('echo', {})).error).toMatchObject({ code: -32_000, data: { type: 'too_many_calls' } })
@@ -180,14 +180,14 @@ describe('a client', () => {
   })
 
   it('that floods is answered every time', async () => {
-    const { url } = await openDoor()
+    const { url } = await openSocket()
     const client = await login(url)
     const answers = await Promise.all(Array.from({ length: 20_000 }, (_, index) => client.call('echo', { index })))
     expect(answers.filter(({ result, error }, index) => result?.index === index || error?.data.type === 'too_many_calls')).toHaveLength(20_000)
   })
 
   it('may send messages up to the limit', async () => {
-    const { url } = await openDoor({ messageBytes: 10_000 })
+    const { url } = await openSocket({ messageBytes: 10_000 })
     const message = (size: number) => JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'echo', params: {} }).padEnd(size)
     const client = await login(url)
     expect((await client.exchange(message(10_000))).result).toEqual({})
@@ -196,14 +196,14 @@ describe('a client', () => {
   })
 
   it('must send text', async () => {
-    const { url } = await openDoor()
+    const { url } = await openSocket()
     const client = await login(url)
     client.socket.send(auth)
     expect(await client.closed).toEqual({ code: 1003, reason: 'Send text.' })
   })
 
   it('that does not answer pings is cut, one that does stays', async () => {
-    const { url, logged } = await openDoor({ pingMs: 50 })
+    const { url, logged } = await openSocket({ pingMs: 50 })
     const [here, away] = [await login(url), await login(url, { autoPong: false })]
     expect((await away.closed).code).toBe(1006)
     await logged('The client is not there any more.')
@@ -213,7 +213,7 @@ describe('a client', () => {
   })
 
   it('learns nothing of what broke inside, and the log only its place', async () => {
-    const { url, lines } = await openDoor()
+    const { url, lines } = await openSocket()
     const client = await login(url)
     const { error } = await client.call('break')
     expect(error).toEqual({ code: -32_603, message: "Something went wrong inside. See the gateway's log.", data: { type: 'internal_error' } })
@@ -234,7 +234,7 @@ describe('broken frames', () => {
     ['that are larger than allowed', Buffer.concat([Buffer.from([text, 0xff, 0, 0, 0, 0, 1, 0, 0, 0]), Buffer.alloc(8)]), 1009],
     ['that close with a code that there is not', frame(0x88, Buffer.from([0, 1])), 1002],
   ])('%s end the connection with their code', async (_what, bytes, code) => {
-    const { port, url } = await openDoor()
+    const { port, url } = await openSocket()
     const { socket, ended } = rawConnection(port)
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), bytes]))
     expect((await ended).endsWith(closeCode(code))).toBe(true)
@@ -242,7 +242,7 @@ describe('broken frames', () => {
   })
 
   it('at random harm nobody', async () => {
-    const { port, url } = await openDoor({ closeMs: 100 })
+    const { port, url } = await openSocket({ closeMs: 100 })
     const client = await login(url)
     for (let index = 0; index < 200; index++) {
       const { socket } = rawConnection(port)
@@ -253,9 +253,9 @@ describe('broken frames', () => {
   })
 })
 
-describe('closing the door', () => {
+describe('closing the route group', () => {
   it('waits for calls, then says goodbye', async () => {
-    const { url, sockets, release } = await openDoor()
+    const { url, sockets, release } = await openSocket()
     const client = await login(url)
     const held = client.call('hold')
     await client.call('echo')
@@ -267,7 +267,7 @@ describe('closing the door', () => {
   })
 
   it('waits no longer than it is told', async () => {
-    const { url, sockets } = await openDoor()
+    const { url, sockets } = await openSocket()
     const client = await login(url)
     void client.call('hold')
     await client.call('echo')

@@ -1,25 +1,25 @@
-// The WebSocket's door alone, with small bounds and two methods to play with, for tests of what a connection may cost.
+// The WebSocket's route group alone, with small bounds and two methods to play with, for tests of what a connection may cost.
 import { onTestFinished } from 'vitest'
-import type { Caller, SocketLimits } from '../../core/control/connection.ts'
-import type { LogNews } from '../../core/control/log-news.ts'
-import { type Method, method } from '../../core/control/rpc.ts'
-import { registerSocket, socketPath, type Sockets } from '../../core/control/socket.ts'
-import { createTopics } from '../../core/control/topics.ts'
+import type { Caller, SocketLimits } from '../../core/control/ws/connection.ts'
+import type { LogRecord } from '../../core/control/ws/log-stream.ts'
+import { type Method, method } from '../../core/control/ws/rpc.ts'
+import { registerSocket, socketPath, type Sockets } from '../../core/control/ws/socket.ts'
+import { createTopics } from '../../core/control/ws/topics.ts'
 import { createCredentialCheck } from '../../core/http/auth.ts'
 import { readBody } from '../../core/http/body.ts'
 import { createHttpListener, createServer } from '../../core/http/server.ts'
 import type { Log } from '../../core/plugin.ts'
 import { createFeed, type Feed } from '../../core/store/feed.ts'
-import type { News } from '../../core/store/news.ts'
+import type { StoreChanges } from '../../core/store/change-events.ts'
 import { Type } from '../../core/typebox.ts'
 import { gatewayToken } from '../helpers.ts'
 
-export interface Door {
+export interface RouteGroup {
   url: string
   port: number
   sockets: Sockets
-  news: News
-  logNews: Feed<LogNews>
+  changes: StoreChanges
+  logStream: Feed<LogRecord>
   /** Tells a line of the log with so many characters. */
   tell(characters: number): void
   /** Every line of the log. */
@@ -30,16 +30,16 @@ export interface Door {
   release(): void
 }
 
-export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = () => true }: { isReady?: () => boolean } = {}): Promise<Door> {
-  const news: News = { deliveries: createFeed(), events: createFeed(), runs: createFeed(), outbox: createFeed() }
-  const logNews = createFeed<LogNews>()
+export async function openSocket(limits: Partial<SocketLimits> = {}, { isReady = () => true }: { isReady?: () => boolean } = {}): Promise<RouteGroup> {
+  const changes: StoreChanges = { requests: createFeed(), events: createFeed(), runs: createFeed(), outbox: createFeed() }
+  const logStream = createFeed<LogRecord>()
   const lines: string[] = []
   const arrivals = createFeed<string>()
   const write = (level: keyof Log) => (fields: object, message: string) => {
     const line = JSON.stringify({ level, ...fields, message })
     lines.push(line)
-    logNews.tell({ at: '', level, room: 'control', message, fields })
-    arrivals.tell(line)
+    logStream.publish({ at: '', level, component: 'control', message, fields })
+    arrivals.publish(line)
   }
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const held = Promise.withResolvers<void>()
@@ -53,7 +53,7 @@ export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = (
   app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
   const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })
-  const sockets = registerSocket(app, { check, allowedOrigins: [], methods, topics: createTopics(news, logNews), limits, log })
+  const sockets = registerSocket(app, { check, allowedOrigins: [], methods, topics: createTopics(changes, logStream), limits, log })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     held.resolve()
@@ -64,14 +64,14 @@ export async function openDoor(limits: Partial<SocketLimits> = {}, { isReady = (
     url,
     port: Number(new URL(url).port),
     sockets,
-    news,
-    logNews,
-    tell: (characters) => logNews.tell({ at: '', level: 'info', room: 'test', message: 'x'.repeat(characters), fields: {} }),
+    changes,
+    logStream,
+    tell: (characters) => logStream.publish({ at: '', level: 'info', component: 'test', message: 'x'.repeat(characters), fields: {} }),
     lines,
     logged: async (text) => {
       if (lines.some((line) => line.includes(text))) return
       await new Promise<void>((resolve) => {
-        const leave = arrivals.listen((line) => line.includes(text) && (leave(), resolve()))
+        const leave = arrivals.subscribe((line) => line.includes(text) && (leave(), resolve()))
       })
     },
     release: () => held.resolve(),

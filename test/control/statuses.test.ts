@@ -91,10 +91,10 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/healthz',
     '/readyz',
     '/openapi.json',
-    '/api/parts',
+    '/api/extensions',
     '/api/config',
     '/tools',
-    '/api/deliveries',
+    '/api/requests',
     '/api/hooks',
     '/api/runs',
     '/api/schedules',
@@ -118,15 +118,15 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
   }
   for (const session of [sessionKey, 'agent:main:nobody']) await get(`/api/sessions/${encodeURIComponent(session)}`)
 
-  const [{ id: delivery }] = (await get('/api/deliveries?hook=wake&status=accepted')).body.items
-  for (const id of [delivery, 'nothing']) {
-    await get(`/api/deliveries/${id}`)
-    await operate(`/api/deliveries/${id}/replay`, { dryRun: true })
+  const [{ id: request }] = (await get('/api/requests?hook=wake&status=accepted')).body.items
+  for (const id of [request, 'nothing']) {
+    await get(`/api/requests/${id}`)
+    await operate(`/api/requests/${id}/replay`, { dryRun: true })
   }
   await post('/hooks/nowhere', {})
-  const unknown = async () => (await get('/api/deliveries?hook=nowhere')).body.items
+  const unknown = async () => (await get('/api/requests?hook=nowhere')).body.items
   await expect.poll(async () => (await unknown()).length).toBe(1)
-  await operate(`/api/deliveries/${(await unknown())[0].id}/replay`, {})
+  await operate(`/api/requests/${(await unknown())[0].id}/replay`, {})
 
   await expect.poll(async () => (await get('/api/outbox?status=failed')).body.items.length).toBe(1)
   for (const id of [`${runId}:0`, `${runId}:0`, 'nothing']) {

@@ -1,6 +1,6 @@
 // Cutting a reply into messages: nothing lost, nothing too long, no character halved, every code block closed.
 import { describe, expect, it } from 'vitest'
-import { chunk } from '../../core/delivery/chunks.ts'
+import { splitIntoChunks } from '../../core/delivery/chunks.ts'
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
@@ -54,7 +54,7 @@ describe('chunks', () => {
     ],
     ['no empty code block of a closing line', 'Words.\n```\nline one\n\n```\nThe end of it.', 30, ['Words.\n```\nline one\n```', 'The end of it.']],
   ])('make %s', (...[, text, limit, chunks]) => {
-    expect(chunk(text, limit)).toEqual(chunks)
+    expect(splitIntoChunks(text, limit)).toEqual(chunks)
   })
 
   it(`keep their word for any text (SEED=${seed})`, () => {
@@ -63,13 +63,13 @@ describe('chunks', () => {
     for (let round = 0; round < 3000; round++) {
       const text = Array.from({ length: 1 + Math.floor(random() * 60) }, () => pieces[Math.floor(random() * pieces.length)]).join('')
       const limit = 24 + Math.floor(random() * 100)
-      const fault = faultOf(text, chunk(text, limit), limit)
+      const fault = faultOf(text, splitIntoChunks(text, limit), limit)
       expect(fault && { fault, text, limit }).toBeUndefined()
     }
   })
 
   it('are made in time in proportion to the text', () => {
     for (const text of ['```\n'.repeat(25_000), 'x'.repeat(100_000), ' x'.repeat(50_000), `\`\`\`${'x\n'.repeat(50_000)}`])
-      expect(chunk(text, 100).length).toBeGreaterThan(100)
+      expect(splitIntoChunks(text, 100).length).toBeGreaterThan(100)
   })
 })

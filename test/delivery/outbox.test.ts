@@ -1,6 +1,6 @@
 // The outbox: in order per recipient, again where that is safe, never twice, whatever the platform and its plugin do.
 import { describe, expect, it } from 'vitest'
-import type { NewMessage } from '../../core/store/store.ts'
+import type { NewDelivery } from '../../core/store/store.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { type Rig, startOutbox } from './start-outbox.ts'
@@ -40,11 +40,11 @@ describe('a message', () => {
   it('that came too fast waits as long as the platform says', async () => {
     const chat = await startChat()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
-    const { put, messageOf } = await startOutbox(chat)
+    const { put, deliveryOf } = await startOutbox(chat)
     const before = Date.now()
     const id = await put({})
-    await expect.poll(async () => (await messageOf(id)).reason).toBe('slow down')
-    const { status, nextAt } = await messageOf(id)
+    await expect.poll(async () => (await deliveryOf(id)).reason).toBe('slow down')
+    const { status, nextAt } = await deliveryOf(id)
     expect(status).toBe('pending')
     expect(nextAt).toBeGreaterThanOrEqual(before + 3_600_000)
     expect(nextAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
@@ -181,12 +181,12 @@ describe('order', () => {
   it('holds back what comes after a message that waits, and nobody else', async () => {
     const chat = await startChat()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
-    const { put, ended, messageOf } = await startOutbox(chat)
+    const { put, ended, deliveryOf } = await startOutbox(chat)
     await put({ text: 'one' })
     await chat.attempted(1)
     const second = await put({ text: 'two' })
     await ended(await put({ text: 'other', to: 'bob' }))
-    expect(await messageOf(second)).toMatchObject({ status: 'pending', attempt: 0 })
+    expect(await deliveryOf(second)).toMatchObject({ status: 'pending', attempt: 0 })
   })
 
   it('is not lost over a long answer of one recipient: the others go on', async () => {
@@ -229,7 +229,7 @@ describe('a long message', () => {
 
 describe('after a crash', () => {
   /** Dies after the platform took the message, before that is recorded. */
-  async function crash(chat: Chat, message: Partial<NewMessage>): Promise<{ rig: Rig; id: string }> {
+  async function crash(chat: Chat, message: Partial<NewDelivery>): Promise<{ rig: Rig; id: string }> {
     const dir = temporaryFolder()
     const before = await startOutbox(chat, { dir, limits: { send: 60_000 } })
     const id = await before.put(message)

@@ -2,11 +2,11 @@
 import { expect, onTestFinished } from 'vitest'
 import { createConnections } from '../../core/delivery/connections.ts'
 import { createOutbox } from '../../core/delivery/outbox.ts'
-import type { OutboxLimits } from '../../core/delivery/send-message.ts'
-import { loadParts } from '../../core/loader/registry.ts'
+import type { OutboxLimits } from '../../core/delivery/send-delivery.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { openStore } from '../../core/store/open.ts'
-import type { NewMessage, StoredMessage } from '../../core/store/store.ts'
+import type { NewDelivery, StoredDelivery } from '../../core/store/store.ts'
 import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
@@ -16,10 +16,10 @@ const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: tru
 
 export interface Rig {
   /** Leaves a message as the end of a run does; resolves with its id. */
-  put(message: Partial<NewMessage>): Promise<string>
+  put(delivery: Partial<NewDelivery>): Promise<string>
   /** The message as soon as it has ended. */
-  ended(id: string): Promise<StoredMessage>
-  messageOf(id: string): Promise<StoredMessage>
+  ended(id: string): Promise<StoredDelivery>
+  deliveryOf(id: string): Promise<StoredDelivery>
   logged: string[]
   /** The process dies: nothing more is recorded. */
   die(): Promise<void>
@@ -31,14 +31,14 @@ export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits 
   const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }))
   const log: Log = { debug: line, info: line, warn: line, error: line }
   const { plugins, channels: config } = chat.config(dir, all)
-  const parts = await loadParts({ plugins, dir, log })
+  const extensions = await loadExtensions({ plugins, dir, log })
   const store = await openStore({ url: 'sqlite:outbox.db', dir, log })
   const state = () => ({ get: async () => undefined, set: async () => {}, delete: async () => {} })
   const connections = createConnections({
-    channels: parts.channels,
+    channels: extensions.channels,
     config: config as never,
     receive: async () => 'accepted',
-    onConnected: () => outbox.ring(),
+    onConnected: () => outbox.notify(),
     state,
     log,
   })
@@ -54,21 +54,21 @@ export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits 
     await outbox.close(1000)
     await connections.close()
     await store.close()
-    parts.close()
+    extensions.close()
   }
   onTestFinished(close)
 
-  const messageOf = async (id: string) => (await store.messagesOfRun(id.split(':')[0]!))[0]!
+  const deliveryOf = async (id: string) => (await store.deliveriesOfRun(id.split(':')[0]!))[0]!
   return {
     logged,
     close,
-    messageOf,
-    put: async (message) => {
+    deliveryOf,
+    put: async (delivery) => {
       const at = Date.now()
       const runId = `run${process.hrtime.bigint()}${runs++}`
       await store.accept({ at, runs: [newRun({ id: runId, sessionKey: runId })] })
       const [claimed] = await store.claimRuns({ owner: 'test', max: 1, at, leaseMs: 1000 })
-      const whole: NewMessage = {
+      const whole: NewDelivery = {
         id: `${runId}:0`,
         runId,
         channel: 'chat-native',
@@ -79,21 +79,21 @@ export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits 
         text: 'Hi.',
         status: 'pending',
         reason: null,
-        ...message,
+        ...delivery,
       }
-      await store.endRun(claimed!, { at, status: 'succeeded', result: {}, transcript: [], events: [], messages: [whole], eventsRendered: false })
-      outbox.ring()
+      await store.endRun(claimed!, { at, status: 'succeeded', result: {}, transcript: [], events: [], deliveries: [whole], eventsRendered: false })
+      outbox.notify()
       return whole.id
     },
     ended: async (id) => {
       // Nothing tells that a message has been recorded, so it is looked for.
-      await expect.poll(async () => (await messageOf(id)).status).not.toMatch(/pending|sending/)
-      return await messageOf(id)
+      await expect.poll(async () => (await deliveryOf(id)).status).not.toMatch(/pending|sending/)
+      return await deliveryOf(id)
     },
     die: async () => {
       closed = true
       await store.close()
-      parts.close()
+      extensions.close()
     },
   }
 }

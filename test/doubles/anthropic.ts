@@ -23,13 +23,13 @@ function start({ body }: WireRequest): Event {
 
 interface Block {
   start: object
-  deltas: object[]
+  replyStreams: object[]
 }
 
 function blocks(answer: Answer): Block[] {
   if ('tool' in answer) {
     const start = { type: 'tool_use', id: answer.id ?? 'toolu_1', name: answer.tool, input: {} }
-    return [{ start, deltas: pieces(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })) }]
+    return [{ start, replyStreams: pieces(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })) }]
   }
   const thinking = 'thinking' in answer && answer.thinking
   return [
@@ -37,21 +37,21 @@ function blocks(answer: Answer): Block[] {
       ? [
           {
             start: { type: 'thinking', thinking: '', signature: '' },
-            deltas: [
+            replyStreams: [
               { type: 'thinking_delta', thinking },
               { type: 'signature_delta', signature: 'c2ln' },
             ],
           },
         ]
       : []),
-    { start: { type: 'text', text: '' }, deltas: pieces(textOf(answer)).map((text) => ({ type: 'text_delta', text })) },
+    { start: { type: 'text', text: '' }, replyStreams: pieces(textOf(answer)).map((text) => ({ type: 'text_delta', text })) },
   ]
 }
 
-function blockEvents({ start, deltas }: Block, index: number): Event[] {
+function blockEvents({ start, replyStreams }: Block, index: number): Event[] {
   return [
     { type: 'content_block_start', index, content_block: start },
-    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    ...replyStreams.map((delta) => ({ type: 'content_block_delta', index, delta })),
     { type: 'content_block_stop', index },
   ]
 }

@@ -78,8 +78,8 @@ describe('POST /hooks/agent', () => {
   it('ignores fields that only a mapping may set', async () => {
     const { body } = await post('/hooks/agent', { message: 'hi', ...still, deliver: true, fixedKey: 'main', accountId: 'other', threadId: { x: 1 } })
     expect(body.sessionKey).toMatch(/^agent:main:hook:/)
-    const { id } = (await get('/api/deliveries?limit=1&hook=agent')).body.items[0]
-    const { actions } = (await post(`/api/deliveries/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+    const { id } = (await get('/api/requests?limit=1&hook=agent')).body.items[0]
+    const { actions } = (await post(`/api/requests/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
     expect(actions[0]).not.toMatchObject({ accountId: expect.anything() })
     expect(actions[0]).not.toMatchObject({ threadId: expect.anything() })
     expect(actions[0].sessionKey).toMatch(/^agent:main:hook:/)

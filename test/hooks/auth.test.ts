@@ -1,4 +1,4 @@
-// The hook token at the door: who passes, in which order a request is looked at, and what repeated failures cost.
+// The hook token at the route group: who passes, in which order a request is looked at, and what repeated failures cost.
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -169,7 +169,7 @@ describe('what is logged of a refusal', () => {
     await post('/hooks/wake', '{"text":"canary-body"}', { ...bearer('canary-bearer'), 'x-svc-token': 'canary-header' })
     const lines = logged.filter((line) => line.includes('request refused')).map((line) => JSON.parse(line))
     expect(lines).toEqual([
-      expect.objectContaining({ requestId: answer.headers.get('x-request-id'), path: '/hooks/wake', type: 'token_in_query', status: 400, client: '127.0.0.1' }),
+      expect.objectContaining({ reqId: answer.headers.get('x-request-id'), path: '/hooks/wake', type: 'token_in_query', status: 400, client: '127.0.0.1' }),
       expect.objectContaining({ path: '/hooks/wake', type: 'unauthorized', status: 401 }),
     ])
     expect(logged.join('\n')).not.toContain('canary')

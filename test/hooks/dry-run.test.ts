@@ -15,7 +15,7 @@ const later = { wakeMode: 'next-heartbeat' }
 const secret = 'a secret of the sender'
 const sign = (body: string) => ({ authorization: '', 'x-sign': createHmac('sha256', secret).update(body).digest('hex') })
 
-/** The markers of the fence are other ones each time. */
+/** The markers of the external content wrapper are other ones each time. */
 const withoutMarkers = (prompt: string) => prompt.replaceAll(/[0-9a-f]{24}/g, 'MARKER')
 
 const offered = ({ body }: WireRequest): string[] => (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
@@ -61,8 +61,8 @@ async function start() {
   const tools = { deny: ['sessions_list'], byOrigin: { hook: { deny: ['message', 'exec'] } } }
   const running = await startGateway({ plugins, channels, providers: model.providers, agents, tools, hooks: { mappings } }, dir)
   const { post, get } = running
-  const newest = async (): Promise<string> => (await get('/api/deliveries?limit=1')).body.items[0].id
-  const dryRun = async (body: object = {}) => (await post(`/api/deliveries/${await newest()}/replay`, { dryRun: true, ...body }, operator)).body
+  const newest = async (): Promise<string> => (await get('/api/requests?limit=1')).body.items[0].id
+  const dryRun = async (body: object = {}) => (await post(`/api/requests/${await newest()}/replay`, { dryRun: true, ...body }, operator)).body
   return { ...running, model, chat, newest, dryRun }
 }
 
@@ -110,7 +110,7 @@ describe('a dry run of work for an agent', () => {
     expect(actions[0]).not.toHaveProperty('delivery')
   })
 
-  it('says how a mapping was found, and how the delivery was proven when it came', async () => {
+  it('says how a mapping was found, and how the request was proven when it came', async () => {
     const { post, model, dryRun } = await start()
     model.otherwise({ text: 'Done.' })
     await post('/hooks/signed', '{"text":5}', { ...sign('{"text":5}'), prefer: 'wait=20' })
@@ -164,7 +164,7 @@ describe('a dry run', () => {
     for (const body of [{}, { mapping: 'reviews', body: { source: 'review' } }, { mapping: 'signed', body: { text: 'hi' } }, { mapping: 'rest' }])
       expect(await dryRun(body)).toMatchObject({ ok: true, dryRun: true })
     // The next commit would bring along whatever the dry runs had begun.
-    await post('/api/deliveries/nothing/replay', {}, operator)
+    await post('/api/requests/nothing/replay', {}, operator)
     expect(contentOf(dir)).toEqual(before)
     expect(model.requests).toHaveLength(2)
     expect(chat.attempts).toHaveLength(2)

@@ -1,4 +1,4 @@
-// A request whose runs have failed for good: its key and its delivery id are free again, so that its sender's next attempt runs.
+// A request whose runs have failed for good: its key and its request id are free again, so that its sender's next attempt runs.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
@@ -73,7 +73,7 @@ describe('a request with several runs', () => {
   })
 })
 
-describe('a delivery of a provider', () => {
+describe('a request of a provider', () => {
   it('runs when the provider delivers it again', async () => {
     const { post } = await start([{ status: 400 }, { text: 'done' }], {
       hooks: {

@@ -1,4 +1,4 @@
-// Services that only ask whether somebody is there: what the log of deliveries has of it, and that nothing comes of it.
+// Services that only ask whether somebody is there: what the log of requests has of it, and that nothing comes of it.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, hookToken, shareGateway } from '../helpers.ts'
@@ -30,16 +30,16 @@ describe('a handshake', () => {
 
   /** The newest line of this hook, once its note has arrived. */
   async function noted(hook: string) {
-    const list = async () => (await get(`/api/deliveries?hook=${hook}`)).body.items
+    const list = async () => (await get(`/api/requests?hook=${hook}`)).body.items
     await expect.poll(async () => (await list()).length).toBe(1)
     const [line] = await list()
-    return { line, whole: (await get(`/api/deliveries/${line.id}`)).body }
+    return { line, whole: (await get(`/api/requests/${line.id}`)).body }
   }
 
   it('is noted as skipped, with its proof, and without the token in its body', async () => {
     await ask('/hooks/chat', { type: 'url_verification', token: 'known to Slack and us', challenge: 'c-1' }, 'x-slack')
     const { line, whole } = await noted('chat')
-    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', proof: { scheme: 'slack', secret: 1 } })
+    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', authentication: { scheme: 'slack', secret: 1 } })
     expect(JSON.parse(whole.body)).toEqual({ type: 'url_verification', token: '[redacted]', challenge: 'c-1' })
     expect(whole).toMatchObject({ actions: [], headers: { 'x-slack-signature': '[redacted]' } })
   })
@@ -55,21 +55,21 @@ describe('a handshake', () => {
     await get(query('guessed'), { authorization: '' })
     await get(query('agreed%20on'), { authorization: '' })
     const { line, whole } = await noted('pages')
-    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', proof: { scheme: 'meta' } })
+    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', authentication: { scheme: 'meta' } })
     expect(whole).toMatchObject({ body: null, query: { 'hub.mode': 'subscribe', 'hub.verify_token': '[redacted]', 'hub.challenge': '4711' } })
   })
 
   it('is not repeated, unless with a body of an event', async () => {
     const { line } = await noted('chat')
-    const replay = (body: object) => post(`/api/deliveries/${line.id}/replay`, body, operator)
+    const replay = (body: object) => post(`/api/requests/${line.id}/replay`, body, operator)
     expect(await replay({})).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('only asked whether somebody is there') } } })
     expect(await replay({ dryRun: true })).toMatchObject({ status: 409 })
     expect(await replay({ dryRun: true, body: { text: 'An event.' } })).toMatchObject({ status: 200, body: { actions: [{ action: 'agent' }] } })
   })
 
   it('is none without the signature: the hook token is refused, and nothing is noted', async () => {
-    const { body } = await get('/api/deliveries?hook=chat')
+    const { body } = await get('/api/requests?hook=chat')
     await post('/hooks/chat', { type: 'url_verification', challenge: 'c-2' }, { authorization: `Bearer ${hookToken}` })
-    expect((await get('/api/deliveries?hook=chat')).body).toEqual(body)
+    expect((await get('/api/requests?hook=chat')).body).toEqual(body)
   })
 })

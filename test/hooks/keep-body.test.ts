@@ -10,9 +10,9 @@ const secret = 'the diagnosis'
 
 async function start(hooks: Document, changes: Document = calm, dir = temporaryFolder()) {
   const running = await startGateway({ ...changes, hooks: { enabled: true, token: 'hook-token-of-the-tests-0123456789', ...hooks } }, dir)
-  const list = async (query = '') => (await running.get(`/api/deliveries${query}`)).body.items as { id: string; hook: string; status: string }[]
-  const kept = async (query = '') => (await running.get(`/api/deliveries/${(await list(query))[0]!.id}`)).body
-  const replay = (id: string, body: object) => running.post(`/api/deliveries/${id}/replay`, body, operator)
+  const list = async (query = '') => (await running.get(`/api/requests${query}`)).body.items as { id: string; hook: string; status: string }[]
+  const kept = async (query = '') => (await running.get(`/api/requests/${(await list(query))[0]!.id}`)).body
+  const replay = (id: string, body: object) => running.post(`/api/requests/${id}/replay`, body, operator)
   return { ...running, list, kept, replay }
 }
 
@@ -91,7 +91,7 @@ describe('keepBody: false of one mapping', () => {
     const { id } = await kept()
     expect(await replay(id, {})).toMatchObject({
       status: 409,
-      body: { error: { type: 'conflict', message: expect.stringContaining('The body of this delivery was not kept') } },
+      body: { error: { type: 'conflict', message: expect.stringContaining('The body of this request was not kept') } },
     })
     expect(await replay(id, { body: { text: 'again' } })).toMatchObject({ status: 200 })
     expect(await kept()).toMatchObject({ replayOf: id, body: null })

@@ -18,8 +18,8 @@ const gateway = shareGateway({
   },
 })
 const { post, get } = gateway
-const newest = async () => (await get(`/api/deliveries/${(await get('/api/deliveries?limit=1')).body.items[0].id}`)).body
-const replay = (id: string, body: object) => post(`/api/deliveries/${id}/replay`, body, operator)
+const newest = async () => (await get(`/api/requests/${(await get('/api/requests?limit=1')).body.items[0].id}`)).body
+const replay = (id: string, body: object) => post(`/api/requests/${id}/replay`, body, operator)
 
 describe('the query of a request', () => {
   const query = 'box=in&labels=a&labels=b%20c&api_key=k-1&sig=s-1&__proto__=x'
@@ -36,33 +36,33 @@ describe('the query of a request', () => {
     await post(`/hooks/mail?${query}`, {})
     const { id } = await newest()
     expect((await replay(id, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
-    const { deliveryId } = (await replay(id, {})).body
-    expect((await get(`/api/deliveries/${deliveryId}`)).body).toMatchObject({ replayOf: id, query: { box: 'in', api_key: '[redacted]' } })
-    expect((await replay(deliveryId, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
+    const { requestId } = (await replay(id, {})).body
+    expect((await get(`/api/requests/${requestId}`)).body).toMatchObject({ replayOf: id, query: { box: 'in', api_key: '[redacted]' } })
+    expect((await replay(requestId, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
   })
 
   it('is kept of a request that is refused, too', async () => {
     await post('/hooks/wake?from=here', { text: 5 })
-    await expect.poll(async () => (await get('/api/deliveries?status=rejected')).body.items.length).toBe(1)
-    const [{ id }] = (await get('/api/deliveries?status=rejected')).body.items
-    expect((await get(`/api/deliveries/${id}`)).body.query).toEqual({ from: 'here' })
+    await expect.poll(async () => (await get('/api/requests?status=rejected')).body.items.length).toBe(1)
+    const [{ id }] = (await get('/api/requests?status=rejected')).body.items
+    expect((await get(`/api/requests/${id}`)).body.query).toEqual({ from: 'here' })
   })
 })
 
 describe('the proof of a request', () => {
   it('is the hook token, or the scheme and the place of the secret', async () => {
     await post('/hooks/wake', { text: 'News', mode: 'next-heartbeat' })
-    expect((await newest()).proof).toEqual({ scheme: 'hook-token' })
+    expect((await newest()).authentication).toEqual({ scheme: 'hook-token' })
     await post('/hooks/signed', '{"text":"hi"}', sign('{"text":"hi"}'))
-    expect((await newest()).proof).toEqual({ scheme: 'hmac', secret: 1 })
+    expect((await newest()).authentication).toEqual({ scheme: 'hmac', secret: 1 })
   })
 
   it('is known of what was refused behind it, and absent where an operator had it repeated', async () => {
     await post('/hooks/signed', 'no json', sign('no json'))
-    await expect.poll(async () => (await get('/api/deliveries?status=rejected&hook=signed')).body.items.length).toBe(1)
-    const [refused] = (await get('/api/deliveries?status=rejected&hook=signed')).body.items
-    expect(refused.proof).toEqual({ scheme: 'hmac', secret: 1 })
-    const { deliveryId } = (await replay(refused.id, { body: { text: 'mended' } })).body
-    expect((await get(`/api/deliveries/${deliveryId}`)).body).not.toHaveProperty('proof')
+    await expect.poll(async () => (await get('/api/requests?status=rejected&hook=signed')).body.items.length).toBe(1)
+    const [refused] = (await get('/api/requests?status=rejected&hook=signed')).body.items
+    expect(refused.authentication).toEqual({ scheme: 'hmac', secret: 1 })
+    const { requestId } = (await replay(refused.id, { body: { text: 'mended' } })).body
+    expect((await get(`/api/requests/${requestId}`)).body).not.toHaveProperty('authentication')
   })
 })

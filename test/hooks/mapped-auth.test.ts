@@ -44,8 +44,8 @@ describe('a mapping with auth of its own', () => {
     const run = (await get(`/runs/${answer.runId}`)).body
     expect(run.origin).toMatchObject({ name: 'ci/signed', auth: 'signed', trusted: false })
     expect(run.reply).toContain('Grüße')
-    const { id } = (await get('/api/deliveries?limit=1')).body.items[0]
-    expect((await get(`/api/deliveries/${id}`)).body.headers['x-sign']).toBe('[redacted]')
+    const { id } = (await get('/api/requests?limit=1')).body.items[0]
+    expect((await get(`/api/requests/${id}`)).body.headers['x-sign']).toBe('[redacted]')
     expect(JSON.stringify(run)).not.toContain(sign(body)['x-sign'])
   })
 
@@ -81,8 +81,8 @@ describe('a mapping with auth of its own', () => {
   it('hides the secret of another mapping of the same name', async () => {
     const { body: answer } = await post('/hooks/pair', {}, { 'x-partner': secret, prefer: 'wait=30' })
     expect(answer.reply).toContain('seen: .')
-    const { id } = (await get('/api/deliveries?limit=1&hook=pair')).body.items[0]
-    expect((await get(`/api/deliveries/${id}`)).body.headers['x-partner']).toBe('[redacted]')
+    const { id } = (await get('/api/requests?limit=1&hook=pair')).body.items[0]
+    expect((await get(`/api/requests/${id}`)).body.headers['x-partner']).toBe('[redacted]')
   })
 
   it('leaves the hook token to all others', async () => {
@@ -101,7 +101,7 @@ describe('a mapping with auth of its own', () => {
     expect((await get('/api/runs?limit=100')).body.items.map(({ origin }: { origin: { name: string } }) => origin.name)).not.toContain('chat')
   })
 
-  it('takes a delivery whose id was signed once, whatever other key is sent with it', async () => {
+  it('takes a request whose id was signed once, whatever other key is sent with it', async () => {
     const key = Buffer.from('a secret of thirty-two bytes ok?')
     const time = String(Math.floor(Date.now() / 1000))
     const signature = `v1,${createHmac('sha256', key).update(`msg_1.${time}.{}`).digest('base64')}`

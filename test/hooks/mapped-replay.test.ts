@@ -1,11 +1,11 @@
-// Deliveries of mapped hooks that an operator has repeated: as they came, edited, through another mapping, or only to look.
+// Requests of mapped hooks that an operator has repeated: as they came, edited, through another mapping, or only to look.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway } from '../helpers.ts'
 
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const operator = { authorization: `Bearer ${gatewayToken}` }
 
-describe('POST /api/deliveries/:id/replay', () => {
+describe('POST /api/requests/:id/replay', () => {
   const gateway = shareGateway({
     agents: { defaults: { heartbeat: { every: 0 } } },
     hooks: {
@@ -22,10 +22,10 @@ describe('POST /api/deliveries/:id/replay', () => {
       ],
     },
   })
-  const replay = (id: string, body: object) => gateway.post(`/api/deliveries/${id}/replay`, body, operator)
+  const replay = (id: string, body: object) => gateway.post(`/api/requests/${id}/replay`, body, operator)
   const sent = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
     await gateway.post(path, body, headers)
-    return (await gateway.get('/api/deliveries?limit=1')).body.items[0].id as string
+    return (await gateway.get('/api/requests?limit=1')).body.items[0].id as string
   }
 
   it('shows which mapping has it, and what would be started', async () => {
@@ -40,17 +40,17 @@ describe('POST /api/deliveries/:id/replay', () => {
   it('starts it once more, also with another body or through another mapping', async () => {
     const id = await sent('/hooks/mail', 'from=ada&text=Form', { 'content-type': 'application/x-www-form-urlencoded' })
     const again = (await replay(id, {})).body
-    expect(again).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:ada', deliveryId: expect.any(String) })
+    expect(again).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:ada', requestId: expect.any(String) })
     expect((await replay(id, { body: { from: 'eve', text: 'Edited' } })).body.sessionKey).toBe('agent:main:hook:mail:eve')
     const other = (await replay(id, { body: { items: ['one', 'two'] }, mapping: 'all' })).body
     expect(other).toMatchObject({ ok: true, eventIds: [expect.any(String), expect.any(String)] })
-    expect((await gateway.get(`/api/deliveries/${other.deliveryId}`)).body).toMatchObject({ hook: 'mail', replayOf: id })
+    expect((await gateway.get(`/api/requests/${other.requestId}`)).body).toMatchObject({ hook: 'mail', replayOf: id })
   })
 
   it('gives a wake to a mapping, and says when there is nothing to do', async () => {
     const id = await sent('/hooks/wake', { text: 'News', mode: 'next-heartbeat', from: 'ada' })
     expect((await replay(id, { mapping: 'mail' })).body.sessionKey).toBe('agent:main:hook:mail:ada')
-    expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({ ok: true, skipped: true, deliveryId: expect.any(String) })
+    expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({ ok: true, skipped: true, requestId: expect.any(String) })
     expect((await replay(id, { mapping: 'all', body: { items: [] }, dryRun: true })).body).toMatchObject({
       ok: true,
       dryRun: true,

@@ -57,7 +57,7 @@ describe('a transform', () => {
     }
     expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped","fault"'))).toHaveLength(2)
     expect(gateway.logged.join()).not.toContain('4711')
-    await expect.poll(async () => (await gateway.get('/api/deliveries?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
+    await expect.poll(async () => (await gateway.get('/api/requests?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
 
     expect((await send('ownKey')).body.sessionKey).toBe('agent:main:hook:stock:7')
     const keys = (await send('ownKeys')).body.runIds.map(async (id: string) => (await runOf(id)).sessionKey)
@@ -121,7 +121,7 @@ describe('a preset', () => {
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(push).digest('hex')}`,
   })
 
-  it('is reached by its name, with the signature of its service, once for each delivery', async () => {
+  it('is reached by its name, with the signature of its service, once for each request', async () => {
     const gateway = await start({ presets: ['github'], github: { auth: { secret }, agentId: 'ops', ...quiet } })
     const { status, body } = await gateway.post('/hooks/github', push, signed('d-1'))
     expect(status).toBe(200)

@@ -10,11 +10,11 @@ const wait = { prefer: 'wait=30' }
 
 const noted = async ({ get }: Pick<RunningGateway, 'get'>, filter: string) =>
   await expect
-    .poll(async () => (await get(`/api/deliveries?limit=1&${filter}`)).body.items[0])
+    .poll(async () => (await get(`/api/requests?limit=1&${filter}`)).body.items[0])
     .toBeDefined()
     .then(async () => {
-      const { id } = (await get(`/api/deliveries?limit=1&${filter}`)).body.items[0]
-      return (await get(`/api/deliveries/${id}`)).body
+      const { id } = (await get(`/api/requests?limit=1&${filter}`)).body.items[0]
+      return (await get(`/api/requests/${id}`)).body
     })
 
 describe('which mapping has a request', () => {
@@ -119,7 +119,7 @@ describe('POST {hooks.path}/<name>', () => {
     expect(body.runs.map(({ reply }: { reply: string }) => reply).join()).toMatch(/0: tea of corner[^]*1: milk of corner/)
     expect((await post('/hooks/lines', ['one', 'two'])).body).toEqual({ ok: true, eventIds: [expect.any(String), expect.any(String)] })
     expect((await post('/hooks/lines', ['one', ' '])).status).toBe(400)
-    expect((await get('/api/deliveries?limit=1')).body.items[0]).toMatchObject({ hook: 'lines' })
+    expect((await get('/api/requests?limit=1')).body.items[0]).toMatchObject({ hook: 'lines' })
   })
 
   it('has bounds for the elements, and answers skipped when there are none', async () => {

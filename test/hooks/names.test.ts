@@ -80,7 +80,7 @@ describe('the name of a hook', () => {
     }
     const runs = (await get('/api/runs')).body.items
     expect(runs.map(({ origin }: { origin: { name: string } }) => origin.name)).toEqual(['ci/nightly'])
-    await expect.poll(async () => (await get('/api/deliveries?hook=ci%2Fnightly&status=duplicate')).body.items.length).toBe(4)
+    await expect.poll(async () => (await get('/api/requests?hook=ci%2Fnightly&status=duplicate')).body.items.length).toBe(4)
   })
 
   it('is the same in the log of refused requests', async () => {
@@ -89,7 +89,7 @@ describe('the name of a hook', () => {
     for (const target of ['/hooks/c%69/nightly', '/%68ooks/ci/nightly', '/hooks/%77ake', '/hooks/nothing%41#x']) {
       expect([400, 404]).toContain(await post(url, target, token))
     }
-    const names = async () => (await get('/api/deliveries?status=rejected')).body.items.map(({ hook }: { hook: string }) => hook)
+    const names = async () => (await get('/api/requests?status=rejected')).body.items.map(({ hook }: { hook: string }) => hook)
     await expect.poll(names).toHaveLength(4)
     expect((await names()).toSorted()).toEqual(['ci/nightly', 'ci/nightly', 'nothingA', 'wake'])
   })

@@ -109,7 +109,7 @@ describe('a request that its provider sends again', () => {
     expect((await signed('{"x":1}', 'c')).status).toBe(422)
   })
 
-  it('is told by Idempotency-Key, before a delivery id that the signature does not cover', async () => {
+  it('is told by Idempotency-Key, before a request id that the signature does not cover', async () => {
     const body = JSON.stringify({
       action: 'opened',
       issue: { number: 7, title: 'T', html_url: 'https://github.com/a/b/issues/7' },

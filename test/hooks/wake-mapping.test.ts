@@ -130,8 +130,8 @@ describe('a wake mapping', () => {
   it('shows in a dry run where the event would go and who would read it', async () => {
     const gateway = await start()
     await gateway.post('/hooks/later', { text: 'Read this.' })
-    const { id } = (await gateway.get('/api/deliveries?limit=1')).body.items[0]
-    const { body } = await gateway.post(`/api/deliveries/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })
+    const { id } = (await gateway.get('/api/requests?limit=1')).body.items[0]
+    const { body } = await gateway.post(`/api/requests/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })
     expect(body.actions).toEqual([{ action: 'wake', agentId: 'ops', sessionKey: 'agent:ops:hook:later', text: 'Read this.', mode: 'next-heartbeat' }])
     expect(body.heartbeat.prompt).toMatch(/2 events since[^]*Read this\.[^]*Read this\./)
   })

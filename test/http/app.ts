@@ -1,4 +1,4 @@
-// A small server of the real pieces for the HTTP tests: an echoing door behind a hook token, another behind the gateway's, and raw sockets to reach them.
+// A small server of the real pieces for the HTTP tests: an echoing route group behind a hook token, another behind the gateway's, and raw sockets to reach them.
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
@@ -25,7 +25,7 @@ export interface AppOptions {
   isReady?: () => boolean
   probe?: () => Promise<void>
   accept?: BodyOptions['accept']
-  /** Awaited by the echo door before it answers. */
+  /** Awaited by the echo route group before it answers. */
   gate?: () => Promise<void>
 }
 

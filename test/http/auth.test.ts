@@ -1,4 +1,4 @@
-// Who passes a door, in which forms, and what failures cost.
+// Who passes a route group, in which forms, and what failures cost.
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../core/http/auth.ts'
 import { type App, exchange, password, rawRequest, startApp, statusLines, token } from './app.ts'
@@ -22,7 +22,7 @@ async function raw(headers: string[], path = '/hooks/echo'): Promise<string[]> {
   return statusLines(await exchange(port, bytes))
 }
 
-describe('a hook door', () => {
+describe('a hook route group', () => {
   it.each([
     [`Authorization: Bearer ${token}`],
     [`authorization: bearer ${token}`],
@@ -123,7 +123,7 @@ describe('a hook door', () => {
   })
 })
 
-describe('a gateway door', () => {
+describe('a gateway route group', () => {
   it('takes a bearer only', async () => {
     const app = await startApp()
     expect((await tool(app, bearerOf(encoded))).status).toBe(200)
@@ -163,7 +163,7 @@ describe('a gateway door', () => {
     for (const headers of [{}, {}, bearerOf(encoded), {}]) await tool(other, headers)
     // Who shares an address with a guesser does not clear its count.
     expect((await tool(other, bearerOf(encoded))).status).toBe(429)
-    // The hook door has a count of its own.
+    // The hook route group has a count of its own.
     expect((await hook(app, bearerOf('x'))).status).toBe(401)
   })
 })

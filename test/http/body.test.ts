@@ -1,4 +1,4 @@
-// What a door makes of a body: limits, encodings, JSON at its edges, forms.
+// What a route group makes of a body: limits, encodings, JSON at its edges, forms.
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type App, bearer, exchange, maxBytes, rawConnection, rawRequest, startApp, statusLines } from './app.ts'
@@ -187,7 +187,7 @@ describe('a client that goes away', () => {
   })
 })
 
-describe('a door that takes what strangers send', () => {
+describe('a route group that takes what strangers send', () => {
   const open = () => startApp({ accept: 'object-or-array-or-form' })
   const form = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
 

@@ -1,4 +1,4 @@
-// Mutated requests against the doors: whatever comes in, the answer is a 2xx or a 4xx in the envelope, and the server lives.
+// Mutated requests against the route groups: whatever comes in, the answer is a 2xx or a 4xx in the envelope, and the server lives.
 import { connect } from 'node:net'
 import { expect } from 'vitest'
 import { type App, bearer, rawRequest } from './app.ts'

@@ -61,7 +61,7 @@ describe('a failure', () => {
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0]!)).toMatchObject({
       level: 'error',
-      requestId: response.headers.get('x-request-id'),
+      reqId: response.headers.get('x-request-id'),
       method: 'POST',
       path: '/hooks/broken',
       status: 500,

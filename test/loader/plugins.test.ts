@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadParts } from '../../core/loader/registry.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Tool } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { channelContract, createTestContext, toolsetContract } from '../contracts.ts'
@@ -18,18 +18,18 @@ const plugins = ['svc-gateway-plugin-dice', 'svc-gateway-plugin-pager']
 
 const dir = await mkdtemp(join(tmpdir(), 'plugins-'))
 await installFixtures(dir)
-const parts = await loadParts({ plugins, dir, log: createTestContext().log })
+const extensions = await loadExtensions({ plugins, dir, log: createTestContext().log })
 afterAll(async () => {
-  parts.close()
+  extensions.close()
   await rm(dir, { recursive: true })
 })
 
 describe('installed plugins', () => {
-  it('are loaded beside our own parts', () => {
-    expect(parts.problems).toEqual([])
-    expect(parts.sources.get(parts.toolsets.get('dice')!)).toBe('svc-gateway-plugin-dice')
-    expect(parts.sources.get(parts.channels.get('pager')!)).toBe('svc-gateway-plugin-pager')
-    expect(parts.sources.get(parts.channels.get('console')!)).toBe('svc-gateway')
+  it('are loaded beside our own extensions', () => {
+    expect(extensions.problems).toEqual([])
+    expect(extensions.sources.get(extensions.toolsets.get('dice')!)).toBe('svc-gateway-plugin-dice')
+    expect(extensions.sources.get(extensions.channels.get('pager')!)).toBe('svc-gateway-plugin-pager')
+    expect(extensions.sources.get(extensions.channels.get('console')!)).toBe('svc-gateway')
   })
 
   it('leave compiled TypeScript only where nobody else can write', async () => {
@@ -39,12 +39,12 @@ describe('installed plugins', () => {
   })
 
   it('throw the InputError of the gateway that runs them', async () => {
-    const tool = parts.toolsets.get('dice')!.tools![0] as Tool<{ sides: number }>
+    const tool = extensions.toolsets.get('dice')!.tools![0] as Tool<{ sides: number }>
     expect(() => tool.execute({ sides: 1001 }, {} as never)).toThrow(expect.objectContaining({ name: 'InputError', message: 'a die has at most 1000 sides' }))
   })
 })
 
-toolsetContract(parts.toolsets.get('dice')!, {
+toolsetContract(extensions.toolsets.get('dice')!, {
   calls: [
     { tool: 'roll', args: { sides: 6 }, answer: { pips: 6 } },
     { tool: 'roll', args: { sides: 6, luck: 'worst' }, answer: { pips: 1 } },
@@ -56,12 +56,12 @@ toolsetContract(parts.toolsets.get('dice')!, {
   ],
 })
 
-channelContract(parts.channels.get('pager')!, () => openPagerService())
+channelContract(extensions.channels.get('pager')!, () => openPagerService())
 
 describe('the schemas of @sinclair/typebox', () => {
   it('are checked like any other', () => {
-    expect(compileCheck(parts.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([{ path: 'url', problem: 'must be a string' }])
-    expect(compileCheck(parts.channels.get('pager')!.target).fits('OPS')).toBe(false)
+    expect(compileCheck(extensions.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([{ path: 'url', problem: 'must be a string' }])
+    expect(compileCheck(extensions.channels.get('pager')!.target).fits('OPS')).toBe(false)
   })
 })
 

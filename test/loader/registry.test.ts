@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { discoverParts } from '../../core/loader/discover.ts'
-import { loadParts } from '../../core/loader/registry.ts'
+import { discoverExtensions } from '../../core/loader/discover.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import { findFault } from '../../core/loader/verify.ts'
 import { createTestContext } from '../contracts.ts'
 
@@ -22,9 +22,9 @@ async function loadFiles(files: Record<string, string>, plugins = Object.keys(fi
     await mkdir(dirname(join(dir, file)), { recursive: true })
     await writeFile(join(dir, file), code)
   }
-  const parts = await loadParts({ plugins, dir, log })
-  parts.close()
-  return parts
+  const extensions = await loadExtensions({ plugins, dir, log })
+  extensions.close()
+  return extensions
 }
 
 const channel = (fields: string) => `
@@ -40,12 +40,12 @@ const toolset = (fields: string) => `
   const tool = { name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: () => 1 }
   export default defineToolset({ name: 'dice', description: 'Dice.', tools: [tool], ${fields} })`
 
-describe('our own parts', () => {
+describe('our own extensions', () => {
   it('are all found and without fault', async () => {
     const { problems, sources } = await loadFiles({})
     expect(problems).toEqual([])
-    expect(sources.size).toBeGreaterThanOrEqual((await discoverParts()).length)
-    for (const part of sources.keys()) expect(findFault(part, { compile: true })).toBeUndefined()
+    expect(sources.size).toBeGreaterThanOrEqual((await discoverExtensions()).length)
+    for (const extension of sources.keys()) expect(findFault(extension, { compile: true })).toBeUndefined()
   })
 })
 
@@ -58,7 +58,7 @@ describe('a plugin given by its path', () => {
 
   it('may be named absolutely, as a folder, or without its extension', async () => {
     await loadFiles({ 'pager/index.ts': channel(''), 'dice.ts': toolset('') })
-    const { problems, channels, toolsets } = await loadParts({ plugins: ['./pager', join(dir, 'dice.ts'), './dice'], dir, log })
+    const { problems, channels, toolsets } = await loadExtensions({ plugins: ['./pager', join(dir, 'dice.ts'), './dice'], dir, log })
     expect([...channels.keys(), ...toolsets.keys()]).toEqual(expect.arrayContaining(['pager', 'dice']))
     expect(problems).toEqual([
       `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" brings one of that name already; rename it, or take one of the two out of \`plugins\`.`,
@@ -98,9 +98,9 @@ describe('a broken plugin', () => {
       'without a default export',
       'a.mjs',
       'export const x = 1',
-      /^A part from "\.\/a\.mjs" was refused: its default export is not a part; export what defineChannel,/,
+      /^An extension from "\.\/a\.mjs" was refused: its default export is not an extension; export what defineChannel,/,
     ],
-    ['that exports a number', 'a.mjs', 'export default [5]', /its default export is not a part/],
+    ['that exports a number', 'a.mjs', 'export default [5]', /its default export is not an extension/],
     [
       'of an unknown kind',
       'a.mjs',
@@ -112,7 +112,7 @@ describe('a broken plugin', () => {
       'that throws while it is read',
       'a.mjs',
       'export default { kind: "channel", get name() { throw new Error("ha") } }',
-      /^A part from .* reading it failed \(Error: ha\)\.$/,
+      /^An extension from .* reading it failed \(Error: ha\)\.$/,
     ],
     ['without a name', 'a.ts', channel('name: undefined'), /^A channel from "\.\/a\.ts" was refused: its name must be lower-case/],
     [
@@ -192,7 +192,7 @@ describe('a broken plugin', () => {
 
   it('that never ends its import is given up', async () => {
     await writeFile(join(dir, 'a.mjs'), 'await new Promise(() => {})')
-    const { problems } = await loadParts({ plugins: ['./a.mjs'], dir, log, importLimitMs: 1000 })
+    const { problems } = await loadExtensions({ plugins: ['./a.mjs'], dir, log, importLimitMs: 1000 })
     expect(problems).toEqual([expect.stringContaining('importing it failed (Error: it did not end within 1000 ms)')])
   })
 

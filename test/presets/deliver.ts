@@ -1,5 +1,5 @@
 // Has a preset judge a payload as the door does: its schema first, then its action.
-import { loadParts } from '../../core/loader/registry.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import type { ActionOverrides, Preset } from '../../core/plugin.ts'
 import { compileCheck, firstProblem } from '../../core/typebox.ts'
 import { createTestContext } from '../contracts.ts'
@@ -14,7 +14,7 @@ export interface LoadedPreset {
 
 /** Ours, and those of the plugins in a folder. */
 export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<ReadonlyMap<string, LoadedPreset>> {
-  const { presets, problems, close } = await loadParts({ plugins, dir, log: createTestContext().log })
+  const { presets, problems, close } = await loadExtensions({ plugins, dir, log: createTestContext().log })
   close()
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return new Map([...presets].map(([name, preset]) => [name, { preset, judge: judgeWith(preset) }]))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import { createRandom, seed } from '../config/random.ts'
-import { cancelledEnd, newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
+import { cancelledEnd, newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { silent } from '../store/acknowledging.ts'
@@ -77,9 +77,9 @@ async function leaveBehind(dir: string, old: number): Promise<string[]> {
   const waiting: string[] = []
   const leave = async (n: number): Promise<void> => {
     const text = `<c0-${1_000_000 + n}>`
-    const delivery = newDelivery({ body: JSON.stringify({ text, padding: 'x'.repeat(2000) }) })
-    if (n % 100 > 0) await store.accept({ at, delivery, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
-    else await store.accept({ at, delivery, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
+    const request = newRequest({ body: JSON.stringify({ text, padding: 'x'.repeat(2000) }) })
+    if (n % 100 > 0) await store.accept({ at, request, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
+    else await store.accept({ at, request, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
     if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, cancelledEnd(at))
     else waiting.push(text)
   }

@@ -154,7 +154,7 @@ describe('a run that has ended', () => {
 })
 
 describe('a run that begins while the store is away', () => {
-  it.each(['takeEvents', 'transcript'])('waits for it: %s', async (operation) => {
+  it.each(['claimEvents', 'transcript'])('waits for it: %s', async (operation) => {
     const { post, model } = await start()
     dieBefore(thread(), operation)
     expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({ status: 'succeeded', reply: 'HEARTBEAT_OK' })
@@ -163,7 +163,7 @@ describe('a run that begins while the store is away', () => {
 
   it('does not use up its time, and can be cancelled', async () => {
     const { post, get } = await start()
-    const asked = stallAt(thread(), 'takeEvents')
+    const asked = stallAt(thread(), 'claimEvents')
     const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 0.01 })
     const goOn = await asked
     const cancelled = post(`/api/runs/${body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { defineToolset } from '../../core/plugin.ts'
-import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { countResources, countServers, createFragileGateway, fixtures, mcpTools } from './runtimes.ts'
@@ -124,10 +124,10 @@ describe('a toolset', () => {
       },
     })
     const stop = new AbortController()
-    const opening = openCatalogue({ toolsets: [slow], settings: () => ({}), context: () => createTestContext(), stopping: stop.signal })
+    const opening = openToolRegistry({ toolsets: [slow], settings: () => ({}), context: () => createTestContext(), stopping: stop.signal })
     stop.abort(new Error('the gateway stops'))
-    const catalogue = await opening
-    expect(catalogue.problems).toEqual([expect.stringContaining('"slow" is left out')])
+    const registry = await opening
+    expect(registry.problems).toEqual([expect.stringContaining('"slow" is left out')])
     late.resolve()
     await closed.promise
   })

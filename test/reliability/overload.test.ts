@@ -49,7 +49,7 @@ describe('a full disk', () => {
     expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'store_unavailable', true])
     expect((await get(gateway.url, '/readyz')).status).toBe(503)
     expect((await get(gateway.url, '/healthz')).status).toBe(200)
-    const lists = await Promise.all(['deliveries', 'runs', 'outbox', 'sessions', 'sessions/main'].map((list) => get(gateway.url, `/api/${list}`)))
+    const lists = await Promise.all(['requests', 'runs', 'outbox', 'sessions', 'sessions/main'].map((list) => get(gateway.url, `/api/${list}`)))
     expect(lists.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
     expect(lists[0]?.body.items).toHaveLength(1)
     limitFiles(gateway.process.pid!, 'unlimited')

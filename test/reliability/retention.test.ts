@@ -31,7 +31,7 @@ describe('storage.retention.days', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
   afterEach(() => void vi.useRealTimers())
 
-  it('has old deliveries and runs forgotten, and leaves a wake that waits, with its text, to the model', async () => {
+  it('has old requests and runs forgotten, and leaves a wake that waits, with its text, to the model', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Noted.' })
     const config = { providers: model.providers, agents: { defaults: { heartbeat: { every: 0, model: 'double/m' } } } }
@@ -39,7 +39,7 @@ describe('storage.retention.days', () => {
     const { post, get } = running
     const { runId, sessionKey } = (await post('/hooks/agent', { message: 'long ago', ...quiet }, wait)).body
     await post('/hooks/wake', { text: 'the roof leaks', mode: 'next-heartbeat' })
-    const [wake, agent] = await itemsOf(running, '/api/deliveries')
+    const [wake, agent] = await itemsOf(running, '/api/requests')
     await later(running, 29 * day, config)
     await post('/hooks/agent', { message: 'not so long ago', ...quiet }, wait)
     expect(await get(`/runs/${runId}`)).toMatchObject({ status: 200 })
@@ -47,23 +47,23 @@ describe('storage.retention.days', () => {
     await later(running, 2 * day, config)
     await expect.poll(() => get(`/runs/${runId}`)).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
     expect(await get(`/api/sessions/${sessionKey}`)).toMatchObject({ status: 404 })
-    expect(await get(`/api/deliveries/${agent!.id}`)).toMatchObject({ status: 404 })
-    expect(await post(`/api/deliveries/${agent!.id}/replay`, {}, { authorization: `Bearer ${gatewayToken}` })).toMatchObject({
+    expect(await get(`/api/requests/${agent!.id}`)).toMatchObject({ status: 404 })
+    expect(await post(`/api/requests/${agent!.id}/replay`, {}, { authorization: `Bearer ${gatewayToken}` })).toMatchObject({
       status: 404,
-      body: { error: { type: 'delivery_not_found' } },
+      body: { error: { type: 'request_not_found' } },
     })
-    expect((await itemsOf(running, '/api/deliveries')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
-    await expect.poll(() => toldOf(running, '"deliveries":1')).toHaveLength(1)
+    expect((await itemsOf(running, '/api/requests')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
+    await expect.poll(() => toldOf(running, '"requests":1')).toHaveLength(1)
     const metrics = await metricsOf(running)
-    expect(metrics).toMatch(/^svc_gateway_store_forgotten_total\{kind="deliveries"\} 1$/m)
+    expect(metrics).toMatch(/^svc_gateway_store_purged_total\{kind="requests"\} 1$/m)
     expect(metrics).toMatch(/^svc_gateway_store_bytes\{state="used"\} [1-9]\d+$/m)
 
     await post('/hooks/wake', { text: 'look now' })
     expect(await model.prompt(0)).toMatch(/the roof leaks[^]*look now/)
     await expect.poll(async () => (await itemsOf(running, '/api/runs?kind=heartbeat&status=succeeded')).length).toBe(1)
     await later(running, 31 * day, config)
-    await expect.poll(() => itemsOf(running, '/api/deliveries')).toEqual([])
-    expect(await get(`/api/deliveries/${wake!.id}`)).toMatchObject({ status: 404 })
+    await expect.poll(() => itemsOf(running, '/api/requests')).toEqual([])
+    expect(await get(`/api/requests/${wake!.id}`)).toMatchObject({ status: 404 })
     expect((await get('/api/sessions/main')).body.transcript).not.toEqual([])
   })
 
@@ -81,29 +81,29 @@ describe('storage.retention.days', () => {
 describe('storage.retention.bodyHours', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
   afterEach(() => void vi.useRealTimers())
-  const bodyOf = async ({ get }: RunningGateway, id: string) => (await get(`/api/deliveries/${id}`)).body.body as string | null
+  const bodyOf = async ({ get }: RunningGateway, id: string) => (await get(`/api/requests/${id}`)).body.body as string | null
 
   it('has the bodies forgotten after three days, and leaves what is known of the requests', async () => {
     const running = await startGateway(calm)
     const { runId } = (await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)).body
     await running.post('/hooks/wake', { text: 'the roof leaks', mode: 'next-heartbeat' })
-    const [wake, agent] = await itemsOf(running, '/api/deliveries')
+    const [wake, agent] = await itemsOf(running, '/api/requests')
     await later(running, 71 * hour, calm)
     await running.post('/hooks/agent', { message: 'today', ...quiet }, wait)
-    const [young] = await itemsOf(running, '/api/deliveries')
+    const [young] = await itemsOf(running, '/api/requests')
     await later(running, 2 * hour, calm)
     await expect.poll(() => bodyOf(running, agent!.id)).toBeNull()
     expect(await bodyOf(running, young!.id)).toContain('today')
     expect(await bodyOf(running, wake!.id)).toContain('the roof leaks')
     expect(await running.get(`/runs/${runId}`)).toMatchObject({ status: 200 })
-    await expect.poll(() => metricsOf(running)).toMatch(/^svc_gateway_store_forgotten_total\{kind="bodies"\} 1$/m)
+    await expect.poll(() => metricsOf(running)).toMatch(/^svc_gateway_store_purged_total\{kind="bodies"\} 1$/m)
   })
 
   it('0 keeps them as long as their requests', async () => {
     const kept = { ...calm, storage: { retention: { bodyHours: 0 } } }
     const running = await startGateway(kept)
     await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)
-    const [agent] = await itemsOf(running, '/api/deliveries')
+    const [agent] = await itemsOf(running, '/api/requests')
     await later(running, 29 * day, kept)
     await later(running, 0, { ...calm, storage: { retention: { bodyHours: 1000 } } })
     expect(await bodyOf(running, agent!.id)).toContain('long ago')
@@ -140,12 +140,12 @@ describe('storage.retention.maxMb', () => {
     for (let n = 0; n < 25; n += 1) await running.post('/hooks/wake', { text: `${n} ${message}`, mode: 'next-heartbeat' })
     for (let looks = 1; looks <= 2; looks += 1) {
       await running.post('/hooks/wake', { text: 'refused', mode: 'never' })
-      await expect.poll(async () => (await itemsOf(running, '/api/deliveries?status=rejected')).length).toBe(1)
+      await expect.poll(async () => (await itemsOf(running, '/api/requests?status=rejected')).length).toBe(1)
       await later(running, 2 * minute, capped)
-      await expect.poll(() => toldOf(running, 'old records were forgotten')).toHaveLength(looks)
+      await expect.poll(() => toldOf(running, 'old records were purged')).toHaveLength(looks)
     }
     expect(toldOf(running, 'the store is larger than storage.retention.maxMb')).toHaveLength(1)
-    expect(await itemsOf(running, '/api/deliveries')).toHaveLength(25)
+    expect(await itemsOf(running, '/api/requests')).toHaveLength(25)
     const { events, waitingEvents } = (await running.get('/api/sessions/main')).body
     expect(waitingEvents).toBe(25)
     expect(events[0].text).toMatch(/^0 x/)

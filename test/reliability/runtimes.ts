@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { readConfigFile } from '../../core/config/file.ts'
+import { readConfigFile } from '../../core/config/file/read.ts'
 import { createRedactor } from '../../core/config/redaction.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../../core/gateway.ts'
-import { loadParts } from '../../core/loader/registry.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { type Answer, ask, type Document, gatewayToken, hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
 
@@ -58,16 +58,16 @@ export async function createFragileGateway(changes: Document, { failAt = Infinit
   const logged: string[] = []
   let steps = 0
   let last = failAt
-  const logFor = (room: string): Log => {
+  const logFor = (component: string): Log => {
     if (++steps === last) throw new Error(`step ${steps} fails`)
-    const at = (level: string) => (fields: object, message: string) => void logged.push(JSON.stringify({ level, room, ...fields, message }))
+    const at = (level: string) => (fields: object, message: string) => void logged.push(JSON.stringify({ level, component, ...fields, message }))
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
   const document = readConfigFile(writeConfig(dir, changes))
-  const parts = await loadParts({ plugins: document.plugins, dir, log: logFor('loader') })
-  const { config } = resolveConfig(document, parts)
+  const extensions = await loadExtensions({ plugins: document.plugins, dir, log: logFor('loader') })
+  const { config } = resolveConfig(document, extensions)
   steps = 0
-  const gateway = await createGateway({ config, dir, file: document.file, parts, env: {}, redactor: createRedactor(), logFor })
+  const gateway = await createGateway({ config, dir, file: document.file, extensions, env: {}, redactor: createRedactor(), logFor })
   onTestFinished(() => gateway.close())
   let address = ''
   const post = (path: string, body: unknown): Promise<Answer> =>

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PathError } from '../../core/config/paths.ts'
+import { PathError } from '../../core/config/file/paths.ts'
 import { createSandbox } from '../../core/sandbox/sandbox.ts'
 import { faultOf, run, startSandbox } from './start-sandbox.ts'
 

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createIds } from '../../core/store/ids.ts'
 import { openStore } from '../../core/store/open.ts'
-import { newDelivery, newEvent, newRun } from '../contracts/store-samples.ts'
+import { newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export const url = 'sqlite:state/gateway.db'
@@ -29,7 +29,7 @@ async function acknowledge(dir: string): Promise<void> {
     for (;;) {
       const run = newRun({ id: id(), sessionKey: `agent:main:${id()}` })
       const at = Date.now()
-      await store.accept({ at, delivery: newDelivery({ id: run.id, body: 'x'.repeat(500) }), runs: [run], events: [newEvent({ id: run.id })] })
+      await store.accept({ at, request: newRequest({ id: run.id, body: 'x'.repeat(500) }), runs: [run], events: [newEvent({ id: run.id })] })
       process.stdout.write(`${run.id}\n`)
     }
   }

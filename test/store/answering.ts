@@ -1,7 +1,7 @@
 // A process of its own that does to a store what its parent asks for: something whose disk can be filled.
 import { GatewayError } from '../../core/errors.ts'
 import { openStore } from '../../core/store/open.ts'
-import { newDelivery, newRun } from '../contracts/store-samples.ts'
+import { newRequest, newRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 export type Request = 'probe' | { accept: string } | { read: string } | 'logged'
@@ -17,7 +17,7 @@ async function answer(request: Request): Promise<Answer> {
     if (request === 'logged') return logged.join()
     if (request === 'probe') await store.probe()
     else if ('read' in request) return (await store.getRun(request.read)) && (await store.listRuns({}, { limit: 9 })) ? 'found' : 'missing'
-    else await store.accept({ at: Date.now(), delivery: newDelivery({ id: request.accept, body: 'x'.repeat(5000) }), runs: [newRun({ id: request.accept })] })
+    else await store.accept({ at: Date.now(), request: newRequest({ id: request.accept, body: 'x'.repeat(5000) }), runs: [newRun({ id: request.accept })] })
     return 'accepted'
   } catch (error) {
     return error instanceof GatewayError ? error.code : String(error)

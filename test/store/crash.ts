@@ -45,7 +45,7 @@ async function expectWhole(dir: string, acknowledged: readonly string[]): Promis
   const runs = ids('run')
   expect(acknowledged.filter((id) => !runs.has(id))).toEqual([])
   expect(ids('event')).toEqual(runs)
-  expect(ids('delivery')).toEqual(runs)
+  expect(ids('request')).toEqual(runs)
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   db.close()
 }

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 import { startGateway } from '../helpers.ts'
-import { cancelledEnd, newDelivery, newRun, runEnd, start, startRun } from '../contracts/store-samples.ts'
+import { cancelledEnd, newRequest, newRun, runEnd, start, startRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 const pageSize = 8192
@@ -73,7 +73,7 @@ describe('a damaged page', () => {
       transcript('agent:main:first', { limit: 15 }),
       getRun('agent:main:last'),
       listRuns({}, { limit: 9 }),
-      accept({ at: start, delivery: newDelivery() }),
+      accept({ at: start, request: newRequest() }),
     ])
     expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: damaged })
     expect(outcomes.map(({ status }) => status).slice(1)).toEqual(Array.from({ length: 4 }, () => 'fulfilled'))
@@ -87,7 +87,7 @@ describe('a damaged page', () => {
     const outcomes = await Promise.allSettled([
       cancelQueuedRun('run-8', cancelledEnd()),
       cancelQueuedRun('run-0', cancelledEnd()),
-      accept({ at: start, delivery: newDelivery() }),
+      accept({ at: start, request: newRequest() }),
       probe(),
     ])
     expect(outcomes).toMatchObject([{ reason: damaged }, { value: true }, { value: { outcome: 'accepted' } }, { status: 'fulfilled' }])
@@ -113,7 +113,7 @@ describe('a gateway with a damaged page', () => {
     damageLastLeaf('transcript')
     const { get, post, logged: lines } = await startGateway(quiet, dir)
     expect(await get('/api/sessions/agent:main:last')).toMatchObject({ status: 503, body: { error: { type: 'store_damaged' } } })
-    const others = ['runs', 'deliveries', 'outbox', 'sessions', 'sessions/agent:main:nobody'].map((path) => get(`/api/${path}`))
+    const others = ['runs', 'requests', 'outbox', 'sessions', 'sessions/agent:main:nobody'].map((path) => get(`/api/${path}`))
     expect((await Promise.all([...others, get('/readyz')])).map(({ status }) => status)).toEqual([200, 200, 200, 200, 404, 200])
     expect(await post('/hooks/agent', { ...work, sessionKey: 'new' })).toMatchObject({ status: 200 })
     expect(lines.filter((line) => line.includes('the store is damaged'))).toEqual([expect.stringContaining(path)])

@@ -1,7 +1,7 @@
 // Group commit by itself, over a commit that the test lets go when it likes.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Outcome, createGroupCommit } from '../../core/store/group-commit.ts'
-import type { Call } from '../../core/store/operations.ts'
+import type { Call } from '../../core/store/operations/operations.ts'
 
 const limits = { group: 3, hasty: 4, calls: 6, characters: 1000, deadlineMs: 5000 }
 const call = (n: number): Call => ['getRun', [String(n)]]

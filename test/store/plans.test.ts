@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OperationName, operations, perform } from '../../core/store/operations.ts'
-import { type Connection, connect } from '../../core/store/sqlite-connection.ts'
+import { type OperationName, operations, perform } from '../../core/store/operations/operations.ts'
+import { type Connection, connect } from '../../core/store/sqlite/connection.ts'
 import type { Store } from '../../core/store/store.ts'
-import type { Transaction } from '../../core/store/transaction.ts'
-import { cancelledEnd, newDelivery, newEvent, newKey, newMessage, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
+import type { Transaction } from '../../core/store/operations/transaction.ts'
+import { cancelledEnd, newRequest, newEvent, newKey, newDelivery, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
 
-const held = { id: 'held', fence: 1 }
+const held = { id: 'held', fencingToken: 1 }
 const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
 const page = { before: 9, limit: 9 }
 const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null, sessionKey: 's', agentId: 'main' }
@@ -17,29 +17,29 @@ const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null,
 /** For each operation, arguments that lead it through all of its statements. */
 const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   accept: [
-    [{ at: start, messages: [newMessage()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
+    [{ at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
     [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
-    [{ at: start, delivery: newDelivery(), idempotency: newKey({ key: 'other' }), events: [newEvent()], runs: [newRun()], route }],
+    [{ at: start, request: newRequest(), idempotency: newKey({ key: 'other' }), events: [newEvent()], runs: [newRun()], route }],
     [{ at: start, idempotency: newKey() }],
   ],
-  recordRefusal: [[{ ...newDelivery(), status: 'rejected' }, start]],
-  listDeliveries: [
+  recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
+  listRequests: [
     [{}, page],
     [{ hook: 'wake', text: 'disk' }, page],
     [{ status: 'rejected' }, page],
     [{ runStatus: 'failed' }, page],
   ],
-  getDelivery: [['a delivery']],
+  getRequest: [['a request']],
   claimRuns: [[claim]],
   renewRun: [[held, start]],
   endRun: [
-    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], messages: [newMessage()] })],
+    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
     [held, runEnd({ eventsRendered: false })],
     [held, runEnd({ status: 'failed' })],
   ],
   releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
-  reapRuns: [[start]],
+  recoverExpiredRuns: [[start]],
   retryRun: [['over', { id: 'again', at: start }]],
   cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
@@ -54,31 +54,31 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   nextRetryAt: [[start]],
   getExposure: [['agent:main:one']],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
-  takeEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+  claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
   waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
-  sessionsWithBells: [[]],
+  sessionsWithWakes: [[]],
   waitingWakes: [[]],
   transcript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
   listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
   sessionCounts: [['agent:main:one']],
   lastRoute: [['s'], ['s', 'pager']],
-  claimMessages: [[claim]],
-  advanceMessage: [['m', 1, 1]],
-  endMessage: [
+  claimDeliveries: [[claim]],
+  advanceDelivery: [['m', 1, 1]],
+  endDelivery: [
     ['m', 1, { status: 'sent', platformId: null }, start],
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
   ],
-  reapMessages: [[start]],
-  messagesOfRun: [['held']],
-  listMessages: [
+  recoverExpiredDeliveries: [[start]],
+  deliveriesOfRun: [['held']],
+  listDeliveries: [
     [{}, page],
     [{ status: 'failed' }, page],
   ],
-  getMessage: [['m']],
-  retryMessage: [['m', start]],
-  nextMessageAt: [[]],
+  getDelivery: [['m']],
+  retryDelivery: [['m', start]],
+  nextDeliveryAt: [[]],
   liveCounts: [[]],
   addSchedule: [[newSchedule(), { at: start, most: 9 }]],
   listSchedules: [['main']],
@@ -96,8 +96,8 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   lease: [['beat', 'me', start, start]],
   releaseLease: [['beat', 'me']],
   expireLeases: [[]],
-  forgetExpired: [[start]],
-  forget: [[{ before: start + 1 }]],
+  purgeExpiredKeys: [[start]],
+  purge: [[{ before: start + 1 }]],
   forgetBodies: [[{ before: start + 1 }]],
   space: [[]],
   shrink: [[1]],
@@ -109,7 +109,7 @@ const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
 
 /** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held, the sessions in which events wait. */
 const harmless =
-  /INDEX (run_queue|run_lease|run_retry|message_due|message_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|waiting|\(subquery-\d+\))$/
+  /INDEX (run_queue|run_lease|run_retry|outbox_due|outbox_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|waiting|\(subquery-\d+\))$/
 
 describe('the plan of an operation', () => {
   let dir: string
@@ -133,21 +133,21 @@ describe('the plan of an operation', () => {
   it.each([
     ['listRuns', [{ agentId: 'main' }, { limit: 2 }]],
     ['listRuns', [{ sessionKey: 'agent:main:one' }, { limit: 1 }]],
-    ['listMessages', [{ channel: 'pager' }, { limit: 2 }]],
-    ['listMessages', [{ status: 'failed' }, { limit: 2 }]],
-    ['listDeliveries', [{ hook: 'agent' }, { limit: 2 }]],
+    ['listDeliveries', [{ channel: 'pager' }, { limit: 2 }]],
+    ['listDeliveries', [{ status: 'failed' }, { limit: 2 }]],
+    ['listRequests', [{ hook: 'agent' }, { limit: 2 }]],
     ['transcript', ['agent:main:one', { limit: 2 }]],
     ['waitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
-    ['takeEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
+    ['claimEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
   ] satisfies [OperationName, unknown[]][])('%s %j reads the long texts of its own rows and of no others', async (name, args) => {
     const long = 'x'.repeat(100_000)
     let characters = 0
     await undone(async () => {
       const { tx } = connection
       for (let n = 0; n < 20; n++) {
-        await perform(tx, ['accept', [{ at: start, delivery: newDelivery({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }]])
+        await perform(tx, ['accept', [{ at: start, request: newRequest({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }]])
         const run = newRun({ id: `long-${n}`, sessionKey: n < 10 ? 'agent:main:one' : 'other', spec: { ...newRun().spec, message: long } })
-        await perform(tx, ['accept', [{ at: start, runs: [run], messages: [newMessage({ text: long, status: 'failed', reason: 'no' })] }]])
+        await perform(tx, ['accept', [{ at: start, runs: [run], deliveries: [newDelivery({ text: long, status: 'failed', reason: 'no' })] }]])
         await tx.run(`UPDATE run SET status = 'failed', result = ? WHERE id = ?`, JSON.stringify({ reply: long }), run.id)
         await tx.run(`INSERT INTO transcript (session_key, run_id, message, at) VALUES (?, ?, ?, ?)`, 'agent:main:one', run.id, JSON.stringify(long), start)
       }

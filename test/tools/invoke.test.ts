@@ -3,15 +3,15 @@ import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
 import { defineTool, InputError, type Json, type Tool, Type } from '../../core/plugin.ts'
-import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke, type ToolCall } from '../../core/tools/invoke.ts'
 import type { Policy } from '../../core/tools/policy.ts'
 import { maxResultLength } from '../../core/tools/result.ts'
 import type { Subject } from '../../core/tools/subject.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/verbs.ts'
+import { createTestVerbs } from '../contracts/tool-api.ts'
 
-const verbs = createTestVerbs()
+const toolApi = createTestVerbs()
 
 const subject: Subject = { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' }
 
@@ -27,8 +27,15 @@ async function setUp({ execute = () => 'ok', args = Type.Object({}), allows = ()
   const context = createTestContext()
   const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
-  const catalogue = await openCatalogue({ toolsets: [toolset], settings: () => ({}), context: () => context })
-  const invoke = createInvoke({ catalogue, policy: { allows }, ruleOfTwo: { admit: async () => undefined }, verbs: () => verbs, timeoutMs, log: context.log })
+  const registry = await openToolRegistry({ toolsets: [toolset], settings: () => ({}), context: () => context })
+  const invoke = createInvoke({
+    registry,
+    policy: { allows },
+    ruleOfTwo: { admit: async () => undefined },
+    toolApi: () => toolApi,
+    timeoutMs,
+    log: context.log,
+  })
   const call = (changes: Partial<ToolCall> = {}): Promise<Json> =>
     invoke({
       tool: 'probe',
@@ -55,7 +62,7 @@ describe('a call', () => {
     const { call, context } = await setUp({
       args: Type.Object({ n: Type.Integer() }),
       execute: (args: { n: number }, { agentId, sessionKey, caller, runId, state, signal, sessions: view }) => {
-        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === verbs.sessions })
+        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === toolApi.sessions })
         return { doubled: args.n * 2 }
       },
     })

@@ -1,16 +1,16 @@
 // The policy of a whole configuration: which lists hold for whom, what it says of itself, and what it warns of.
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../core/config/schema.ts'
-import { loadParts } from '../../core/loader/registry.ts'
+import { loadExtensions } from '../../core/loader/registry.ts'
 import { defineToolset, type Tool } from '../../core/plugin.ts'
-import { openCatalogue } from '../../core/tools/catalogue.ts'
+import { openToolRegistry } from '../../core/tools/registry.ts'
 import { findUndeclaredNames } from '../../core/tools/declared.ts'
-import type { Verdict } from '../../core/tools/decide.ts'
+import type { Verdict } from '../../core/tools/evaluate.ts'
 import { createPolicy } from '../../core/tools/policy.ts'
 import type { Subject } from '../../core/tools/subject.ts'
 import { createTestContext } from '../contracts/context.ts'
 import type { Document } from '../helpers.ts'
-import { openPolicy, plain, plainTools, type Toolsets } from './door.ts'
+import { openPolicy, plain, plainTools, type Toolsets } from './tool-routes.ts'
 
 const turn: Subject = { caller: 'agent', agentId: 'main', sessionKey: 'agent:main:main' }
 
@@ -241,7 +241,7 @@ describe('an explanation', () => {
   it('of a tool that is not there says so first', async () => {
     const { policy } = await openPolicy(toolsets, { tools: { deny: ['nothing*'] } })
     const { allowed, layers } = policy.explain(turn, 'nothing_like_it')
-    expect([allowed, layers[0], layers.length]).toEqual([false, { layer: 'catalogue', verdict: 'deny', rule: 'no tool has this name' }, 11])
+    expect([allowed, layers[0], layers.length]).toEqual([false, { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' }, 11])
     expect(layers[3]).toEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "nothing*"' })
   })
 })
@@ -287,8 +287,8 @@ describe('a decision that is kept', () => {
         return { tools: plainTools('fixed'), close: async () => {} }
       },
     })
-    const catalogue = await openCatalogue({ toolsets: [live], settings: () => ({}), context: () => context })
-    const policy = createPolicy({ config, catalogue, modelOf: () => 'test/model', isForeign: () => false })
+    const registry = await openToolRegistry({ toolsets: [live], settings: () => ({}), context: () => context })
+    const policy = createPolicy({ config, registry, modelOf: () => 'test/model', isForeign: () => false })
     const names = () => policy.listed(turn).map(({ tool }) => tool.name)
     expect(names()).toEqual(['fixed'])
     const offer = await offered.promise
@@ -335,7 +335,7 @@ describe('the warnings', () => {
   })
 
   it('know the tools of our own toolsets without opening one, and keep silent where a toolset does not declare its tools', async () => {
-    const parts = await loadParts({ plugins: [], dir: '/', log: createTestContext().log })
+    const parts = await loadExtensions({ plugins: [], dir: '/', log: createTestContext().log })
     const config = { tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] }, agents: {}, gateway: { tools: { allow: ['write'] } }, channels: {} }
     const settled = { ...config, tools: { ...config.tools, mcp: { servers: { db: {} } } } } as unknown as Config
     expect(findUndeclaredNames(settled, parts)).toEqual([{ keys: ['tools', 'deny'], problem: expect.stringContaining('did you mean "web_fetch"?') }])
@@ -344,7 +344,7 @@ describe('the warnings', () => {
   })
 
   it('are the same for what our toolsets declare and for what they bring', async () => {
-    const parts = await loadParts({ plugins: [], dir: '/', log: createTestContext().log })
+    const parts = await loadExtensions({ plugins: [], dir: '/', log: createTestContext().log })
     for (const toolset of parts.toolsets.values()) {
       if (!toolset.open || toolset.name === 'mcp') continue
       const opened = await toolset.open?.({ allowHosts: [] }, { ...createTestContext(), offer: () => undefined })

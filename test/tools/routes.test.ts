@@ -1,10 +1,10 @@
-// The tools' door over real sockets: every answer that it can give, and nothing of a tool's inside in any of them.
+// The tools' route group over real sockets: every answer that it can give, and nothing of a tool's inside in any of them.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defineTool, InputError, type Tool, Type } from '../../core/plugin.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
-import { type Door, openDoor, plain, plainTools } from './door.ts'
+import { type RouteGroup, openSocket, plain, plainTools } from './tool-routes.ts'
 
 /** Never to be seen outside the tool. */
 const canary = 'canary-4711-secret'
@@ -60,17 +60,17 @@ const unruly: Tool[] = [
   plain('nothing', { execute: () => undefined }),
 ]
 
-const invoke = (door: Door, body: object | string, headers?: Record<string, string>) => door.post('/tools/invoke', body, headers)
+const invoke = (routeGroup: RouteGroup, body: object | string, headers?: Record<string, string>) => routeGroup.post('/tools/invoke', body, headers)
 const failure = (type: string, message: unknown) => ({ ok: false, error: { type, message } })
 
 describe('POST /tools/invoke', () => {
   it('runs a tool and answers with its result', async () => {
-    const door = await openDoor({ test: [echo, ...unruly] })
-    const { status, headers, body } = await invoke(door, { tool: ' echo ', args: { text: 'hi' }, dryRun: true })
+    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const { status, headers, body } = await invoke(routeGroup, { tool: ' echo ', args: { text: 'hi' }, dryRun: true })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(body).toEqual({ ok: true, result: { args: { text: 'hi' }, agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } })
-    expect((await invoke(door, { tool: 'echo' })).body.result.args).toEqual({})
-    expect((await invoke(door, { tool: 'nothing', dryRun: 'whatever', more: 1 })).body).toEqual({ ok: true, result: null })
+    expect((await invoke(routeGroup, { tool: 'echo' })).body.result.args).toEqual({})
+    expect((await invoke(routeGroup, { tool: 'nothing', dryRun: 'whatever', more: 1 })).body).toEqual({ ok: true, result: null })
   })
 
   it.each([
@@ -80,32 +80,33 @@ describe('POST /tools/invoke', () => {
     [{ sessionKey: 'agent:support:x' }, 'agent:support:x', 'support'],
     [{ sessionKey: 'agent:nobody:x' }, 'agent:nobody:x', 'main'],
   ])('with %j is for the session %s of %s', async (fields, sessionKey, agentId) => {
-    const door = await openDoor({ test: [echo] }, { session: { mainKey: 'work' }, agents: { main: {}, support: {} } })
-    expect((await invoke(door, { tool: 'echo', ...fields })).body.result).toMatchObject({ sessionKey, agentId })
+    const routeGroup = await openSocket({ test: [echo] }, { session: { mainKey: 'work' }, agents: { main: {}, support: {} } })
+    expect((await invoke(routeGroup, { tool: 'echo', ...fields })).body.result).toMatchObject({ sessionKey, agentId })
   })
 
   it('is for the one global session in global scope', async () => {
-    const door = await openDoor({ test: [echo] }, { session: { scope: 'global' } })
-    for (const sessionKey of [undefined, 'main', 'global']) expect((await invoke(door, { tool: 'echo', sessionKey })).body.result.sessionKey).toBe('global')
+    const routeGroup = await openSocket({ test: [echo] }, { session: { scope: 'global' } })
+    for (const sessionKey of [undefined, 'main', 'global'])
+      expect((await invoke(routeGroup, { tool: 'echo', sessionKey })).body.result.sessionKey).toBe('global')
   })
 
   it('tells the tool the channel and the account that the headers name', async () => {
-    const door = await openDoor({ test: [echo] })
-    const named = await invoke(door, { tool: 'echo' }, { 'x-svc-message-channel': ' slack ', 'x-svc-account-id': 'work' })
+    const routeGroup = await openSocket({ test: [echo] })
+    const named = await invoke(routeGroup, { tool: 'echo' }, { 'x-svc-message-channel': ' slack ', 'x-svc-account-id': 'work' })
     expect(named.body.result).toMatchObject({ channel: 'slack', accountId: 'work' })
-    const blank = await invoke(door, { tool: 'echo' }, { 'x-svc-message-channel': '', 'x-svc-account-id': ' ' })
+    const blank = await invoke(routeGroup, { tool: 'echo' }, { 'x-svc-message-channel': '', 'x-svc-account-id': ' ' })
     expect(Object.keys(blank.body.result)).not.toContain('channel')
   })
 
   it('makes action an argument where the tool knows it and has none', async () => {
-    const door = await openDoor({ test: [echo, steer, turnOrGo] })
-    const result = async (body: object) => (await invoke(door, body)).body.result
+    const routeGroup = await openSocket({ test: [echo, steer, turnOrGo] })
+    const result = async (body: object) => (await invoke(routeGroup, body)).body.result
     expect(await result({ tool: 'steer', action: 'left' })).toEqual({ action: 'left' })
     expect(await result({ tool: 'steer', action: 'left', args: { by: 2 } })).toEqual({ by: 2, action: 'left' })
     expect(await result({ tool: 'steer', action: 'left', args: { action: 'right' } })).toEqual({ action: 'right' })
     expect(await result({ tool: 'turn_or_go', action: 'turn' })).toEqual({ action: 'turn' })
     expect((await result({ tool: 'echo', action: 'left' })).args).toEqual({})
-    const wrong = await invoke(door, { tool: 'steer', action: 'up' })
+    const wrong = await invoke(routeGroup, { tool: 'steer', action: 'up' })
     expect([wrong.status, wrong.body]).toEqual([400, failure('invalid_arguments', 'args.action must be one of "left", "right".')])
   })
 
@@ -125,16 +126,16 @@ describe('POST /tools/invoke', () => {
     ['a list', [], 'invalid_request', 'The body must be a JSON object.'],
     ['no JSON', '{', 'invalid_json', expect.any(String)],
   ])('answers 400 to %s', async (...[, body, type, message]) => {
-    const door = await openDoor({ test: [echo, ...unruly] })
-    const answer = await invoke(door, body)
+    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const answer = await invoke(routeGroup, body)
     expect([answer.status, answer.body]).toEqual([400, failure(type, message)])
   })
 
   it('answers 404 to a tool that is not there and to one that is not allowed, byte for byte the same', async () => {
-    const door = await openDoor({ test: [echo, ...plainTools('gateway', 'sessions_spawn')] }, { tools: { deny: ['echo'] } })
+    const routeGroup = await openSocket({ test: [echo, ...plainTools('gateway', 'sessions_spawn')] }, { tools: { deny: ['echo'] } })
     const text = async (tool: string, args?: unknown) => {
       const headers = { authorization: `Bearer ${gatewayToken}` }
-      const response = await fetch(`${door.url}/tools/invoke`, { method: 'POST', headers, body: JSON.stringify({ tool, args }) })
+      const response = await fetch(`${routeGroup.url}/tools/invoke`, { method: 'POST', headers, body: JSON.stringify({ tool, args }) })
       const kept = [...response.headers].filter(([name]) => !['x-request-id', 'date'].includes(name))
       return JSON.stringify([response.status, kept, await response.text()])
     }
@@ -145,48 +146,48 @@ describe('POST /tools/invoke', () => {
   })
 
   it.each(Object.keys(misdeeds))('answers 500 to a tool that %s, and says nothing of it', async (tool) => {
-    const door = await openDoor({ test: [echo, ...unruly] })
-    const [broken, sound] = await Promise.all([invoke(door, { tool }), invoke(door, { tool: 'echo' })])
+    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const [broken, sound] = await Promise.all([invoke(routeGroup, { tool }), invoke(routeGroup, { tool: 'echo' })])
     expect([broken.status, broken.body, sound.status]).toEqual([500, failure('tool_failed', "The tool failed. See the gateway's log."), 200])
-    expect(JSON.stringify([broken.body, [...broken.headers], door.logged])).not.toContain('canary')
-    expect(door.logged).toMatchObject([
+    expect(JSON.stringify([broken.body, [...broken.headers], routeGroup.logged])).not.toContain('canary')
+    expect(routeGroup.logged).toMatchObject([
       { level: 'error', fields: { tool, toolset: 'test' } },
-      { level: 'error', fields: { status: 500, type: 'tool_failed', requestId: broken.headers.get('x-request-id') } },
+      { level: 'error', fields: { status: 500, type: 'tool_failed', reqId: broken.headers.get('x-request-id') } },
     ])
   })
 
   it('answers 504 to a tool that hangs, and serves others meanwhile', async () => {
-    const door = await openDoor({ test: [echo, ...unruly] }, { timeoutMs: 50 })
-    const hanging = Array.from({ length: 20 }, () => invoke(door, { tool: 'hangs' }))
-    expect((await invoke(door, { tool: 'echo' })).status).toBe(200)
+    const routeGroup = await openSocket({ test: [echo, ...unruly] }, { timeoutMs: 50 })
+    const hanging = Array.from({ length: 20 }, () => invoke(routeGroup, { tool: 'hangs' }))
+    expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
     for (const { status, body } of await Promise.all(hanging)) {
       expect([status, body]).toEqual([504, failure('tool_timeout', 'The tool did not answer within its time limit.')])
     }
   })
 
   it('takes a body of 2 MiB and not one byte more', async () => {
-    const door = await openDoor({ test: [echo] })
+    const routeGroup = await openSocket({ test: [echo] })
     const frame = JSON.stringify({ tool: 'echo', args: { text: '' } })
     const body = (bytes: number) => JSON.stringify({ tool: 'echo', args: { text: 'x'.repeat(bytes - frame.length) } })
-    expect((await invoke(door, body(2 * 1024 * 1024))).status).toBe(200)
-    const over = await invoke(door, body(2 * 1024 * 1024 + 1))
+    expect((await invoke(routeGroup, body(2 * 1024 * 1024))).status).toBe(200)
+    const over = await invoke(routeGroup, body(2 * 1024 * 1024 + 1))
     expect([over.status, over.body.error.type]).toEqual([413, 'payload_too_large'])
-    expect((await invoke(door, '{}', { 'content-encoding': 'gzip' })).status).toBe(415)
+    expect((await invoke(routeGroup, '{}', { 'content-encoding': 'gzip' })).status).toBe(415)
   })
 
   it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'])('answers 405 to %s, before it asks who calls', async (method) => {
-    const door = await openDoor({ test: [echo] })
+    const routeGroup = await openSocket({ test: [echo] })
     for (const path of ['/tools/invoke', '/tools/explain']) {
-      const response = await fetch(`${door.url}${path}`, { method })
+      const response = await fetch(`${routeGroup.url}${path}`, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
       await response.arrayBuffer()
     }
   })
 
   it('calls through the policy of the session', async () => {
-    const door = await openDoor({ test: [echo] }, { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } })
-    expect((await invoke(door, { tool: 'echo' })).status).toBe(200)
-    expect((await invoke(door, { tool: 'echo', sessionKey: 'agent:support:x' })).status).toBe(404)
+    const routeGroup = await openSocket({ test: [echo] }, { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } })
+    expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
+    expect((await invoke(routeGroup, { tool: 'echo', sessionKey: 'agent:support:x' })).status).toBe(404)
   })
 })
 
@@ -194,21 +195,21 @@ describe('the credential', () => {
   const wrong = { authorization: 'Bearer wrong' }
 
   it('is asked for before anything else', async () => {
-    const door = await openDoor({ test: [echo] })
+    const routeGroup = await openSocket({ test: [echo] })
     for (const headers of [wrong, { authorization: '' }, { authorization: `Basic ${gatewayToken}` }]) {
-      const answer = await invoke(door, '{', headers)
+      const answer = await invoke(routeGroup, '{', headers)
       expect([answer.status, answer.body.error.type, answer.headers.get('www-authenticate')]).toEqual([401, 'unauthorized', 'Bearer'])
     }
-    for (const path of ['/tools', '/tools?sessionKey=']) expect((await door.get(path, wrong)).status).toBe(401)
-    expect((await door.post('/tools/explain', {}, wrong)).status).toBe(401)
-    expect((await door.post(`/tools/invoke?token=${gatewayToken}`, { tool: 'echo' })).body.error.type).toBe('token_in_query')
+    for (const path of ['/tools', '/tools?sessionKey=']) expect((await routeGroup.get(path, wrong)).status).toBe(401)
+    expect((await routeGroup.post('/tools/explain', {}, wrong)).status).toBe(401)
+    expect((await routeGroup.post(`/tools/invoke?token=${gatewayToken}`, { tool: 'echo' })).body.error.type).toBe('token_in_query')
   })
 
   it('is the password in the mode of that name', async () => {
     const auth = { mode: 'password', token: gatewayToken, password: 'a-password-of-the-tests-0123' }
-    const door = await openDoor({ test: [echo] }, { gateway: { auth } })
-    expect((await invoke(door, { tool: 'echo' })).status).toBe(401)
-    expect((await invoke(door, { tool: 'echo' }, { authorization: `bearer  ${auth.password}` })).status).toBe(200)
+    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth } })
+    expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
+    expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: `bearer  ${auth.password}` })).status).toBe(200)
   })
 
   it.each([
@@ -216,36 +217,36 @@ describe('the credential', () => {
     ['password', 'SVC_GATEWAY_PASSWORD'],
   ])('may come from the environment: a %s in %s', async (mode, variable) => {
     const value = `from-the-environment-${mode}-0123456789`
-    const door = await openDoor({ test: [echo] }, { gateway: { auth: { mode } }, env: { [variable]: value } })
-    expect((await invoke(door, { tool: 'echo' }, { authorization: `Bearer ${value}` })).status).toBe(200)
-    expect((await invoke(door, { tool: 'echo' })).status).toBe(401)
+    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { mode } }, env: { [variable]: value } })
+    expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: `Bearer ${value}` })).status).toBe(200)
+    expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
   })
 
   it('that fails too often locks the address out, the right one included', async () => {
     const rateLimit = { maxAttempts: 3, lockoutMs: 60_000, exemptLoopback: false }
-    const door = await openDoor({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
-    for (let attempt = 0; attempt < 3; attempt++) expect((await invoke(door, { tool: 'echo' }, { authorization: '' })).status).toBe(401)
-    for (const answer of [await invoke(door, { tool: 'echo' }, wrong), await invoke(door, { tool: 'echo' }), await door.get('/tools')]) {
+    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
+    for (let attempt = 0; attempt < 3; attempt++) expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: '' })).status).toBe(401)
+    for (const answer of [await invoke(routeGroup, { tool: 'echo' }, wrong), await invoke(routeGroup, { tool: 'echo' }), await routeGroup.get('/tools')]) {
       expect([answer.status, answer.body.error.type]).toEqual([429, 'rate_limited'])
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     }
   })
 
   it('that fails from this machine is not counted unless asked for', async () => {
-    const door = await openDoor({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
-    for (let attempt = 0; attempt < 5; attempt++) expect((await invoke(door, { tool: 'echo' }, wrong)).status).toBe(401)
-    expect((await invoke(door, { tool: 'echo' })).status).toBe(200)
+    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
+    for (let attempt = 0; attempt < 5; attempt++) expect((await invoke(routeGroup, { tool: 'echo' }, wrong)).status).toBe(401)
+    expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
     // A proxy that is not trusted may bring anybody.
     for (let attempt = 0; attempt < 2; attempt++)
-      expect((await invoke(door, { tool: 'echo' }, { ...wrong, 'x-forwarded-for': '198.51.100.7' })).status).toBe(401)
-    expect((await invoke(door, { tool: 'echo' }, { 'x-forwarded-for': '198.51.100.7' })).status).toBe(429)
+      expect((await invoke(routeGroup, { tool: 'echo' }, { ...wrong, 'x-forwarded-for': '198.51.100.7' })).status).toBe(401)
+    expect((await invoke(routeGroup, { tool: 'echo' }, { 'x-forwarded-for': '198.51.100.7' })).status).toBe(429)
   })
 })
 
 describe('GET /tools', () => {
   it('lists what a call would run, and nothing else', async () => {
-    const door = await openDoor({ test: [echo, steer], more: plainTools('gateway') }, { agents: { main: {}, support: { tools: { deny: ['steer'] } } } })
-    const { status, body } = await door.get('/tools')
+    const routeGroup = await openSocket({ test: [echo, steer], more: plainTools('gateway') }, { agents: { main: {}, support: { tools: { deny: ['steer'] } } } })
+    const { status, body } = await routeGroup.get('/tools')
     expect([status, body]).toEqual([
       200,
       {
@@ -255,13 +256,13 @@ describe('GET /tools', () => {
         ],
       },
     ])
-    expect((await door.get('/tools?sessionKey=agent%3Asupport%3Ax')).body.items.map(({ name }: { name: string }) => name)).toEqual(['echo'])
+    expect((await routeGroup.get('/tools?sessionKey=agent%3Asupport%3Ax')).body.items.map(({ name }: { name: string }) => name)).toEqual(['echo'])
   })
 
   it('answers 400 to a session key that is blank, repeated or half', async () => {
-    const door = await openDoor({ test: [echo] })
+    const routeGroup = await openSocket({ test: [echo] })
     for (const query of ['sessionKey=', 'sessionKey=%20', 'sessionKey=a&sessionKey=b', 'sessionKey=agent:']) {
-      expect([query, (await door.get(`/tools?${query}`)).body.error.type]).toEqual([query, 'invalid_request'])
+      expect([query, (await routeGroup.get(`/tools?${query}`)).body.error.type]).toEqual([query, 'invalid_request'])
     }
   })
 })
@@ -269,8 +270,8 @@ describe('GET /tools', () => {
 describe('POST /tools/explain', () => {
   it('shows what every layer says and runs nothing', async () => {
     let calls = 0
-    const door = await openDoor({ test: [plain('count', { execute: () => calls++ })] }, { tools: { deny: ['count'] } })
-    const { status, body } = await door.post('/tools/explain', { tool: ' count ', sessionKey: 'main' })
+    const routeGroup = await openSocket({ test: [plain('count', { execute: () => calls++ })] }, { tools: { deny: ['count'] } })
+    const { status, body } = await routeGroup.post('/tools/explain', { tool: ' count ', sessionKey: 'main' })
     expect([status, body.tool, body.allowed]).toEqual([200, 'count', false])
     expect(body.layers).toHaveLength(10)
     expect(body.layers).toContainEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "count"' })
@@ -278,19 +279,19 @@ describe('POST /tools/explain', () => {
   })
 
   it('agrees with what a call does', async () => {
-    const door = await openDoor(
+    const routeGroup = await openSocket(
       { test: [echo, ...plainTools('gateway', 'sessions_send', 'exec', 'cron')] },
       { tools: { deny: ['exec'] }, gateway: { auth: { token: gatewayToken }, tools: { allow: ['gateway'], deny: ['cron'] } } },
     )
     for (const tool of ['echo', 'gateway', 'sessions_send', 'exec', 'cron', 'nothing']) {
-      const explained = await door.post('/tools/explain', { tool })
-      expect([tool, (await invoke(door, { tool })).status]).toEqual([tool, explained.body.allowed ? 200 : 404])
+      const explained = await routeGroup.post('/tools/explain', { tool })
+      expect([tool, (await invoke(routeGroup, { tool })).status]).toEqual([tool, explained.body.allowed ? 200 : 404])
     }
   })
 
   it.each([{}, { tool: '' }, { tool: 'x', sessionKey: 5 }])('answers 400 to %j', async (body) => {
-    const door = await openDoor({ test: [echo] })
-    expect((await door.post('/tools/explain', body)).status).toBe(400)
+    const routeGroup = await openSocket({ test: [echo] })
+    expect((await routeGroup.post('/tools/explain', body)).status).toBe(400)
   })
 })
 

@@ -1,10 +1,10 @@
 // The toolset of sessions, by the law of toolsets and by what its tools answer.
 import { describe, expect, it } from 'vitest'
-import { type AgentSummary, InputError, type RunRequest, type SessionMessage, type SessionStatus, type ToolVerbs } from '../../core/plugin.ts'
+import { type AgentSummary, InputError, type RunRequest, type SessionMessage, type SessionStatus, type ToolApi } from '../../core/plugin.ts'
 import sessionsToolset from '../../plugins/tools/sessions.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { toolsetContract } from '../contracts/toolset.ts'
-import { createTestVerbs } from '../contracts/verbs.ts'
+import { createTestVerbs } from '../contracts/tool-api.ts'
 
 const known: SessionStatus = {
   key: 'agent:main:hook:ci',
@@ -20,7 +20,7 @@ const asked: unknown[] = []
 const said: SessionMessage = { role: 'user', text: 'Hello', at: known.updatedAt, runId: 'run-1' }
 const agent: AgentSummary = { id: 'main', name: 'main', default: true, model: 'builtin/rules', mainSession: 'agent:main:main' }
 const started: RunRequest[] = []
-const verbs: Partial<ToolVerbs> = {
+const toolApi: Partial<ToolApi> = {
   agents: { list: () => [agent] },
   runs: {
     start: async (request) => {
@@ -30,7 +30,7 @@ const verbs: Partial<ToolVerbs> = {
     wait: async (id) => ({ id, status: 'succeeded', reply: 'Hi' }),
   },
 }
-const sessions: ToolVerbs['sessions'] = {
+const sessions: ToolApi['sessions'] = {
   list: async (options) => {
     asked.push(options)
     return [{ key: known.key, agentId: known.agentId, updatedAt: known.updatedAt }]
@@ -40,7 +40,7 @@ const sessions: ToolVerbs['sessions'] = {
 }
 
 toolsetContract(sessionsToolset, {
-  verbs: { ...verbs, sessions },
+  toolApi: { ...toolApi, sessions },
   calls: [
     { tool: 'session_status', args: { sessionKey: ` ${known.key} ` }, answer: known },
     {

@@ -1,6 +1,6 @@
 // Every combination of what layers can say about a tool, beside a second, plainer way to work out the answer.
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../core/tools/decide.ts'
+import { evaluatePolicy } from '../../core/tools/evaluate.ts'
 import { type LayerConfig, resolveLayers, type Shape } from '../../core/tools/layers.ts'
 import { createRandom, seed } from '../config/random.ts'
 
@@ -56,7 +56,7 @@ function actual(one: Case): boolean {
     subagent: one.subagent !== 'off',
     fromHook: one.origin !== 'off',
   }
-  return decide(resolveLayers(config, shape), { name: one.tool }).allowed
+  return evaluatePolicy(resolveLayers(config, shape), { name: one.tool }).allowed
 }
 
 const profileOf = (state: Case['profile']) => (state === 'absent' ? {} : { profile: state })

@@ -3,13 +3,13 @@ import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
-export function* channelRules({ config, parts }: RuleContext): Iterable<RuleFinding> {
+export function* channelRules({ config, extensions }: RuleContext): Iterable<RuleFinding> {
   for (const [name, section] of Object.entries(config.channels)) {
-    const channel = parts.channels.get(name)
+    const channel = extensions.channels.get(name)
     if (!channel || !section.enabled) continue
     for (const { id, settings } of resolveAccounts(section, channel.config)) {
-      const place = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
-      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({ keys: [...place, ...keys], problem }))
+      const keysOfEntry = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
+      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({ keys: [...keysOfEntry, ...keys], problem }))
     }
   }
   yield* Object.keys(config.providers)

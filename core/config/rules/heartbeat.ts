@@ -3,11 +3,11 @@ import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { parseDuration } from '../duration.ts'
 import { nearest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema.ts'
-import { type ModelPlace, modelRules } from './models.ts'
+import { type ModelKey, modelRules } from './models.ts'
 import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
-export function* heartbeatRules(heartbeat: Partial<HeartbeatConfig>, { keys, allowed }: ModelPlace, context: RuleContext): Iterable<RuleFinding> {
+export function* heartbeatRules(heartbeat: Partial<HeartbeatConfig>, { keys, allowed }: ModelKey, context: RuleContext): Iterable<RuleFinding> {
   const { every, activeHours, model, target } = heartbeat
   if (every !== undefined && parseDuration(every) === undefined) {
     yield { keys: [...keys, 'every'], problem: 'must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none' }
@@ -34,8 +34,8 @@ function isTimezone(name: string): boolean {
   }
 }
 
-function* targetRules(target: string, keys: readonly string[], { parts }: RuleContext): Iterable<RuleFinding> {
-  const targets = ['none', 'last', ...parts.channels.keys()]
+function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {
+  const targets = ['none', 'last', ...extensions.channels.keys()]
   if (targets.includes(target)) return
   const meant = nearest(target, targets)
   yield {

@@ -47,11 +47,11 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
   })
 }
 
-function* onFailureRules({ config, parts }: RuleContext): Iterable<RuleFinding> {
+function* onFailureRules({ config, extensions }: RuleContext): Iterable<RuleFinding> {
   const channel = config.hooks.onFailure?.channel
   if (channel === undefined || channel === 'last') return
   const keys = ['hooks', 'onFailure', 'channel']
-  const names = [...parts.channels.keys()]
+  const names = [...extensions.channels.keys()]
   if (!names.includes(channel)) yield { keys, problem: `must be "last" or the name of a loaded channel (${names.join(', ') || 'none is loaded'})` }
   else if (!config.channels[channel]?.enabled) yield { keys, problem: `names a channel that is not configured; add channels.${channel}`, warning: true }
 }

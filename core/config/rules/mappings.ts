@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path'
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
-import { confine, PathError } from '../paths.ts'
+import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema.ts'
 import { thinkingLevels } from '../schema/agents.ts'
 import { promisedChannels } from '../schema/mappings.ts'
@@ -23,8 +23,8 @@ export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
 }
 
-const at = (place: readonly string[], findings: Iterable<RuleFinding>): RuleFinding[] =>
-  Array.from(findings, ({ keys, ...rest }) => ({ keys: [...place, ...keys], ...rest }))
+const at = (keysOfEntry: readonly string[], findings: Iterable<RuleFinding>): RuleFinding[] =>
+  Array.from(findings, ({ keys, ...rest }) => ({ keys: [...keysOfEntry, ...keys], ...rest }))
 
 function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* matchRules(mapping)
@@ -45,7 +45,7 @@ export function* actionRules(mapping: MappingConfig, context: RuleContext): Iter
   yield* valueRules(mapping, context)
   yield* routingWarnings(mapping, context)
   if (mapping.allowUnsafeExternalContent) {
-    const problem = 'shows what the sender wrote to the model without the fence around outside text; use it for senders that you trust alone'
+    const problem = 'shows what the sender wrote to the model without the external content wrapper; use it for senders that you trust alone'
     yield { keys: ['allowUnsafeExternalContent'], problem, warning: true }
   }
 }
@@ -101,9 +101,9 @@ function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
   for (const key of untemplated) if (isTemplate(mapping[key] ?? '')) yield { keys: [key], problem: 'is taken as it stands: {{ … }} means nothing here' }
 }
 
-function* channelRules({ channel }: MappingConfig, { parts }: RuleContext): Iterable<RuleFinding> {
+function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext): Iterable<RuleFinding> {
   if (channel === undefined || isTemplate(channel)) return
-  const names = ['last', ...promisedChannels, ...parts.channels.keys()]
+  const names = ['last', ...promisedChannels, ...extensions.channels.keys()]
   if (names.includes(channel.trim())) return
   const meant = nearest(channel, names)
   yield { keys: ['channel'], problem: `is no channel${meant ? `; did you mean "${meant}"?` : `; known here: ${[...new Set(names)].join(', ')}`}` }

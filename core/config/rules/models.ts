@@ -3,7 +3,7 @@ import { nearest } from '../nearest.ts'
 import type { ModelEntry } from '../schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
-export interface ModelPlace {
+export interface ModelKey {
   keys: readonly string[]
   /** The list that the model must be in; absent: any. */
   allowed: readonly ModelEntry[] | undefined
@@ -13,7 +13,7 @@ export interface ModelPlace {
 const builtinModel = 'builtin/rules'
 
 /** One model that an agent or a heartbeat uses: `<provider>/<model>`, or an alias of its list. */
-export function* modelRules(model: string, { keys, allowed }: ModelPlace, context: RuleContext): Iterable<RuleFinding> {
+export function* modelRules(model: string, { keys, allowed }: ModelKey, context: RuleContext): Iterable<RuleFinding> {
   const entries = allowed?.flatMap((entry) => [entryOf(entry)])
   if (entries?.some(({ alias }) => alias === model)) return
   const misfit = referenceProblem(model, context)
@@ -27,18 +27,18 @@ export function* modelListRules(models: readonly ModelEntry[] | undefined, keys:
   const aliases = new Set<string>()
   for (const [index, entry] of Object.entries(models ?? [])) {
     const { id, alias } = entryOf(entry)
-    const place = [...keys, index]
+    const keysOfEntry = [...keys, index]
     const misfit = referenceProblem(id, context)
     // A provider may be set up later; until then a request for the model is refused.
-    if (misfit) yield { keys: typeof entry === 'string' ? place : [...place, 'id'], problem: misfit, warning: id.includes('/') }
+    if (misfit) yield { keys: typeof entry === 'string' ? keysOfEntry : [...keysOfEntry, 'id'], problem: misfit, warning: id.includes('/') }
     if (alias === undefined) continue
-    if (aliases.has(alias)) yield { keys: [...place, 'alias'], problem: 'must be unique, but another model of the list has it too' }
-    if (alias.includes('/')) yield { keys: [...place, 'alias'], problem: 'must not contain "/", which would make it a <provider>/<model>' }
+    if (aliases.has(alias)) yield { keys: [...keysOfEntry, 'alias'], problem: 'must be unique, but another model of the list has it too' }
+    if (alias.includes('/')) yield { keys: [...keysOfEntry, 'alias'], problem: 'must not contain "/", which would make it a <provider>/<model>' }
     aliases.add(alias)
   }
 }
 
-function referenceProblem(model: string, { config, parts }: RuleContext): string | undefined {
+function referenceProblem(model: string, { config, extensions }: RuleContext): string | undefined {
   const [, provider] = /^([^/]+)\/./.exec(model.trim()) ?? []
   if (provider === undefined) return 'must be <provider>/<model>, such as "builtin/rules", or an alias of the list of allowed models'
   const names = ['builtin', ...Object.keys(config.providers)]
@@ -46,7 +46,7 @@ function referenceProblem(model: string, { config, parts }: RuleContext): string
   const meant = nearest(provider, names)
   const fix = meant
     ? `did you mean "${meant}/…"?`
-    : `add a section providers.${provider} with a kind (${[...parts.providers.keys()].join(', ') || 'none is loaded'})`
+    : `add a section providers.${provider} with a kind (${[...extensions.providers.keys()].join(', ') || 'none is loaded'})`
   return `names the provider "${provider}", which is not configured; ${fix}`
 }
 

@@ -11,17 +11,17 @@ import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
-  const { config, parts } = context
+  const { config, extensions } = context
   // Names that do not fit the schema have left holes, which `flatMap` skips.
   yield* config.hooks.presets.flatMap((name, index) => [...nameRules(name, ['hooks', 'presets', String(index)], context)])
-  for (const name of parts.presets.keys()) if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
+  for (const name of extensions.presets.keys()) if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
 }
 
 function* nameRules(name: string, keys: readonly string[], context: RuleContext): Iterable<RuleFinding> {
-  const { config, parts } = context
-  const preset = parts.presets.get(name)
+  const { config, extensions } = context
+  const preset = extensions.presets.get(name)
   if (!preset) {
-    const names = [...parts.presets.keys()]
+    const names = [...extensions.presets.keys()]
     const meant = nearest(name, names)
     yield { keys, problem: `is no preset${meant ? `; did you mean "${meant}"?` : `; there are ${names.join(', ') || 'none'}`}` }
     return
@@ -48,12 +48,12 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
 }
 
 function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding> {
-  const { config, parts } = context
+  const { config, extensions } = context
   const keys = ['hooks', name]
   const { auth, ...section } = presetSection(config.hooks, name)
   if (!config.hooks.presets.includes(name)) yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
-  if (auth) findings.push(...authRules({ ...parts.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
+  if (auth) findings.push(...authRules({ ...extensions.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
   for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
 }
 

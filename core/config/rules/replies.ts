@@ -33,8 +33,8 @@ interface Named extends Pick<ReplyTarget, 'to' | 'accountId'> {
   name: string
 }
 
-function* channelWarnings({ name, to, accountId }: Named, { config, parts }: RuleContext): Iterable<RuleFinding> {
-  const channel = parts.channels.get(name)
+function* channelWarnings({ name, to, accountId }: Named, { config, extensions }: RuleContext): Iterable<RuleFinding> {
+  const channel = extensions.channels.get(name)
   const section = config.channels[name]
   const warn = (key: string, problem: string): RuleFinding => ({ keys: [key], problem, warning: true })
   if (!channel) yield warn('channel', `is "${name}", which no plugin brings, so replies are not delivered; install one and list it in plugins`)
@@ -52,8 +52,8 @@ function* channelWarnings({ name, to, accountId }: Named, { config, parts }: Rul
 
 /** A message that came in leaves a route; without one, `last` means the fallback. */
 function mayLead({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
-  const { config, parts } = context
-  const heard = Object.entries(config.channels).some(([name, section]) => parts.channels.has(name) && section.enabled && hearsSomebody(section))
+  const { config, extensions } = context
+  const heard = Object.entries(config.channels).some(([name, section]) => extensions.channels.has(name) && section.enabled && hearsSomebody(section))
   return heard || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
 }
 

@@ -1,11 +1,11 @@
 // What a rule is: it looks at a configuration whose values fit the schema, and yields what it finds.
-import type { Config, ConfigurableParts } from '../schema.ts'
-import type { Finding } from '../secrets.ts'
+import type { Config, ConfigurableExtensions } from '../schema.ts'
+import type { Finding } from '../file/secrets.ts'
 
 export interface RuleContext {
   /** Values that do not fit the schema are left out; a list that had one has a hole there, so that the others keep their index. */
   config: Config
-  parts: ConfigurableParts
+  extensions: ConfigurableExtensions
   env: NodeJS.ProcessEnv
   /** The configuration directory. */
   dir: string

@@ -10,18 +10,18 @@ export function* toolRules({ config }: RuleContext): Iterable<RuleFinding> {
   for (const [id, { tools }] of Object.entries(agents)) if (tools) yield* policyRules(tools, { keys: ['agents', id, 'tools'], providers })
 }
 
-interface Place {
+interface PolicyContext {
   keys: readonly string[]
   /** The names that a provider may have. */
   providers: readonly string[]
 }
 
-function* policyRules(policy: ToolPolicyConfig, { keys, providers }: Place): Iterable<RuleFinding> {
+function* policyRules(policy: ToolPolicyConfig, { keys, providers }: PolicyContext): Iterable<RuleFinding> {
   yield* scopeRules(policy, keys)
   for (const [reference, scope] of Object.entries(policy.byProvider ?? {})) {
-    const place = [...keys, 'byProvider', reference]
-    yield* scopeRules(scope, place)
-    yield* providerWarnings(reference, { keys: place, providers })
+    const keysOfEntry = [...keys, 'byProvider', reference]
+    yield* scopeRules(scope, keysOfEntry)
+    yield* providerWarnings(reference, { keys: keysOfEntry, providers })
   }
 }
 
@@ -31,7 +31,7 @@ function* scopeRules({ allow, alsoAllow }: ToolScope, keys: readonly string[]): 
 }
 
 /** Lists under a slip of the pen would hold for nobody, unnoticed. */
-function* providerWarnings(reference: string, { keys, providers }: Place): Iterable<RuleFinding> {
+function* providerWarnings(reference: string, { keys, providers }: PolicyContext): Iterable<RuleFinding> {
   const [name = ''] = reference.trim().toLowerCase().split('/', 1)
   if (providers.some((provider) => provider.toLowerCase() === name)) return
   const meant = nearest(name, providers)

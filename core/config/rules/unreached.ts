@@ -32,7 +32,7 @@ function unreached({ keys }: Entry, before: Entry): RuleFinding {
 }
 
 /** In the order in which they are tried. */
-function entriesOf({ config: { hooks }, parts }: RuleContext): Entry[] {
+function entriesOf({ config: { hooks }, extensions }: RuleContext): Entry[] {
   // Entries that do not fit the schema have left holes, which `flatMap` skips.
   const mappings = hooks.mappings.flatMap(({ id, match = {} }, index) => ({
     keys: ['hooks', 'mappings', String(index)],
@@ -40,7 +40,7 @@ function entriesOf({ config: { hooks }, parts }: RuleContext): Entry[] {
     conditions: conditionsOf(match),
   }))
   const presets = hooks.presets.flatMap((name, index) => {
-    const { match } = { ...parts.presets.get(name)?.mapping, ...presetSection(hooks, name) } as MappingConfig
+    const { match } = { ...extensions.presets.get(name)?.mapping, ...presetSection(hooks, name) } as MappingConfig
     return { keys: ['hooks', 'presets', String(index)], id: undefined, conditions: conditionsOf({ ...match, path: name }) }
   })
   return [...mappings, ...presets]

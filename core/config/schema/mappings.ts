@@ -51,7 +51,7 @@ const actionKeys = {
   thinking: Template('The thinking level.'),
   timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of a run, in seconds.' })),
   idempotencyKey: Template('The id that the sender assigned to the request; what comes twice with the same id is taken once.'),
-  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: 'True: the text is shown to the model without the fence around outside text.' })),
+  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: 'True: the text is shown to the model without the external content wrapper.' })),
   keepBody: Type.Optional(Type.Boolean({ description: 'Whether the bodies of its requests are kept; as `hooks.keepBody` says if left out.' })),
   concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many of its runs are under way at once; the others wait.' })),
   rateLimit: Type.Optional(MappingRateLimit),

@@ -1,16 +1,17 @@
 // What checks, workflows and deployments come to: only what failed is news, and a deployment that is through.
 import { entryOf } from 'svc-gateway/plugin'
-import { type News, short, type Teller } from './news.ts'
+import { type EventText, short, type EventHandler } from './event-text.ts'
 import type { Check, Payload } from './payload.ts'
 
 const bad: ReadonlySet<unknown> = new Set(['failure', 'timed_out', 'startup_failure', 'action_required'])
 
-export const workflowNews: Teller = ({ action, workflow_run: run }) => failure('Workflow', { action, check: run })
+export const describeWorkflow: EventHandler = ({ action, workflow_run: run }) => failure('Workflow', { action, check: run })
 
 /** GitHub's own checks are told as workflows. */
-export const checkNews: Teller = ({ action, check_run: check }) => (check?.app?.slug === 'github-actions' ? null : failure('Check', { action, check }))
+export const describeCheck: EventHandler = ({ action, check_run: check }) =>
+  check?.app?.slug === 'github-actions' ? null : failure('Check', { action, check })
 
-function failure(kind: string, { action, check }: { action: Payload['action']; check: Check | null | undefined }): News | null {
+function failure(kind: string, { action, check }: { action: Payload['action']; check: Check | null | undefined }): EventText | null {
   if (action !== 'completed' || !bad.has(check?.conclusion)) return null
   const where = [check?.head_branch && `on ${check.head_branch}`, check?.head_sha && `at ${short(check.head_sha)}`].filter(Boolean).join(' ')
   return {
@@ -22,10 +23,10 @@ function failure(kind: string, { action, check }: { action: Payload['action']; c
   }
 }
 
-export const statusNews: Teller = ({ state, context, sha, description, target_url: link }) =>
+export const describeStatus: EventHandler = ({ state, context, sha, description, target_url: link }) =>
   state === 'failure' || state === 'error' ? { head: `Status "${context ?? ''}" is ${state} at ${short(sha)}`, details: [description], link } : null
 
-export const deploymentNews: Teller = ({ deployment, deployment_status: status }) => {
+export const describeDeployment: EventHandler = ({ deployment, deployment_status: status }) => {
   const outcomes: Record<string, string> = { success: 'succeeded', failure: 'failed', error: 'failed' }
   const outcome = entryOf(outcomes, status?.state)
   if (outcome === undefined) return null

@@ -1,8 +1,8 @@
 // The preset for GitHub: issues, pull requests, reviews, releases, alerts and what failed, one session for each issue or pull request.
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery } from 'svc-gateway/plugin'
-import type { News } from './news.ts'
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest } from 'svc-gateway/plugin'
+import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
-import { otherNews, tellers } from './tellers.ts'
+import { describeOther, eventHandlers } from './event-handlers.ts'
 
 export default definePreset<Payload>({
   name: 'github',
@@ -34,23 +34,23 @@ const silent: ReadonlySet<string> = new Set([
   'projects_v2_status_update',
 ])
 
-function toAction({ payload, headers }: PresetDelivery<Payload>): ActionOverrides | null {
+function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides | null {
   const event = headers['x-github-event']
   if (event === undefined) throw new InputError('The header X-GitHub-Event is missing; it says what happened.')
   if ('payload' in payload) throw new InputError('The body is a form; set the content type of the webhook to application/json.')
   if (silent.has(event)) return null
   const who = payload.sender?.login ?? 'Somebody'
-  const tell = entryOf(tellers, event)
-  const news = tell ? tell(payload, who) : otherNews(event, payload, who)
-  return news && { message: messageOf(news, payload), sessionKey: sessionOf(news, payload) }
+  const handleEvent = entryOf(eventHandlers, event)
+  const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)
+  return eventText && { message: messageOf(eventText, payload), sessionKey: sessionOf(eventText, payload) }
 }
 
-function messageOf({ head, details = [], link, text }: News, { repository }: Payload): string {
+function messageOf({ head, details = [], link, text }: EventText, { repository }: Payload): string {
   const where = repository?.full_name ? ` in ${repository.full_name}` : ''
   return lines(`GitHub: ${clip(head, 500)}${where}`, ...details, link ?? repository?.html_url, text && `\n${clip(text)}`)
 }
 
-function sessionOf({ number }: News, { repository, organization, sender }: Payload): string {
+function sessionOf({ number }: EventText, { repository, organization, sender }: Payload): string {
   const where = repository?.full_name ?? organization?.login ?? sender?.login ?? 'github'
   return `hook:github:${where}${number ? `#${number}` : ''}`
 }

@@ -1,8 +1,8 @@
 // The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge request.
 import { hash } from 'node:crypto'
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetDelivery } from 'svc-gateway/plugin'
+import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest } from 'svc-gateway/plugin'
 import { Payload } from './payload.ts'
-import { otherNews, tellers } from './tellers.ts'
+import { describeOther, eventHandlers } from './event-handlers.ts'
 
 export default definePreset<Payload>({
   name: 'gitlab',
@@ -17,21 +17,21 @@ export default definePreset<Payload>({
 /** Before GitLab 17.4. Webhooks that another one has set off share its event id, so the payload tells them apart; retries repeat it. */
 const eventId = (event: string | undefined, payload: Payload) => event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
 
-function toAction({ payload }: PresetDelivery<Payload>): ActionOverrides | null {
+function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
   const { object_kind: kind = payload.event_name, project, project_name: name } = payload
   if (!kind) throw new InputError('object_kind is required; it says what happened.')
-  const tell = entryOf(tellers, kind)
-  const news = tell ? tell(payload, whoOf(payload)) : otherNews(kind, payload, whoOf(payload))
-  if (!news) return null
+  const handleEvent = entryOf(eventHandlers, kind)
+  const eventText = handleEvent ? handleEvent(payload, whoOf(payload)) : describeOther(kind, payload, whoOf(payload))
+  if (!eventText) return null
   const path = project?.path_with_namespace ?? name
   return {
     message: lines(
-      `GitLab: ${clip(news.head, 500)}${path ? ` in ${path}` : ''}`,
-      ...(news.details ?? []),
-      news.link ?? project?.web_url,
-      news.text && `\n${clip(news.text)}`,
+      `GitLab: ${clip(eventText.head, 500)}${path ? ` in ${path}` : ''}`,
+      ...(eventText.details ?? []),
+      eventText.link ?? project?.web_url,
+      eventText.text && `\n${clip(eventText.text)}`,
     ),
-    sessionKey: `hook:gitlab:${path ?? 'gitlab'}${news.thing ?? ''}`,
+    sessionKey: `hook:gitlab:${path ?? 'gitlab'}${eventText.thing ?? ''}`,
   }
 }
 

@@ -1,0 +1,66 @@
+// Reads the configuration file: the raw document first, since it names the plugins whose extensions complete the schema.
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import JSON5 from 'json5'
+import { ConfigError } from '../config-error.ts'
+import { wellFormed } from '../../well-formed.ts'
+import { type Layout, readLayout } from './layout.ts'
+import { type Finding, resolveEnvironment } from './secrets.ts'
+import { isRecord } from '../walk.ts'
+
+/** A file that has been read, but not yet checked. */
+export interface ConfigDocument {
+  /** Absolute path. */
+  file: string
+  /** The configuration directory: what relative paths of the file are relative to. */
+  dir: string
+  text: string
+  /** Permissions of the file, as `stat` gives them. */
+  mode: number
+  layout: Layout
+  /** What the file says, environment variables put in. */
+  value: Record<string, unknown>
+  /** The plugins that it names, as far as they are strings. */
+  plugins: string[]
+  problems: Finding[]
+  env: NodeJS.ProcessEnv
+}
+
+/** Reads a file. @throws {ConfigError} when it can't be read or is not a JSON5 object. */
+export function readConfigFile(path: string, env: NodeJS.ProcessEnv = process.env): ConfigDocument {
+  const file = resolve(path)
+  return readConfigText({ file, text: readText(file), mode: statSync(file).mode, env })
+}
+
+/** Reads a text as if it stood in that file. @throws {ConfigError} when it is not a JSON5 object. */
+export function readConfigText({ file, text, mode, env }: Pick<ConfigDocument, 'file' | 'text' | 'mode' | 'env'>): ConfigDocument {
+  const raw = parse(file, text)
+  const { value, problems } = resolveEnvironment(raw, env) as { value: Record<string, unknown>; problems: Finding[] }
+  const plugins = Array.isArray(value['plugins']) ? value['plugins'].filter((name) => typeof name === 'string') : []
+  return { file, dir: dirname(file), text, mode, layout: readLayout(text), value, plugins, problems, env }
+}
+
+function readText(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    throw new ConfigError(file, [{ path: '', problem: code?.startsWith('ERR_') ? 'is not UTF-8 text' : `can't be read (${code})` }])
+  }
+}
+
+function parse(file: string, text: string): Record<string, unknown> {
+  const value = parseJson5(file, text)
+  if (isRecord(value)) return wellFormed(value)
+  throw new ConfigError(file, [{ path: '', line: 1, problem: 'must hold one object: { … }' }])
+}
+
+function parseJson5(file: string, text: string): unknown {
+  try {
+    return JSON5.parse(text)
+  } catch (error) {
+    const { message, lineNumber, columnNumber } = error as { message: string; lineNumber: number; columnNumber: number }
+    const reason = message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, '')
+    throw new ConfigError(file, [{ path: '', line: lineNumber, problem: `column ${columnNumber}: is not valid JSON5: ${reason}` }])
+  }
+}

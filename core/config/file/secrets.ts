@@ -1,0 +1,82 @@
+// Values that are kept outside the file: `${ENV}` in any string, and `{ file: "path" }` for secrets.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { JsonSchema } from '../../typebox.ts'
+import { isRecord, replaceValues, rootPosition } from '../walk.ts'
+
+/** What is wrong at a place of the configuration. */
+export interface Finding {
+  keys: readonly string[]
+  problem: string
+}
+
+export interface Resolved {
+  value: unknown
+  problems: Finding[]
+}
+
+const references = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?/g
+
+/** Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` stands for the text `${`. A string that can't be resolved stays as it is. */
+export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): Resolved {
+  const problems: Finding[] = []
+  const value = replaceValues(
+    document,
+    (text, { keys }) => {
+      if (typeof text !== 'string' || !text.includes('${')) return text
+      const { result, problem } = expand(text, env)
+      if (problem) problems.push({ keys, problem })
+      return problem ? text : result
+    },
+    rootPosition(),
+  )
+  return { value, problems }
+}
+
+function expand(text: string, env: NodeJS.ProcessEnv) {
+  let problem: string | undefined
+  const result = text.replace(references, (reference: string, name?: string, otherwise?: string) => {
+    if (reference === '$${') return '${'
+    // As in a shell, a default also stands in for a variable that is set to nothing.
+    const found = name === undefined ? undefined : otherwise === undefined ? env[name] : env[name] || otherwise
+    if (name === undefined) problem ??= 'holds "${" that begins no ${NAME} or ${NAME:-default}; write "$${" for the text itself'
+    else if (found === undefined) problem ??= `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
+    return found ?? ''
+  })
+  return { result, problem }
+}
+
+/** Replaces `{ file: "path" }` by what is in the file, where the schema expects a secret; the path is relative to `dir`. */
+export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: string): Resolved {
+  const problems: Finding[] = []
+  const value = replaceValues(
+    document,
+    (candidate, { keys, secret }) => {
+      if (!secret || !isSecretFile(candidate)) return candidate
+      try {
+        return readFileSync(resolve(dir, candidate.file), 'utf8').replace(/\r?\n$/, '')
+      } catch (error) {
+        problems.push({
+          keys,
+          problem: `names a file that can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
+        })
+        return candidate
+      }
+    },
+    rootPosition(schema),
+  )
+  return { value, problems }
+}
+
+/** The files that hold secrets of the document, absolute. */
+export function listSecretFiles({ value: document, dir }: { value: unknown; dir: string }, schema: JsonSchema): string[] {
+  const files: string[] = []
+  const note = (value: unknown, { secret }: { secret: boolean }) => {
+    if (secret && isSecretFile(value)) files.push(resolve(dir, value.file))
+    return value
+  }
+  replaceValues(document, note, rootPosition(schema))
+  return files
+}
+
+const isSecretFile = (value: unknown): value is { file: string } => isRecord(value) && typeof value['file'] === 'string' && Object.keys(value).length === 1

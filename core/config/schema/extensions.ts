@@ -1,0 +1,135 @@
+// The config sections whose keys come from the loaded extensions: `channels`, `tools`, `providers`.
+import type { Channel, Preset, Provider, Toolset } from '../../plugin.ts'
+import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
+import { overridesOf } from './overrides.ts'
+import {
+  ChannelGroups,
+  type ChannelGroupsConfig,
+  type EffectsConfig,
+  effectsKey,
+  policyKeys,
+  type SubagentsConfig,
+  subagentsKey,
+  type ToolPolicyConfig,
+} from './tool-policy.ts'
+
+/** The loaded extensions that have settings, by name. */
+export interface ConfigurableExtensions {
+  channels: ReadonlyMap<string, Channel<never>>
+  toolsets: ReadonlyMap<string, Toolset<never>>
+  providers: ReadonlyMap<string, Provider<never>>
+  presets: ReadonlyMap<string, Preset<never>>
+}
+
+/** A section `channels.<name>`: the gateway's own keys and, beside them, the channel's. */
+export interface ChannelConfig {
+  enabled: boolean
+  /** Absent: nobody may talk to it. */
+  allowFrom?: string[]
+  defaultTo?: string
+  groups?: ChannelGroupsConfig
+  accounts?: Record<string, { defaultTo?: string; groups?: ChannelGroupsConfig; [key: string]: unknown }>
+  [key: string]: unknown
+}
+
+export interface ProviderConfig {
+  kind: string
+  [key: string]: unknown
+}
+
+export interface ToolsConfig extends ToolPolicyConfig {
+  subagents: SubagentsConfig
+  timeoutSeconds: number
+  effects?: EffectsConfig
+  /** A toolset's own section, by its name. */
+  [toolset: string]: unknown
+}
+
+const DefaultTo = Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient when neither the request nor an earlier message names one.' }))
+
+const channelKeys = {
+  enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
+  allowFrom: Type.Optional(
+    Type.Array(Type.String({ pattern: notBlank }), { description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.' }),
+  ),
+  defaultTo: DefaultTo,
+  groups: ChannelGroups,
+}
+
+/** The keys of a channel's section that are the gateway's: its account settings are all the others. */
+export const gatewayKeysOfChannel: ReadonlySet<string> = new Set([...Object.keys(channelKeys), 'accounts'])
+
+/** The section `channels`. What an account lacks is found by the rules, since it may stand in the section or in the account. */
+export function channelsSection(channels: ConfigurableExtensions['channels']) {
+  const sections = [...channels].map(([name, channel]) => [name, Type.Optional(channelSection(channel))])
+  return Type.Unsafe<Record<string, ChannelConfig>>(
+    Type.Object(Object.fromEntries(sections), { additionalProperties: false, default: {}, description: 'The messaging channels by their names.' }),
+  )
+}
+
+function channelSection({ config, description }: Channel<never>) {
+  const { properties, additionalProperties } = overridesOf(objectSchema(config)) as unknown as ObjectSchema
+  const account = { type: 'object', properties: { ...properties, defaultTo: DefaultTo, groups: ChannelGroups }, additionalProperties }
+  const accounts = {
+    type: 'object',
+    additionalProperties: { ...account, description: 'One account: its settings override those of the channel.' },
+    description: 'Several accounts by their ids. Not set: the section itself is the only one.',
+  }
+  return Type.Unsafe<ChannelConfig>({ ...account, properties: { ...properties, ...channelKeys, accounts }, required: ['enabled'], description })
+}
+
+/** The section `tools`. */
+export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
+  const sections = [...toolsets].flatMap(([name, { config }]) => (config ? [[name, toolsetSection(config)]] : []))
+  const timeoutSeconds = Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 60, description: 'Longest time of one tool call, in seconds.' })
+  return Type.Unsafe<ToolsConfig>({
+    type: 'object',
+    properties: { ...Object.fromEntries(sections), ...policyKeys, effects: effectsKey, subagents: subagentsKey, timeoutSeconds },
+    required: ['subagents', 'timeoutSeconds'],
+    additionalProperties: false,
+    default: {},
+    description: 'The tools: who may use which, limits, and the settings of toolsets by their names.',
+  })
+}
+
+/** A toolset that can do without settings has its defaults without being named; one that can't waits for them. */
+function toolsetSection(config: JsonSchema) {
+  const section = objectSchema(config)
+  return section.required.every((key) => 'default' in (section.properties[key] ?? {})) ? { default: {}, ...config, ...section } : { ...config, ...section }
+}
+
+/** The section `providers`: each named section takes the keys of its `kind`. */
+export function providersSection(providers: ConfigurableExtensions['providers'], document: unknown) {
+  const kind = Type.Enum([...providers.keys()], { description: 'The provider that serves these models.' })
+  const sectionOf = (settings: unknown) => {
+    const provider = providers.get(String((settings as { kind?: unknown } | null)?.kind))
+    const { properties, required, additionalProperties } = objectSchema(provider?.config ?? {})
+    return {
+      type: 'object',
+      properties: { ...properties, kind },
+      required: ['kind', ...required],
+      additionalProperties: provider ? additionalProperties : true,
+    }
+  }
+  const sections = Object.entries((document ?? {}) as Record<string, unknown>).map(([name, settings]) => [name, sectionOf(settings)])
+  return Type.Unsafe<Record<string, ProviderConfig>>({
+    type: 'object',
+    properties: Object.fromEntries(sections),
+    additionalProperties: { ...sectionOf({}), description: 'One source of models; its name is the left side of <provider>/<model>.' },
+    default: {},
+    description: 'Sources of models by their names.',
+  })
+}
+
+interface ObjectSchema {
+  type: 'object'
+  properties: Record<string, Record<string, unknown>>
+  required: string[]
+  additionalProperties: unknown
+}
+
+/** An extension's schema as an object schema; keys that it does not declare are refused, unless it takes them expressly. */
+function objectSchema(schema: JsonSchema): ObjectSchema {
+  const { properties = {}, required = [], additionalProperties = false } = schema as Partial<ObjectSchema>
+  return { type: 'object', properties, required, additionalProperties }
+}

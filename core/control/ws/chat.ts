@@ -1,0 +1,65 @@
+// Talking to an agent: what a client says becomes a run of the session, and its reply is passed on while it is written.
+import type { ReplyStreams } from '../../agents/reply-stream.ts'
+import type { Runs } from '../../runs/runs.ts'
+import type { RunSpec } from '../../store/run-spec.ts'
+import type { NewRun, RunStatus, StoredRun } from '../../store/store.ts'
+import { resolveSession, type SessionOwners } from '../../tools/session.ts'
+import { notBlank, type Static, Type } from '../../typebox.ts'
+
+export const ChatRequest = Type.Object({
+  sessionKey: Type.Optional(Type.String({ pattern: notBlank })),
+  text: Type.String({ pattern: notBlank }),
+})
+export type ChatRequest = Static<typeof ChatRequest>
+
+/** A piece of a reply. The first one is empty, and comes when the run is on disk. */
+export interface ChatDelta {
+  runId: string
+  text: string
+}
+
+export interface ChatReply {
+  runId: string
+  sessionKey: string
+  /** `queued` or `running` when the gateway stopped before the end: the next start takes the run up. */
+  status: RunStatus
+  reply?: string
+  error?: StoredRun['result']['error']
+}
+
+export type Chat = (request: ChatRequest, onDelta: (delta: ChatDelta) => void) => Promise<ChatReply>
+
+interface ChatDeps {
+  runs: Pick<Runs, 'accept' | 'ended'>
+  agents: SessionOwners
+  replyStreams: ReplyStreams
+  createId: () => string
+  maxAttempts: number
+}
+
+export function createChat({ runs, agents, replyStreams, createId, maxAttempts }: ChatDeps): Chat {
+  return async ({ sessionKey, text }, onDelta) => {
+    const run: NewRun = { id: createId(), kind: 'chat', ...resolveSession(agents, sessionKey), spec: specOf(text), maxAttempts }
+    const leave = replyStreams.listen(run.id, (piece) => onDelta({ runId: run.id, text: piece }))
+    try {
+      await runs.accept({ at: Date.now(), runs: [run] })
+      onDelta({ runId: run.id, text: '' })
+      return replyOf(run, await runs.ended(run.id, Number.POSITIVE_INFINITY))
+    } finally {
+      leave()
+    }
+  }
+}
+
+const specOf = (message: string): RunSpec => ({
+  message,
+  // Whoever holds the gateway's credential is its operator.
+  origin: { kind: 'chat', name: 'chat', trusted: true },
+  deliver: null,
+  wakeMode: 'next-heartbeat',
+})
+
+function replyOf({ id, sessionKey }: NewRun, ended: StoredRun | undefined): ChatReply {
+  const { reply, error } = ended?.result ?? {}
+  return { runId: id, sessionKey, status: ended?.status ?? 'queued', ...(reply !== undefined && { reply }), ...(error && { error }) }
+}

@@ -1,0 +1,119 @@
+// JSON-RPC 2.0: what a message asks for, and what it is answered. It knows nothing of the connection that brings it.
+import { type ErrorCode, GatewayError } from '../../errors.ts'
+import { decode, parsePayload } from '../../http/payload.ts'
+import { toGatewayError } from '../../http/replies.ts'
+import { type Check, compileCheck, firstProblem, type Static, type TSchema } from '../../typebox.ts'
+
+/** One method. `run` is called with params that fit; what it returns is the result. */
+export interface Method<Caller> {
+  check(): Check
+  run(params: unknown, caller: Caller): unknown
+}
+
+/** Ties what a method gets to the schema of its params, which is compiled when it is first called. */
+export function method<Caller, Params extends TSchema>(params: Params, run: (params: Static<Params>, caller: Caller) => unknown): Method<Caller> {
+  let check: Check | undefined
+  return { check: () => (check ??= compileCheck(params)), run }
+}
+
+export interface RpcDeps<Caller> {
+  find(method: string): Method<Caller> | undefined
+  caller: Caller
+  /** Most calls under way at once, and most calls of one batch. */
+  maxCalls: number
+  /** Called with every failure, for the log; the method is known, or absent. */
+  onFailure(error: GatewayError, method: string | undefined): void
+}
+
+type Id = string | number | null
+
+type Answer = { jsonrpc: '2.0'; id: Id } & ({ result: unknown } | { error: { code: number; message: string; data: object } })
+
+/** What a message is answered; undefined when it asks for no answer. Its calls have begun, in their order, when this returns. */
+export type Rpc = (message: Buffer) => Promise<Answer | Answer[] | undefined>
+
+export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
+  const { find, caller, maxCalls, onFailure } = deps
+  let underWay = 0
+
+  const call = async (request: unknown): Promise<Answer | undefined> => {
+    const asked = readRequest(request)
+    if ('problem' in asked) return fail(asked.id, invalidRequest(asked.problem), { code: codes.invalidRequest })
+    const { id, method: name, params } = asked
+    const found = find(name)
+    underWay += 1
+    try {
+      if (underWay > maxCalls) throw new GatewayError('too_many_calls')
+      if (!found) throw new GatewayError('not_found', 'There is no method of this name.')
+      checkParams(found, params)
+      const result = await found.run(params, caller)
+      return id === undefined ? undefined : { jsonrpc: '2.0', id, result: result ?? null }
+    } catch (error) {
+      const failed = fail(id ?? null, toGatewayError(error), { method: found && name })
+      return id === undefined ? undefined : failed
+    } finally {
+      underWay -= 1
+    }
+  }
+
+  const fail = (id: Id, error: GatewayError, { method, code }: { method?: string | undefined; code?: number }): Answer => {
+    onFailure(error, method)
+    const data = { type: error.code, ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) }
+    return { jsonrpc: '2.0', id, error: { code: code ?? codeOf(error.code), message: error.publicMessage, data } }
+  }
+
+  const callAll = async (batch: readonly unknown[]): Promise<Answer | Answer[] | undefined> => {
+    if (batch.length === 0) return fail(null, invalidRequest('The batch is empty.'), { code: codes.invalidRequest })
+    if (batch.length > maxCalls) return fail(null, invalidRequest(`The batch holds more than ${maxCalls} calls.`), { code: codes.invalidRequest })
+    const answers = (await Promise.all(batch.map(call))).filter((answer) => answer !== undefined)
+    return answers.length > 0 ? answers : undefined
+  }
+
+  return async (message) => {
+    const parsed = parse(message)
+    if (parsed instanceof GatewayError) return fail(null, parsed, { code: parsed.code === 'invalid_json' ? codes.parseError : codes.invalidRequest })
+    return Array.isArray(parsed) ? await callAll(parsed) : await call(parsed)
+  }
+}
+
+const codes = { parseError: -32_700, invalidRequest: -32_600, methodNotFound: -32_601, invalidParams: -32_602, internalError: -32_603, other: -32_000 } as const
+
+/** What has no code of its own in the protocol is told apart by `data.type`. */
+function codeOf(code: ErrorCode): number {
+  if (code === 'not_found') return codes.methodNotFound
+  if (code === 'invalid_request' || code === 'invalid_arguments') return codes.invalidParams
+  return code === 'internal_error' ? codes.internalError : codes.other
+}
+
+const invalidRequest = (sentence: string) => new GatewayError('invalid_request', sentence)
+
+function parse(message: Buffer): object | GatewayError {
+  try {
+    return parsePayload(decode(message), 'object-or-array-or-form', undefined)
+  } catch (error) {
+    return toGatewayError(error)
+  }
+}
+
+interface Request {
+  /** Absent: a notification, which gets no answer. */
+  id: Id | undefined
+  method: string
+  params: object
+}
+
+function readRequest(request: unknown): Request | { id: Id; problem: string } {
+  const { jsonrpc, id, method, params = {} } = (typeof request === 'object' && request !== null ? request : {}) as Partial<Record<string, unknown>>
+  if (id !== undefined && !isId(id)) return { id: null, problem: 'id must be a string or a number.' }
+  if (jsonrpc !== '2.0') return { id: id ?? null, problem: 'jsonrpc must be "2.0".' }
+  if (typeof method !== 'string') return { id: id ?? null, problem: 'method must be a string.' }
+  if (typeof params !== 'object' || params === null) return { id: id ?? null, problem: 'params must be an object.' }
+  return { id, method, params }
+}
+
+const isId = (id: unknown): id is Id => id === null || typeof id === 'string' || typeof id === 'number'
+
+function checkParams({ check }: Pick<Method<never>, 'check'>, params: object): void {
+  const { fits, problems } = check()
+  if (!fits(params)) throw new GatewayError('invalid_request', `${firstProblem(problems(params), 'params')}.`)
+}

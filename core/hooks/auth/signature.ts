@@ -1,0 +1,153 @@
+// Judges whether a webhook comes from whom it should: every scheme by one verifier, over the bytes as they came.
+import type { HookAuth, HookScheme } from '../../config/schema/hook-auth.ts'
+import { createMatcher } from '../../http/auth.ts'
+import { createGoogleCheck } from './google-oidc.ts'
+import { createSecretRotation } from './secret-rotation.ts'
+import { type HandshakeReply, plainSigning, plainText, type SignedRequest, type Signing, signings, tokenHeaders } from './schemes.ts'
+import { createTokenCheck } from './static-token.ts'
+import { compileSignedContent, readTimestamp } from './signed-content.ts'
+import { createSigningKey } from './signing-key.ts'
+
+export type { HandshakeReply, SignedRequest } from './schemes.ts'
+
+/**
+ * `secretIndex` says which of the secrets was used; absent: the scheme has none. `id` is the id of the delivery where that is signed: whoever sends the same request
+ * once more can't change it. With a `handshake`, that is the whole answer: there is no event.
+ * `reason` is for the log alone: a sender who is told why can find out how.
+ */
+export type Verdict = { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
+
+export interface Verifier {
+  readonly scheme: HookScheme
+  /** Headers, in lower case, that hold a secret or a signature. */
+  readonly hiddenHeaders: readonly string[]
+  /** Whether the signature covers the body. */
+  readonly signsBody: boolean
+  /** Rejects when a signer's public keys can't be fetched (`keys_unavailable`), or as `request.header` throws. */
+  verify(request: SignedRequest): Verdict | Promise<Verdict>
+  /** The answer to a GET that only asks whether somebody is there; absent where the scheme knows none. */
+  challenge?(query: URLSearchParams): HandshakeReply | undefined
+}
+
+/**
+ * Prepares the keys once. An `auth` that the rules of the configuration accept does not throw.
+ * `address`: the public address of the hook, where the configuration says it.
+ */
+export function createVerifier(auth: HookAuth, address?: string): Verifier {
+  const { scheme, verifyToken } = auth
+  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
+  if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
+  const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
+  return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
+}
+
+function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
+  const check = createTokenCheck(auth, header)
+  return { scheme: auth.scheme, hiddenHeaders: header === undefined ? [] : [header], signsBody: false, verify: check }
+}
+
+function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verifier {
+  const { url } = auth
+  const checks = described.flatMap((signing) => createCheck(withTolerance(signing, auth.toleranceSeconds), auth))
+  return {
+    scheme: auth.scheme,
+    hiddenHeaders: [...new Set(described.map(({ header }) => header))],
+    signsBody: true,
+    verify(given) {
+      const request = url === undefined ? given : { ...given, url: () => withQueryOf(url, given.url()) }
+      let first: Verdict | undefined
+      for (const { header, judge } of checks) {
+        const shown = request.header(header)
+        const verdict = shown === undefined ? undefined : judge(shown, request)
+        if (verdict?.ok) return verdict
+        first ??= verdict
+      }
+      return first ?? refused('the header of the signature is missing')
+    },
+  }
+}
+
+/** A sender signs the query that it calls with, too: Twilio puts the hash of a JSON body there. */
+const withQueryOf = (url: string, called: string): string => (called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url)
+
+/** What the keys of the scheme `hmac` describe. */
+function configuredSigning({ header = '', algorithm, encoding, prefix, separator, signed, secretEncoding, ...rest }: HookAuth): Signing {
+  const { timestampHeader, timestampPrefix = '', timestampUnit } = rest
+  const source = timestampHeader === undefined ? { prefix: timestampPrefix } : { header: timestampHeader.toLowerCase() }
+  return {
+    header: header.toLowerCase(),
+    separator,
+    algorithm: algorithm ?? plainSigning.algorithm,
+    encoding: encoding ?? plainSigning.encoding,
+    prefix: prefix ?? plainSigning.prefix,
+    signed: signed ?? plainSigning.signed,
+    secretEncoding: secretEncoding ?? plainSigning.secretEncoding,
+    ...(signed?.includes('{timestamp}') && { timestamp: { source, unitMs: timestampUnit === 'ms' ? 1 : 1000, toleranceSeconds: 300 } }),
+  }
+}
+
+const withTolerance = (signing: Signing, toleranceSeconds: number | undefined): Signing =>
+  signing.timestamp && toleranceSeconds !== undefined ? { ...signing, timestamp: { ...signing.timestamp, toleranceSeconds } } : signing
+
+const refused = (reason: string): Verdict => ({ ok: false, reason })
+
+// ── One way of signing ──────────────────────────────────────────────────────────────────────────
+
+interface Check {
+  header: string
+  /** `shown`: what the header says. */
+  judge(shown: string, request: SignedRequest): Verdict
+}
+
+/** @returns nothing where none of the secrets is for this way of signing. */
+function createCheck(signing: Signing, auth: HookAuth): Check[] {
+  const rotation = createSecretRotation(auth, (secret) => createSigningKey(signing, secret))
+  const signedContent = compileSignedContent(signing.signed)
+  const judge = (shown: string, request: SignedRequest): Verdict => {
+    const fields = fieldsOf(shown, signing.separator)
+    const signatures = fields.filter((field) => field.startsWith(signing.prefix)).map((field) => field.slice(signing.prefix.length))
+    if (signatures.length === 0) return refused('the header holds no signature of this scheme')
+    const timestamp = readTimestamp(signing.timestamp?.source, fields, request)
+    if (signing.timestamp && timestamp === undefined) return refused('the timestamp is missing or not a whole number')
+    const text = signedContent(request, timestamp)
+    if (text === undefined) return refused('a part of what is signed is missing or of another body')
+    const found = rotation.find(request.now, (key) => key.fits(text, signatures))
+    if (!found) return refused('the signature is wrong')
+    if (isStale(signing, timestamp, request.now)) return refused('the timestamp is too far from now')
+    const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
+    return { ok: true, secretIndex: found.index, id, handshake: signing.handshake?.(payloadOf(request), found.key.sign) }
+  }
+  return rotation.size === 0 ? [] : [{ header: signing.header, judge }]
+}
+
+/** How many parts of a header are looked at: each may cost a verification. */
+const mostFields = 16
+
+const fieldsOf = (header: string, separator: string | undefined): string[] =>
+  (separator === undefined ? [header] : header.split(separator, mostFields)).map((field) => field.trim())
+
+/** Whole units are compared: for a sender who counts seconds, half a second is no time. */
+function isStale({ timestamp: rule }: Signing, timestamp: string | undefined, now: number): boolean {
+  if (!rule) return false
+  return Math.abs(Math.floor(now / rule.unitMs) - Number(timestamp)) > (rule.toleranceSeconds * 1000) / rule.unitMs
+}
+
+function payloadOf({ rawBody }: SignedRequest): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(rawBody.toString('utf8'))) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+// ── Questions ───────────────────────────────────────────────────────────────────────────────────
+
+/** Meta asks with the token that was agreed on, and wants its challenge back. */
+function createChallenge(verifyToken: string): NonNullable<Verifier['challenge']> {
+  const matches = createMatcher(verifyToken)
+  return (query) => {
+    const challenge = query.get('hub.challenge')
+    const asked = query.get('hub.mode') === 'subscribe' && matches(query.get('hub.verify_token') ?? '')
+    return asked && challenge !== null ? plainText(challenge) : undefined
+  }
+}

@@ -1,0 +1,18 @@
+// The check of senders that show a secret instead of signing with it.
+import type { HookAuth } from '../../config/schema/hook-auth.ts'
+import { createMatcher, headerValue, hookToken } from '../../http/auth.ts'
+import { createSecretRotation } from './secret-rotation.ts'
+import type { SignedRequest } from './schemes.ts'
+import type { Verdict } from './signature.ts'
+
+/** A service with a header of its own sends its secret nowhere else; for the scheme `token` the header is one more place. */
+export function createTokenCheck(auth: HookAuth, headerName: string | undefined): (request: SignedRequest) => Verdict {
+  const rotation = createSecretRotation(auth, createMatcher)
+  return ({ header, now }) => {
+    const shown = headerName === undefined ? undefined : header(headerName)
+    const given = shown === undefined && auth.scheme === 'token' ? hookToken(header) : headerValue(shown ?? '')
+    if (given === undefined) return { ok: false, reason: 'the token is missing' }
+    const found = rotation.find(now, (matches) => matches(given))
+    return found ? { ok: true, secretIndex: found.index } : { ok: false, reason: 'the token is wrong' }
+  }
+}

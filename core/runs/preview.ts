@@ -1,0 +1,95 @@
+// Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply would go.
+import type { Recipients } from '../delivery/recipient.ts'
+import { fitting } from '../store/operations/events.ts'
+import type { Thinking } from '../store/run-spec.ts'
+import type { NewEvent, NewRun, Store } from '../store/store.ts'
+import type { Policy } from '../tools/policy.ts'
+import type { RuleOfTwo } from '../tools/rule-of-two.ts'
+import type { Agent, Agents } from '../agents/agents.ts'
+import { heartbeatSpec } from '../agents/heartbeat-spec.ts'
+import type { Models } from '../agents/models.ts'
+import { beganOutside, beginsWithPrivate } from '../agents/exposure.ts'
+import { eventBatch, heartbeatNotes } from '../agents/prompt.ts'
+import { subjectOfTurn } from '../agents/turn.ts'
+import { planTurn, type TurnPlan } from '../agents/turn-plan.ts'
+
+export interface TurnPreview {
+  /** The user message of the turn. The markers of the external content wrapper are other ones each time. */
+  prompt: string
+  /** `<provider>/<model>` */
+  model: string
+  thinking?: Thinking | undefined
+  timeoutSeconds: number
+  /** Names of the tools that the policy leaves it. */
+  tools: string[]
+  /** Those of them that the rule of two would refuse at the beginning of the turn; absent: it does not hold. */
+  withheld?: string[]
+  /** Absent: the reply is not delivered. With a `reason` it has nowhere to go. */
+  delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
+}
+
+/** Reads, and changes nothing. */
+export interface Preview {
+  run(run: NewRun): Promise<TurnPreview>
+  /** The periodic check that would read these events, after those that wait already; of events for several sessions the first one's. */
+  heartbeat(arriving: readonly NewEvent[]): Promise<TurnPreview>
+}
+
+interface PreviewDeps {
+  store: Pick<Store, 'waitingEvents' | 'getExposure'>
+  agents: Agents
+  models: Models
+  recipients: Pick<Recipients, 'resolve'>
+  policy: Pick<Policy, 'listed'>
+  ruleOfTwo: Pick<RuleOfTwo, 'explain'>
+}
+
+export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo }: PreviewDeps): Preview {
+  async function preview(run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
+    const { spec, sessionKey, kind } = run
+    const waiting = await store.waitingEvents(sessionKey, eventBatch)
+    const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
+    const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
+    const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined
+    const plan = planTurn({ models, policy }, { run, agent, events, notes, beganOutside: await beganOutside({ store, agents }, sessionKey) })
+    const withheld = await withheldFrom(plan, run)
+    return {
+      prompt: plan.prompt,
+      model: plan.model.ref,
+      thinking: plan.thinking,
+      timeoutSeconds: spec.timeoutSeconds ?? agent.timeoutSeconds,
+      tools: policy.listed(subjectOfTurn(plan)).map(({ tool }) => tool.name),
+      ...(withheld && { withheld }),
+      ...(spec.deliver && { delivery: await deliveryOf(spec.deliver) }),
+    }
+  }
+
+  async function withheldFrom(plan: TurnPlan, { id, spec }: Pick<NewRun, 'id' | 'spec'>): Promise<string[] | undefined> {
+    const [scope] = plan.from.scopes ?? []
+    if (scope === undefined) return undefined
+    const used = (await beginsWithPrivate(store, { run: { id, spec }, scope })) ? { readsPrivate: true, sends: false } : undefined
+    const subject = subjectOfTurn(plan)
+    const entries = policy.listed(subject)
+    const verdicts = await Promise.all(entries.map((entry) => ruleOfTwo.explain(entry, subject, used)))
+    return entries.flatMap(({ tool }, index) => (verdicts[index]?.verdict === 'deny' ? [tool.name] : []))
+  }
+
+  async function deliveryOf(wanted: NonNullable<NewRun['spec']['deliver']>): Promise<TurnPreview['delivery']> {
+    const found = await recipients.resolve(wanted)
+    if (!('address' in found)) return found
+    const { channel, accountId, to, threadId } = found.address
+    return { channel, accountId, to, ...(threadId !== null && { threadId }) }
+  }
+
+  return {
+    run: (run) => preview(run, agents.get(run.agentId), []),
+    heartbeat: (arriving) => {
+      const [first] = arriving
+      const agent = agents.get(first?.agentId)
+      const sessionKey = first?.sessionKey ?? agent.mainSession
+      const spec = heartbeatSpec(agent.id, agent.heartbeat)
+      const here = arriving.filter((event) => event.sessionKey === sessionKey && event.agentId === first?.agentId)
+      return preview({ id: '', kind: 'heartbeat', sessionKey, spec }, agent, here)
+    },
+  }
+}

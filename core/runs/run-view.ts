@@ -1,0 +1,57 @@
+// A run as callers see it.
+import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
+import type { ListedRun, DeliveryStatus, RunStatus, StoredDelivery, StoredRun } from '../store/store.ts'
+
+export interface RunView {
+  id: string
+  kind: StoredRun['kind']
+  agentId: string
+  sessionKey: string
+  /** The model that ran it, or that it asked for; absent while neither is known. */
+  model?: string | undefined
+  status: RunStatus
+  origin: Origin
+  name?: string | undefined
+  reply?: string | undefined
+  error?: RunResult['error']
+  usage?: Usage | undefined
+  retryOf?: string | undefined
+  retriedAs?: string | undefined
+  deliveries: { id: string; channel: string; to: string; status: Exclude<DeliveryStatus, 'sending'>; reason?: string }[]
+  /** Times are ISO 8601, UTC. */
+  createdAt: string
+  startedAt?: string
+  /** When it is tried again. */
+  nextAttemptAt?: string
+  endedAt?: string
+}
+
+export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<StoredDelivery, 'seq'>[]): RunView {
+  const { id, kind, agentId, sessionKey, status, spec, result } = run
+  return {
+    id,
+    kind,
+    agentId,
+    sessionKey,
+    model: result.model ?? spec.model,
+    status,
+    origin: spec.origin,
+    name: spec.name,
+    reply: result.reply,
+    error: result.error,
+    usage: result.usage,
+    retryOf: spec.retryOf,
+    retriedAs: result.retriedAs,
+    deliveries: deliveries.map(viewDelivery),
+    createdAt: iso(run.createdAt),
+    ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
+    ...(status === 'queued' && result.retry && { nextAttemptAt: iso(result.retry.nextAt) }),
+    ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
+  }
+}
+
+function viewDelivery({ id, channel, to, status, reason }: Omit<StoredDelivery, 'seq'>): RunView['deliveries'][number] {
+  return { id, channel, to, status: status === 'sending' ? 'pending' : status, ...(reason !== null && { reason }) }
+}
+
+const iso = (at: number): string => new Date(at).toISOString()

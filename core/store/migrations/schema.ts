@@ -1,0 +1,51 @@
+// The version of the tables: which migrations a database has had, and how it gets the rest.
+import { GatewayError } from '../../errors.ts'
+import { firstTables } from './001-first-tables.ts'
+import { runRetries } from './002-run-retries.ts'
+import { eventAgent } from './003-event-agent.ts'
+import { exposure } from './004-exposure.ts'
+import type { Transaction } from '../operations/transaction.ts'
+import { useFieldTerms } from './005-field-terms.ts'
+
+/** The few words in which engines differ when tables are made. */
+export interface Dialect {
+  /** A column that numbers the rows in the order of insertion. */
+  sequence: string
+  integer: string
+  /** What follows the columns of a table, and of one that is only ever looked up by its primary key. */
+  table: string
+  keyed: string
+}
+
+export interface Migration {
+  name: string
+  statements: (dialect: Dialect) => string[]
+}
+
+/** In order. A migration that was released is never changed; the next one mends it. */
+export const migrations: readonly Migration[] = [
+  { name: '001-first-tables', statements: firstTables },
+  { name: '002-run-retries', statements: runRetries },
+  { name: '003-event-agent', statements: eventAgent },
+  { name: '004-exposure', statements: exposure },
+  { name: '005-field-terms', statements: useFieldTerms },
+]
+
+/** Refuses tables that a newer program has made. */
+export function assertKnown(version: number, newest: number): void {
+  if (version <= newest) return
+  throw new GatewayError(
+    'store_unavailable',
+    `The store has tables of version ${version}, but this program knows them only up to version ${newest}; start the newer program that wrote it, or restore the copy that was made before its migration.`,
+  )
+}
+
+/** Brings tables of `version` (0: there are none) up to date; runs inside one transaction. */
+export async function migrate(tx: Transaction, { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect }): Promise<void> {
+  if (version === 0) await tx.run(`CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name TEXT NOT NULL)${dialect.table}`)
+  for (const [index, { name, statements }] of steps.entries()) {
+    if (index < version) continue
+    for (const statement of statements(dialect)) await tx.run(statement)
+    await tx.run('INSERT INTO migration (version, name) VALUES (?, ?)', index + 1, name)
+  }
+}

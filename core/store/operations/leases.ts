@@ -1,0 +1,29 @@
+// Leases: what only one owner may hold at a time, with a fencing token that grows whenever it changes hands.
+import type { LeaseGrant, Store } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+const leaseSql = `
+  INSERT INTO lease (name, owner, fencing_token, until) VALUES (?, ?, 1, ?)
+  ON CONFLICT (name) DO UPDATE SET
+    owner = excluded.owner, until = excluded.until,
+    fencing_token = CASE WHEN lease.owner = excluded.owner AND lease.until > ? THEN lease.fencing_token ELSE lease.fencing_token + 1 END
+  WHERE lease.owner = excluded.owner OR lease.until <= ?
+  RETURNING fencing_token AS "fencingToken"`
+
+export async function lease(tx: Transaction, ...[name, owner, at, until]: Parameters<Store['lease']>): Promise<LeaseGrant | undefined> {
+  const [row] = await tx.all<{ fencingToken: number }>(leaseSql, name, owner, until, at, at)
+  return row && { fencingToken: row.fencingToken }
+}
+
+/** The row stays, so that the fencing token goes on growing. */
+const releaseSql = 'UPDATE lease SET until = 0 WHERE name = ? AND owner = ?'
+
+export async function releaseLease(tx: Transaction, name: string, owner: string): Promise<void> {
+  await tx.run(releaseSql, name, owner)
+}
+
+export async function expireLeases(tx: Transaction): Promise<void> {
+  await tx.run(`UPDATE run SET lease_until = 0 WHERE status = 'running'`)
+  await tx.run(`UPDATE outbox SET lease_until = 0 WHERE status = 'sending'`)
+  await tx.run('UPDATE lease SET until = 0 WHERE until > 0')
+}

@@ -1,0 +1,20 @@
+// How much is under way: counted by the indexes of what has not come to its end.
+import type { LiveCounts } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+const runsSql = `SELECT
+  (SELECT count(*) FROM run WHERE status = 'queued') AS queued,
+  (SELECT count(*) FROM run WHERE status = 'running') AS running`
+
+const deliveriesOf = (status: string) => `(SELECT count(*) FROM outbox WHERE status <> 'sent' AND status = '${status}') AS ${status}`
+const deliveriesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(deliveriesOf).join(', ')}`
+
+/** An agent has a hundred at most. */
+const schedulesSql = 'SELECT count(*) AS count, min(next_at) AS "nextAt" FROM schedule'
+
+export async function liveCounts(tx: Transaction): Promise<LiveCounts> {
+  const [runs = { queued: 0, running: 0 }] = await tx.all<LiveCounts['runs']>(runsSql)
+  const [deliveries = { pending: 0, sending: 0, failed: 0, unknown: 0 }] = await tx.all<LiveCounts['deliveries']>(deliveriesSql)
+  const [schedules = { count: 0, nextAt: null }] = await tx.all<LiveCounts['schedules']>(schedulesSql)
+  return { runs, deliveries, schedules }
+}

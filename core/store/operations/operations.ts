@@ -1,0 +1,108 @@
+// The table of operations: everything that a store does, once for every engine, each inside one transaction.
+import { accept, purgeExpiredKeys } from './accept.ts'
+import { getRequest, listRequests, recordRefusal } from './requests.ts'
+import { countWaitingEvents, sessionsWithWakes, claimEvents, waitingEvents, waitingWakes } from './events.ts'
+import { getExposure, useEffects } from './exposure.ts'
+import { forgetBodies } from './purge-bodies.ts'
+import { purge } from './purge.ts'
+import { expireLeases, lease, releaseLease } from './leases.ts'
+import { liveCounts } from './live-counts.ts'
+import {
+  advanceDelivery,
+  claimDeliveries,
+  endDelivery,
+  getDelivery,
+  listDeliveries,
+  deliveriesOfRun,
+  nextDeliveryAt,
+  recoverExpiredDeliveries,
+  retryDelivery,
+} from './outbox.ts'
+import { retryRun } from './run-again.ts'
+import { cancelQueuedRun, endRun } from './run-end.ts'
+import { claimRuns, nextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
+import { countQueuedRuns, getRun, listRuns } from './runs.ts'
+import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule, schedulePage } from './schedules.ts'
+import { listSessions } from './session-list.ts'
+import { getSession, lastRoute, sessionCounts, transcript } from './sessions.ts'
+import { shrink, space } from './space.ts'
+import { deleteState, getState, probe, setState } from './state.ts'
+import type { Store } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+export type OperationName = Exclude<keyof Store, 'close'>
+
+type Operations = { readonly [Name in OperationName]: (tx: Transaction, ...args: Parameters<Store[Name]>) => ReturnType<Store[Name]> }
+
+export const writes = {
+  accept,
+  recordRefusal,
+  claimRuns,
+  renewRun,
+  endRun,
+  releaseRun,
+  releaseUnheldRuns,
+  recoverExpiredRuns,
+  cancelQueuedRun,
+  retryRun,
+  claimEvents,
+  claimDeliveries,
+  advanceDelivery,
+  endDelivery,
+  recoverExpiredDeliveries,
+  retryDelivery,
+  useEffects,
+  addSchedule,
+  removeSchedule,
+  moveSchedule,
+  setState,
+  deleteState,
+  lease,
+  releaseLease,
+  expireLeases,
+  purgeExpiredKeys,
+  purge,
+  forgetBodies,
+  shrink,
+  probe,
+} satisfies Partial<Operations>
+
+const reads = {
+  listRequests,
+  getRequest,
+  getRun,
+  listRuns,
+  countQueuedRuns,
+  nextRetryAt,
+  waitingEvents,
+  countWaitingEvents,
+  sessionsWithWakes,
+  waitingWakes,
+  transcript,
+  getSession,
+  listSessions,
+  sessionCounts,
+  lastRoute,
+  deliveriesOfRun,
+  listDeliveries,
+  getDelivery,
+  nextDeliveryAt,
+  getExposure,
+  listSchedules,
+  schedulePage,
+  dueSchedules,
+  nextScheduleAt,
+  liveCounts,
+  space,
+  getState,
+} satisfies Partial<Operations>
+
+export const operations: Operations = { ...writes, ...reads }
+
+export const isWrite = (name: OperationName): boolean => name in writes
+
+/** One call, as it travels: the operation and its arguments. */
+export type Call = readonly [name: OperationName, args: readonly unknown[]]
+
+export const perform = (tx: Transaction, [name, args]: Call): Promise<unknown> =>
+  (operations[name] as (tx: Transaction, ...args: readonly unknown[]) => Promise<unknown>)(tx, ...args)

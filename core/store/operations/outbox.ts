@@ -1,0 +1,128 @@
+// The outbox: deliveries wait in the lane of their recipient, are handed out one at a time, and end in exactly one way.
+import type { Json } from '../../plugin.ts'
+import { type Condition, listPage, mapPage } from './lists.ts'
+import { type ClaimOptions, recoveryLeaseMs } from './run-leases.ts'
+import type { DeliveryFilter, NewDelivery, Page, PageRequest, Store, StoredDelivery, Timestamp } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+const insertSql = `
+  INSERT INTO outbox (id, run_id, channel, account_id, recipient, thread_id, route, text, status, reason, next_at, created_at, attempt, fencing_token, chunks_sent, uncertain)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`
+
+export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
+  const { id, runId, channel, accountId, to, threadId, route, text, status, reason } = delivery
+  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, JSON.stringify(route), text, status, reason, at, at)
+}
+
+interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
+  route: string
+  uncertain: number
+}
+
+const columns = `seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId", route, text,
+  status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
+
+const toDelivery = (row: DeliveryRow): StoredDelivery => ({ ...row, route: JSON.parse(row.route) as Json, uncertain: row.uncertain === 1 })
+
+/** RETURNING promises no order. */
+const inOrder = (rows: DeliveryRow[]): StoredDelivery[] => rows.sort((a, b) => a.seq - b.seq).map(toDelivery)
+
+/** The oldest delivery of a lane that has not ended: while it waits for another attempt, nothing overtakes it. */
+const headOfLane = `(
+  SELECT live.seq FROM outbox AS live
+  WHERE live.channel = waiting.channel AND live.account_id = waiting.account_id AND live.recipient = waiting.recipient
+    AND live.status IN ('pending', 'sending')
+  ORDER BY live.channel, live.account_id, live.recipient, live.seq LIMIT 1)`
+
+/** A delivery that is sent once more comes back to the front of its lane, and may find a later one being sent. */
+const sendingInLane = `(
+  SELECT 1 FROM outbox AS busy
+  WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient AND busy.status = 'sending')`
+
+const claimSql = `
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1, owner = ?, lease_until = ?
+  WHERE seq IN (
+    SELECT waiting.seq FROM outbox AS waiting
+    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}
+    ORDER BY waiting.next_at, waiting.seq LIMIT ?)
+  RETURNING ${columns}`
+
+export async function claimDeliveries(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredDelivery[]> {
+  return inOrder(await tx.all<DeliveryRow>(claimSql, owner, at + leaseMs, at, max))
+}
+
+const advanceSql = `UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+
+export async function advanceDelivery(tx: Transaction, ...[id, fencingToken, chunksSent]: Parameters<Store['advanceDelivery']>): Promise<boolean> {
+  return (await tx.run(advanceSql, chunksSent, id, fencingToken)) === 1
+}
+
+const endSql = `
+  UPDATE outbox SET status = ?, reason = ?, platform_id = ?, ended_at = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+const retrySql = `
+  UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+
+export async function endDelivery(tx: Transaction, ...[id, fencingToken, end, at]: Parameters<Store['endDelivery']>): Promise<boolean> {
+  if (end.status === 'retry') return (await tx.run(retrySql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
+  const reason = end.status === 'sent' ? null : end.reason
+  const platformId = end.status === 'sent' ? end.platformId : null
+  return (await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 1
+}
+
+const recoverExpiredSql = `UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ? WHERE status = 'sending' AND lease_until <= ? RETURNING ${columns}`
+
+export async function recoverExpiredDeliveries(tx: Transaction, at: Timestamp): Promise<StoredDelivery[]> {
+  return inOrder(await tx.all<DeliveryRow>(recoverExpiredSql, at + recoveryLeaseMs, at))
+}
+
+const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
+
+export async function deliveriesOfRun(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
+  return inOrder(await tx.all<DeliveryRow>(ofRunSql, runId))
+}
+
+export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>> {
+  const { status, channel } = filter
+  const listing = {
+    table: 'outbox',
+    keys: 'seq, channel',
+    where: narrowest(filter),
+    fits: channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
+    columns,
+    // The status lies behind the text in its row, so it is read with it.
+    matches: status === undefined ? undefined : (row: DeliveryRow) => row.status === status,
+    sizeOf: ({ text, route }: DeliveryRow) => text.length + route.length,
+  }
+  return mapPage(await listPage(tx, listing, page), toDelivery)
+}
+
+/** Most are sent, so that there is an index only for the others. */
+const narrowest = ({ status }: DeliveryFilter): Condition | undefined => (status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined)
+
+const getSql = `SELECT ${columns} FROM outbox WHERE id = ?`
+
+export async function getDelivery(tx: Transaction, id: string): Promise<StoredDelivery | undefined> {
+  const [row] = await tx.all<DeliveryRow>(getSql, id)
+  return row && toDelivery(row)
+}
+
+/** Whoever asks for it wants it sent, whatever became of the attempt that was lost. */
+const againSql = `
+  UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
+  WHERE id = ? AND status IN ('failed', 'unknown')`
+
+export async function retryDelivery(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
+  return (await tx.run(againSql, at, id)) === 1
+}
+
+/** Only heads of lanes: what waits behind another delivery is not due, whatever its own time says. */
+const nextSql = `
+  SELECT next_at AS "nextAt" FROM outbox AS waiting
+  WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane} ORDER BY next_at LIMIT 1`
+
+export async function nextDeliveryAt(tx: Transaction): Promise<Timestamp | undefined> {
+  const [row] = await tx.all<{ nextAt: number }>(nextSql)
+  return row?.nextAt
+}

@@ -1,0 +1,97 @@
+// Who works on a run: handed out in order, held by a lease, taken back when the lease runs out.
+import { type RunRow, runColumns, toRun } from './runs.ts'
+import { touchSession } from './sessions.ts'
+import type { RunRef, RunRetry, StoredRun, Timestamp } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+/**
+ * The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that ended lets the next one through.
+ * The same holds for a concurrency limit, which lets several through. What is tried again later holds up its session, unless it is set aside, and no gate.
+ */
+const claimSql = `
+  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1, owner = ?, lease_until = ?, started_at = ?
+  WHERE seq IN (
+    SELECT waiting.seq FROM run AS waiting
+    WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
+      SELECT live.seq FROM run AS live
+      WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running') AND live.aside = 0
+      ORDER BY live.session_key, live.seq LIMIT 1)
+    AND NOT EXISTS (SELECT 1 FROM run AS busy WHERE busy.session_key = waiting.session_key AND busy.status = 'running')
+    AND (waiting.concurrency_key IS NULL OR waiting.seq IN (
+      SELECT seq FROM (
+        SELECT seq, concurrency_limit, row_number() OVER (PARTITION BY concurrency_key ORDER BY CASE status WHEN 'running' THEN 0 ELSE 1 END, seq) AS place
+        FROM run WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS gated
+      WHERE place <= concurrency_limit))
+    ORDER BY waiting.seq LIMIT ?)
+  RETURNING ${runColumns}`
+
+export interface ClaimOptions {
+  owner: string
+  max: number
+  at: Timestamp
+  leaseMs: number
+}
+
+/** No wait is longer than this; a time beyond it was set before the clock went back. */
+const longestWaitMs = 7 * 24 * 60 * 60 * 1000
+
+const dueSql = `UPDATE run SET not_before = NULL, aside = 0 WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
+const nextRetrySql = `SELECT not_before AS "notBefore" FROM run WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
+
+export async function nextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
+  const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
+  return row?.notBefore
+}
+
+export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
+  await tx.run(dueSql, at, at + longestWaitMs)
+  const claimed = inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+  for (const { sessionKey, agentId } of claimed) await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
+  return claimed
+}
+
+/** RETURNING promises no order. */
+const inOrder = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
+
+const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+export async function renewRun(tx: Transaction, { id, fencingToken }: RunRef, until: Timestamp): Promise<boolean> {
+  return (await tx.run(renewSql, until, id, fencingToken)) === 1
+}
+
+const releaseSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+const retrySql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL, not_before = ?, aside = ?, result = ?
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
+  if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
+  return (await tx.run(retrySql, retry.notBefore, Number(retry.aside), JSON.stringify(retry.result), id, fencingToken)) === 1
+}
+
+const releaseUnheldSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND owner = ?`
+
+export async function releaseUnheldRuns(tx: Transaction, owner: string, held: readonly string[]): Promise<number> {
+  return tx.run(`${releaseUnheldSql}${held.map(() => ' AND id <> ?').join('')}`, owner, ...held)
+}
+
+/** How long whoever reaps has to end what it was handed; then it is reaped again. */
+export const recoveryLeaseMs = 30_000
+
+const requeueSql = `
+  UPDATE run SET status = 'queued', owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND lease_until <= ? AND attempt < max_attempts`
+const exhaustedSql = `
+  UPDATE run SET fencing_token = fencing_token + 1, lease_until = ?
+  WHERE status = 'running' AND lease_until <= ?
+  RETURNING ${runColumns}`
+
+export async function recoverExpiredRuns(tx: Transaction, at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }> {
+  const queued = await tx.run(requeueSql, at)
+  return { queued, exhausted: inOrder(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
+}

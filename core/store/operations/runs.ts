@@ -1,0 +1,127 @@
+// Runs as rows: put into the queue, read, counted, cancelled while they wait.
+import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
+import type { RunResult, RunSpec } from '../run-spec.ts'
+import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+const insertSql = `
+  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, concurrency_key, concurrency_limit, key_scope, idempotency_key,
+    status, attempt, fencing_token, result, message)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
+
+/** With its spec as the texts that it is stored as: they also cross to another thread at a fraction of what an object costs. */
+export interface PackedRun extends Omit<NewRun, 'spec'> {
+  spec: string
+  message: string
+}
+
+/** All of a spec but its message. */
+export const textOf = (spec: RunSpec): string => JSON.stringify({ ...spec, message: undefined })
+
+interface Arrived {
+  at: Timestamp
+  /** The key of the request that it came with. */
+  idempotency?: { scope: string; key: string } | undefined
+}
+
+export async function insertRun(tx: Transaction, run: NewRun | PackedRun, { at, idempotency }: Arrived): Promise<void> {
+  const { id, kind, agentId, sessionKey, maxAttempts, concurrencyLimit } = run
+  const [spec, message] = 'message' in run ? [run.spec, run.message] : [textOf(run.spec), run.spec.message]
+  const [scope, key] = idempotency ? [idempotency.scope, idempotency.key] : [null, null]
+  await tx.run(
+    insertSql,
+    id,
+    kind,
+    agentId,
+    sessionKey,
+    spec,
+    maxAttempts,
+    at,
+    concurrencyLimit?.name ?? null,
+    concurrencyLimit?.limit ?? null,
+    scope,
+    key,
+    message,
+  )
+}
+
+export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
+  spec: string
+  message: string
+  result: string
+}
+
+const listColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
+  status, attempt, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`
+export const runColumns = `${listColumns}, message`
+
+type ListRow = Omit<RunRow, 'message'>
+
+const toListed = ({ spec, result, ...row }: ListRow): ListedRun => ({
+  ...row,
+  spec: JSON.parse(spec) as ListedRun['spec'],
+  result: JSON.parse(result) as RunResult,
+})
+
+export function toRun({ message, ...row }: RunRow): StoredRun {
+  const run = toListed(row)
+  return { ...run, spec: { ...run.spec, message } }
+}
+
+const getSql = `SELECT ${runColumns} FROM run WHERE id = ?`
+
+export async function getRun(tx: Transaction, id: string): Promise<StoredRun | undefined> {
+  const [row] = await tx.all<RunRow>(getSql, id)
+  return row && toRun(row)
+}
+
+type ListKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'> & { spec?: string }
+
+const keys = 'seq, kind, agent_id AS "agentId", session_key AS "sessionKey", status'
+
+export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>> {
+  const { status, kind, hook, agentId, sessionKey } = filter
+  const fits = (key: ListKey) =>
+    (!status || key.status === status) &&
+    (!kind || key.kind === kind) &&
+    (!hook || hookOf(key) === hook) &&
+    (!agentId || key.agentId === agentId) &&
+    (!sessionKey || key.sessionKey === sessionKey)
+  const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
+  const list = (where: Condition | undefined) =>
+    listPage<ListKey, ListRow>(
+      tx,
+      {
+        table: 'run',
+        keys: hook ? `${keys}, spec` : keys,
+        where,
+        fits: isFiltered ? fits : undefined,
+        columns: listColumns,
+        sizeOf: ({ spec, result }) => spec.length + result.length,
+      },
+      page,
+    )
+  if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toListed)
+  const [live, over] = [await list([`session_key = ? AND ${isLive}`, sessionKey]), await list([`session_key = ? AND NOT (${isLive})`, sessionKey])]
+  return mapPage(mergePages(live, over, page.limit), toListed)
+}
+
+/** The hook that a run is of. */
+const hookOf = ({ kind, spec = '{}' }: Pick<ListKey, 'kind' | 'spec'>): string | undefined =>
+  kind === 'hook' ? (JSON.parse(spec) as Pick<RunSpec, 'origin'>).origin.name : undefined
+
+const isLive = `status IN ('queued', 'running')`
+
+/** Each repeats the condition of the index that is to answer it. */
+function narrowest(status: RunFilter['status']): Condition | undefined {
+  if (status === 'queued' || status === 'running') return [`status = '${status}'`]
+  if (status === undefined || status === 'succeeded') return undefined
+  return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]
+}
+
+const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`
+
+export async function countQueuedRuns(tx: Transaction): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countSql)
+  return row?.n ?? 0
+}

@@ -1,0 +1,26 @@
+// Key-value state of the extensions, and the probe that writes a row to see whether a write would be kept.
+import type { Json } from '../../plugin.ts'
+import type { Store } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
+const setSql = 'INSERT INTO state (owner, key, value) VALUES (?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value'
+const deleteSql = 'DELETE FROM state WHERE owner = ? AND key = ?'
+
+export async function getState(tx: Transaction, owner: string, key: string): Promise<Json | undefined> {
+  const [row] = await tx.all<{ value: string }>(getSql, owner, key)
+  return row && (JSON.parse(row.value) as Json)
+}
+
+export async function setState(tx: Transaction, ...[owner, key, value]: Parameters<Store['setState']>): Promise<void> {
+  await tx.run(setSql, owner, key, JSON.stringify(value))
+}
+
+export async function deleteState(tx: Transaction, owner: string, key: string): Promise<void> {
+  await tx.run(deleteSql, owner, key)
+}
+
+/** No owner has an empty name, so this row is nobody's. */
+export async function probe(tx: Transaction): Promise<void> {
+  await tx.run(setSql, '', 'probe', 'true')
+}

@@ -1,0 +1,138 @@
+// One connection to the SQLite file: opened safely, its statements prepared once, its tables up to date.
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Space } from '../purge-records.ts'
+import { assertKnown, type Dialect, type Migration, migrate, migrations } from '../migrations/schema.ts'
+import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
+import type { Transaction, Value } from '../operations/transaction.ts'
+
+export interface Connection {
+  tx: Transaction
+  /** Runs `work` between BEGIN and COMMIT: what it returns is on disk. */
+  transact<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Between two transactions. */
+  checkpoints: Checkpoints
+  close(): Promise<void>
+}
+
+const pageSize = 8192
+const pragmas = `
+  PRAGMA page_size = ${pageSize};
+  PRAGMA auto_vacuum = INCREMENTAL;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA fullfsync = 1;
+  PRAGMA checkpoint_fullfsync = 1;
+  PRAGMA wal_autocheckpoint = 0;
+  PRAGMA journal_size_limit = 67108864;
+  PRAGMA cache_size = -16384;
+`
+
+export async function connect(path: string, steps: readonly Migration[] = migrations): Promise<Connection> {
+  createPrivately(path)
+  const db = new DatabaseSync(path, { timeout: 5000 })
+  try {
+    db.exec(pragmas)
+    // What a failed fsync left in the log may be gone from the disk although it can still be read: write it anew before building on it.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const checkpoints = createCheckpoints(path, db)
+    const close = async (): Promise<void> => {
+      await checkpoints.close()
+      db.close()
+    }
+    const connection = { tx: createTransaction(db, checkpoints), transact: transactOn(db), checkpoints, close }
+    await bringUpToDate(connection, path, steps)
+    return connection
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export interface ReadConnection {
+  tx: Transaction
+  close(): void
+}
+
+/** Reads the file as it is, without writing anything. */
+export function connectReadOnly(path: string): ReadConnection {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    // The first read opens the log and its index, and keeps them open.
+    db.exec('PRAGMA schema_version')
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return { tx: createTransaction(db, noCheckpoints), close: () => db.close() }
+}
+
+const noCheckpoints: Pick<Checkpoints, 'ask'> = { ask() {} }
+
+/** The file, and with it its log, is nobody else's to read. */
+function createPrivately(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+}
+
+function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'ask'>): Transaction {
+  const prepared = new Map<string, StatementSync>()
+  const prepare = (sql: string) => {
+    const known = prepared.get(sql)
+    if (known) return known
+    const statement = db.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+  return {
+    all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    space: () => prepare(spaceSql).get() as unknown as Space,
+    shrink: (bytes) => {
+      db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`)
+      checkpoints.ask()
+    },
+  }
+}
+
+const spaceSql = `
+  SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
+  FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
+
+function transactOn(db: DatabaseSync): Connection['transact'] {
+  return async (work) => {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = await work()
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+const dialect: Dialect = { sequence: 'INTEGER PRIMARY KEY', integer: 'INTEGER', table: ' STRICT', keyed: ' STRICT, WITHOUT ROWID' }
+
+async function bringUpToDate(connection: Connection, path: string, steps: readonly Migration[]): Promise<void> {
+  const { tx } = connection
+  const version = await versionOf(tx)
+  assertKnown(version, steps.length)
+  if (version === steps.length) return
+  if (version > 0) await backUp(tx, `${path}.before-version-${steps.length}`)
+  await connection.transact(() => migrate(tx, { version, steps, dialect }))
+}
+
+async function versionOf(tx: Transaction): Promise<number> {
+  const tables = await tx.all(`SELECT 1 FROM sqlite_schema WHERE name = 'migration'`)
+  if (tables.length === 0) return 0
+  const [newest] = await tx.all<{ version: number }>('SELECT max(version) AS version FROM migration')
+  return newest?.version ?? 0
+}
+
+/** A copy that was begun by a start that died is made again. */
+async function backUp(tx: Transaction, copy: string): Promise<void> {
+  rmSync(copy, { force: true })
+  createPrivately(copy)
+  await tx.run('VACUUM INTO ?', copy)
+}

@@ -1,0 +1,45 @@
+// Where each key of a JSON5 text stands.
+import JSON5 from 'json5'
+import { describe, expect, it } from 'vitest'
+import { readLayout } from '../../../core/config/file/layout.ts'
+import { createRandom, randomText, seed } from '../random.ts'
+
+describe('readLayout', () => {
+  it('finds the line of every key, and of the object that would hold a missing one', () => {
+    const layout = readLayout(`// first
+{
+  "a": { b: [1,
+    2, { 'c': 'x' }] },
+  d /* : */ : 5,
+}`)
+    const lines = [[], ['a'], ['a', 'b'], ['a', 'b', '1'], ['a', 'b', '2', 'c'], ['d'], ['a', 'missing', 'deep'], ['e']].map(layout.lineOf)
+    expect(lines).toEqual([2, 3, 3, 4, 4, 5, 3, 2])
+  })
+
+  it('finds keys that are given twice, the outermost ones', () => {
+    expect(readLayout('{ a: { b: 1 },\n a: { b: 2 },\n c: [{ d: 1, \n"d": 2 }] }').repeated).toEqual([
+      { keys: ['a'], line: 2 },
+      { keys: ['c', '0', 'd'], line: 4 },
+    ])
+  })
+
+  it(`finds every key of random texts (SEED=${seed})`, () => {
+    const random = createRandom(seed)
+    for (let round = 0; round < 500; round++) {
+      const { text, places } = randomText(random)
+      JSON5.parse(text)
+      const layout = readLayout(text)
+      // The text is compared too, so that a failure shows it.
+      expect({ text, found: places.map(({ keys }) => ({ keys, line: layout.lineOf(keys) })), repeated: layout.repeated }).toEqual({
+        text,
+        found: places,
+        repeated: [],
+      })
+    }
+  })
+
+  it('reads a large text in one go', () => {
+    const text = JSON.stringify({ list: Array.from({ length: 20_000 }, (_, id) => ({ id })) }, null, 1)
+    expect(readLayout(text).lineOf(['list', '19999', 'id'])).toBe(60_001)
+  })
+})

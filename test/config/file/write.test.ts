@@ -1,0 +1,38 @@
+// A configuration file is replaced whole or stays as it was, also where the disk has no room for the new one.
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { writePrivateFile } from '../../../core/config/file/write.ts'
+import { temporaryFolder } from '../../helpers.ts'
+
+const main = new URL('../../../core/main.ts', import.meta.url).pathname
+
+/** Starts the gateway in a process whose files the kernel does not let grow beyond so many bytes. */
+const startLimited = (bytes: number, ...args: string[]): Promise<{ code: number | null; stderr: string }> =>
+  new Promise((resolve) => {
+    const command = [`--fsize=${bytes}`, process.execPath, '--conditions=svc-gateway-source', main, 'start', ...args]
+    const child = execFile('prlimit', command, (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }))
+  })
+
+describe('writing the configuration file', () => {
+  it('leaves the old file as it was when the disk is full in the middle of the new one', async () => {
+    const dir = temporaryFolder()
+    const file = join(dir, 'gateway.json5')
+    const text = `// ${'é'.repeat(5_000)}\n{ gateway: { port: 0 } }\n`
+    writeFileSync(file, text, { mode: 0o600 })
+    const { code, stderr } = await startLimited(4_096, '--config', file)
+    expect(code).toBe(1)
+    expect(stderr).toContain("gateway.auth.token is missing, and a new one can't be written into the file (EFBIG); set it or SVC_GATEWAY_TOKEN")
+    expect(readFileSync(file, 'utf8')).toBe(text)
+    expect(readdirSync(dir)).toEqual(['gateway.json5'])
+  })
+
+  it('writes all of a long text, for its owner alone', () => {
+    const file = join(temporaryFolder(), 'new', 'gateway.json5')
+    const text = 'é'.repeat(3_000_000)
+    writePrivateFile(file, text)
+    expect(readFileSync(file, 'utf8')).toBe(text)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+})

@@ -1,0 +1,44 @@
+// Talking to an agent: what is listened to, and for how long.
+import { expect, it } from 'vitest'
+import { createReplyStreams } from '../../../core/agents/reply-stream.ts'
+import { type ChatDelta, createChat } from '../../../core/control/ws/chat.ts'
+import type { AcceptCommand } from '../../../core/store/store.ts'
+
+const owner = { id: 'main', mainSession: 'agent:main:main' }
+
+function openChat(accept: (command: AcceptCommand) => void) {
+  const replyStreams = createReplyStreams()
+  const runs = {
+    accept: async (command: AcceptCommand) => {
+      accept(command)
+      return { outcome: 'accepted' } as const
+    },
+    ended: async () => {
+      replyStreams.of('run-1')?.('Hello')
+      return undefined
+    },
+  }
+  return { replyStreams, chat: createChat({ runs, replyStreams, agents: { default: owner, get: () => owner }, createId: () => 'run-1', maxAttempts: 2 }) }
+}
+
+it('listens before the run is accepted, and no longer than it takes', async () => {
+  const heard: ChatDelta[] = []
+  const { replyStreams, chat } = openChat(({ runs }) => {
+    expect(runs).toMatchObject([{ id: 'run-1', kind: 'chat', sessionKey: 'agent:main:main', spec: { message: 'Hi', deliver: null } }])
+    expect(replyStreams.of('run-1')).toBeDefined()
+  })
+  expect(await chat({ text: 'Hi' }, (delta) => heard.push(delta))).toEqual({ runId: 'run-1', sessionKey: 'agent:main:main', status: 'queued' })
+  expect(heard).toEqual([
+    { runId: 'run-1', text: '' },
+    { runId: 'run-1', text: 'Hello' },
+  ])
+  expect(replyStreams.of('run-1')).toBeUndefined()
+})
+
+it('listens to nothing when the run is not accepted', async () => {
+  const { replyStreams, chat } = openChat(() => {
+    throw new Error('full')
+  })
+  await expect(chat({ text: 'Hi' }, () => {})).rejects.toThrow('full')
+  expect(replyStreams.of('run-1')).toBeUndefined()
+})

@@ -1,0 +1,81 @@
+// The log as news: what is heard of it, and what is not.
+import { describe, expect, it } from 'vitest'
+import { createRedactor } from '../../../core/config/redaction.ts'
+import { createLogStream, type LogRecord } from '../../../core/control/ws/log-stream.ts'
+import type { Log } from '../../../core/plugin.ts'
+
+function openLog(level: string, secrets: readonly string[] = []) {
+  const written: unknown[] = []
+  const heard: LogRecord[] = []
+  const at = (level: string) => (fields: object, message: string) => void written.push([level, fields, message])
+  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const { logFor, feed, setLevel } = createLogStream({ logFor: () => log, level, redact: createRedactor(secrets).text })
+  return { log: logFor('room'), written, heard, listen: () => feed.subscribe((line) => heard.push(line)), setLevel }
+}
+
+describe('the log as news', () => {
+  it('is written in any case, and made into news only while somebody listens', () => {
+    const { log, written, heard, listen } = openLog('info')
+    const trap = { toJSON: () => expect.unreachable('nobody listens') }
+    log.info({ trap }, 'before')
+    expect(written).toHaveLength(1)
+    const leave = listen()
+    log.warn({ count: 1 }, 'during')
+    leave()
+    log.info({ trap }, 'after')
+    expect(heard).toEqual([{ at: expect.stringMatching(/^20.*Z$/), level: 'warn', component: 'room', message: 'during', fields: { count: 1 } }])
+    expect(written).toHaveLength(3)
+  })
+
+  it.each([
+    ['trace', ['debug', 'info', 'warn', 'error']],
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
+    ['fatal', []],
+    ['silent', []],
+  ])('is heard from the level %s on', (level, expected) => {
+    const { log, heard, listen } = openLog(level)
+    listen()
+    for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]({}, 'line')
+    expect(heard.map(({ level }) => level)).toEqual(expected)
+  })
+
+  it('follows a change of the level', () => {
+    const { log, heard, listen, setLevel } = openLog('warn')
+    listen()
+    log.info({}, 'before')
+    setLevel('info')
+    log.info({}, 'after')
+    expect(heard.map(({ message }) => message)).toEqual(['after'])
+  })
+
+  it('redacts secrets in texts only, and keeps the line whole whatever the secrets look like', () => {
+    const { log, heard, listen } = openLog('info', ['top"secret', 'hushhush', '","fields":{"', '1', 'true'])
+    listen()
+    log.info({ deep: { list: ['my hushhush!'] }, hushhush: 1, on: true }, 'it is top"secret, 1')
+    expect(heard[0]).toMatchObject({ message: 'it is [redacted], 1', fields: { deep: { list: ['my [redacted]!'] }, hushhush: 1, on: true } })
+  })
+
+  it('never throws, neither for a writer nor for a listener that fails', () => {
+    const fail = () => {
+      throw new Error('no room')
+    }
+    const { logFor, feed } = createLogStream({ logFor: () => ({ debug: fail, info: fail, warn: fail, error: fail }), level: 'debug', redact: String })
+    feed.subscribe(fail)
+    const log = logFor('room')
+    for (const each of ['debug', 'info', 'warn', 'error'] as const) expect(() => log[each]({}, 'line')).not.toThrow()
+  })
+
+  it('goes without fields that do not fit into JSON', () => {
+    const { log, heard, listen } = openLog('info')
+    listen()
+    const circle: Record<string, unknown> = {}
+    circle['self'] = circle
+    log.error(circle, 'round')
+    log.error({ big: 1n }, 'big')
+    expect(heard).toMatchObject([
+      { message: 'round', fields: {} },
+      { message: 'big', fields: {} },
+    ])
+  })
+})

@@ -1,0 +1,410 @@
+// The WebSocket of a whole gateway: who gets in, what can be called, what is heard, and how it ends.
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../../doubles/model.ts'
+import { ask, type Document, gatewayToken, hookToken, startGateway } from '../../helpers.ts'
+import { connectRpc, login, refusal } from '../rpc-client.ts'
+
+const still = { agents: { defaults: { heartbeat: { every: 0 } } } }
+const auth = (token: string) => JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'auth', params: { token } })
+
+async function startWithModel(changes: Document = {}) {
+  const model = await startModel()
+  return { model, ...(await startGateway({ agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, providers: model.providers, ...changes })) }
+}
+
+describe('the handshake at /ws', () => {
+  it('answers 426 to a request that does not ask for a WebSocket, and 405 to other methods', async () => {
+    const { url, get, post } = await startGateway(still)
+    const { status, body, headers } = await get('/ws')
+    expect([status, body.error.type, headers.get('upgrade')]).toEqual([426, 'upgrade_required', 'websocket'])
+    expect((await post('/ws', {})).status).toBe(405)
+    expect((await ask(`${url}/ws`, { headers: { connection: 'upgrade', upgrade: 'h2c' } }).catch(() => ({ status: 426 }))).status).toBe(426)
+  })
+
+  it('answers 400 to a token in the address, even when it is right', async () => {
+    const { url } = await startGateway(still)
+    const { status, body } = await refusal(`${url}/ws?token=${gatewayToken}`)
+    expect([status, body.error.type]).toEqual([400, 'token_in_query'])
+  })
+
+  it('answers 403 to pages of other origins', async () => {
+    const { url, logged } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
+    for (const origin of ['https://evil.example.com', 'null', 'https://app.example.com.evil.example', 'http://app.example.com']) {
+      const { status, body, headers } = await refusal(`${url}/ws`, { origin })
+      expect([status, body.error.type]).toEqual([403, 'origin_not_allowed'])
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f]{12}-/)
+    }
+    expect(logged.filter((line) => line.includes('origin_not_allowed'))).toHaveLength(4)
+  })
+
+  it('lets in pages of its own origin, of listed ones, and programs', async () => {
+    const { url } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
+    for (const origin of [url, 'https://app.example.com', undefined]) {
+      const client = await login(url, origin === undefined ? {} : { origin })
+      expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
+    }
+  })
+
+  it('is there for /ws alone: elsewhere a request that asks for it stays HTTP', async () => {
+    const { url } = await startGateway(still)
+    expect((await refusal(`${url}/healthz`)).body).toEqual({ ok: true })
+    expect((await refusal(`${url}/ws/`)).body.error.type).toBe('not_found')
+  })
+})
+
+describe('auth', () => {
+  it.each([
+    ['a wrong token', auth('wrong')],
+    ['the hook token', auth(hookToken)],
+    ['no token', '{"jsonrpc":"2.0","id":"a","method":"auth"}'],
+    ['another method first', '{"jsonrpc":"2.0","id":"a","method":"subscribe"}'],
+    ['a method that there is not', '{"jsonrpc":"2.0","id":"a","method":"nothing"}'],
+  ])('refuses %s, and hangs up', async (_what, text) => {
+    const { url } = await startGateway(still)
+    const client = await connectRpc(url)
+    const { id, error } = await client.exchange(text)
+    expect([id, error.code, error.data]).toEqual(['a', -32_000, { type: 'unauthorized' }])
+    expect(await client.closed).toEqual({ code: 1008, reason: 'The first message must authenticate.' })
+  })
+
+  it('hangs up on a first message that means nothing', async () => {
+    const { url } = await startGateway(still)
+    const client = await connectRpc(url)
+    expect((await client.exchange('hello')).error).toMatchObject({ code: -32_700, data: { type: 'invalid_json' } })
+    expect((await client.closed).code).toBe(1008)
+  })
+
+  it('takes one attempt for each connection', async () => {
+    const { url } = await startGateway(still)
+    const client = await connectRpc(url)
+    client.socket.send(auth('wrong'))
+    client.socket.send(auth(gatewayToken))
+    client.socket.send('{"jsonrpc":"2.0","id":1,"method":"subscribe"}')
+    expect((await client.closed).code).toBe(1008)
+    expect(client.notifications).toEqual([])
+  })
+
+  it('counts failures together with those over HTTP, and keeps the right credential out too', async () => {
+    const { url, get } = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 3, exemptLoopback: false } } } })
+    await (await connectRpc(url)).exchange(auth('wrong'))
+    await (await connectRpc(url)).exchange('{"jsonrpc":"2.0","id":1,"method":"runs.get","params":{"id":"x"}}')
+    await get('/runs/x', { authorization: 'Bearer wrong' })
+    const { error } = await (await connectRpc(url)).exchange(auth(gatewayToken))
+    expect(error).toMatchObject({ code: -32_000, data: { type: 'rate_limited', retryAfter: expect.any(Number) } })
+    expect((await get('/runs/x')).status).toBe(429)
+  })
+
+  it('counts failures from this machine under a name that only DNS can have led here', async () => {
+    const { url } = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
+    const guess = async (host: string, token: string) => (await (await connectRpc(url, { headers: { host } })).exchange(auth(token))).error?.data.type
+    for (let failure = 0; failure < 3; failure++) expect(await guess('localhost', 'wrong')).toBe('unauthorized')
+    for (let failure = 0; failure < 2; failure++) expect(await guess('rebound.example', 'wrong')).toBe('unauthorized')
+    expect(await guess('rebound.example', gatewayToken)).toBe('rate_limited')
+    expect(await guess('localhost', gatewayToken)).toBeUndefined()
+  })
+
+  it('may be followed by more at once, in one batch too', async () => {
+    const { url } = await startGateway(still)
+    const client = await connectRpc(url)
+    const subscribe = '{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"topics":["event"]}}'
+    expect(await client.exchange(`[${auth(gatewayToken)},${subscribe}]`)).toMatchObject([{ result: { ok: true } }, { result: { topics: ['event'] } }])
+  })
+
+  it('leaves no credential in the log', async () => {
+    const { url, logged } = await startGateway(still)
+    await (await connectRpc(url)).exchange(auth('a-guess-at-the-token'))
+    await login(url)
+    expect(logged.join()).toContain('unauthorized')
+    expect(logged.join()).not.toMatch(new RegExp(`a-guess-at-the-token|${gatewayToken}`))
+  })
+})
+
+describe('JSON-RPC', () => {
+  const request = (fields: object) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'runs.get', params: { id: 'x' }, ...fields })
+  const deep = `{"jsonrpc":"2.0","id":7,"method":"runs.get","params":${'{"a":'.repeat(70)}1${'}'.repeat(70)}}`
+
+  it.each<[string, string, [number | null, number, string]]>([
+    ['no JSON', '{', [null, -32_700, 'invalid_json']],
+    ['a scalar', '5', [null, -32_600, 'invalid_request']],
+    ['nothing', '', [null, -32_600, 'invalid_request']],
+    ['too deep a nesting', deep, [null, -32_600, 'invalid_request']],
+    ['another version', request({ jsonrpc: '1.0' }), [7, -32_600, 'invalid_request']],
+    ['an id that is an object', request({ id: {} }), [null, -32_600, 'invalid_request']],
+    ['a method that is no string', request({ method: 5 }), [7, -32_600, 'invalid_request']],
+    ['params that are a string', request({ params: 'x' }), [7, -32_600, 'invalid_request']],
+    ['an empty batch', '[]', [null, -32_600, 'invalid_request']],
+    ['an unknown method', request({ method: 'runs.burn' }), [7, -32_601, 'not_found']],
+    ['a method of objects', request({ method: 'constructor' }), [7, -32_601, 'not_found']],
+    ['params that are a list', request({ params: ['x'] }), [7, -32_602, 'invalid_request']],
+    ['missing params', request({ params: undefined }), [7, -32_602, 'invalid_request']],
+    ['params of the wrong type', request({ params: { id: 5 } }), [7, -32_602, 'invalid_request']],
+    ['an unknown run', request({}), [7, -32_000, 'run_not_found']],
+  ])('answers %s with its code', async (_what, text, expected) => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    const { jsonrpc, ...answer } = await client.exchange(text)
+    expect([jsonrpc, answer.id, answer.error.code, answer.error.data.type]).toEqual(['2.0', ...expected])
+    expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
+  })
+
+  it('says what is wrong with params, by name and without their values', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    expect((await client.call('chat.send', { sessionKey: 'x' })).error.message).toBe('text is required.')
+    expect((await client.call('chat.send', { text: ' ' })).error.message).toBe('text must not be blank.')
+    expect((await client.call('tools.invoke', { tool: 'agents_list', args: 'secret' })).error.message).toBe('args must be an object.')
+  })
+
+  it('answers batches with batches, and notifications with nothing', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    const answers = await client.exchange(
+      JSON.stringify([
+        { jsonrpc: '2.0', id: 1, method: 'subscribe', params: { topics: ['run'] } },
+        { jsonrpc: '2.0', method: 'unsubscribe' },
+        { jsonrpc: '2.0', method: 'nothing' },
+        { jsonrpc: '2.0', id: null, method: 'subscribe', params: { topics: ['log'] } },
+        5,
+      ]),
+    )
+    expect(answers).toMatchObject([
+      { id: 1, result: { topics: ['run'] } },
+      { id: null, result: { topics: ['log'] } },
+      { id: null, error: { code: -32_600 } },
+    ])
+    client.socket.send('[{"jsonrpc":"2.0","method":"unsubscribe"}]')
+    expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
+  })
+
+  it('refuses a batch that is too long as a whole', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    expect((await client.exchange(`[${'1,'.repeat(64)}1]`)).error).toMatchObject({ code: -32_600, message: expect.stringContaining('more than 64') })
+  })
+})
+
+describe('subscribe', () => {
+  it('listens to all topics, or to those that are named, until unsubscribed', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    expect((await client.call('subscribe')).result).toEqual({ topics: ['request', 'event', 'run', 'outbox', 'log'] })
+    expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({ topics: ['request', 'run', 'outbox'] })
+    expect((await client.call('unsubscribe')).result).toEqual({ topics: [] })
+    expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
+  })
+
+  it('refuses unknown topics as a whole', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    const { error } = await client.call('subscribe', { topics: ['run', 'weather'] })
+    expect([error.code, error.data.type, error.message]).toEqual([-32_602, 'invalid_request', expect.stringContaining('request, event, run, outbox, log')])
+    expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
+  })
+
+  it('tells what comes in, what runs, what is sent, in the words of HTTP', async () => {
+    const { url, post, get } = await startGateway(still)
+    const client = await login(url)
+    await client.call('subscribe', { topics: ['request', 'event', 'run', 'outbox'] })
+    const { runId } = (await post('/hooks/agent', { message: 'Hello', name: 'Greeting', channel: 'console', wakeMode: 'next-heartbeat' })).body
+    await client.until(({ method, params }) => method === 'outbox' && params.status === 'sent')
+    await client.until(({ method, params }) => method === 'run' && params.status === 'succeeded')
+    const change = (topic: string) => client.notifications.filter(({ method }) => method === topic).map(({ params }) => params)
+    expect(change('run').map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded'])
+    const run = (await get(`/runs/${runId}`)).body
+    expect(change('run').at(-1)).toMatchObject({ ...run, deliveries: [{ ...run.deliveries[0], status: expect.stringMatching(/pending|sent/) }] })
+    expect(change('request')).toEqual((await get('/api/requests')).body.items)
+    expect(change('outbox').map(({ status }) => status)).toEqual(['pending', 'sent'])
+    expect(change('outbox').at(-1)).toEqual((await get('/api/outbox')).body.items[0])
+    expect(change('event')).toMatchObject([{ sessionKey: 'agent:main:main', text: expect.stringContaining('Hook Greeting: '), mode: 'next-heartbeat' }])
+  })
+
+  it('tells of requests that were refused, and of runs that are cancelled while they wait', async () => {
+    const { url, post, model } = await startWithModel()
+    model.otherwise({ hang: true })
+    const client = await login(url)
+    await client.call('subscribe', { topics: ['request', 'run'] })
+    await post('/hooks/wake', { text: 5 })
+    const { params } = await client.until(({ method }) => method === 'request')
+    expect(params).toMatchObject({ hook: 'wake', status: 'rejected', error: { type: 'invalid_request' } })
+    void client.call('chat.send', { text: 'one' })
+    await model.request(0)
+    void client.call('chat.send', { text: 'two' })
+    const { params: second } = await client.until(
+      (one) => one.method === 'run' && one.params.status === 'queued' && one.params.id !== client.notifications[1].params.id,
+    )
+    expect((await client.call('runs.cancel', { id: second.id })).result).toEqual({ ok: true, runId: second.id })
+    await client.until((one) => one.method === 'run' && one.params.id === second.id && one.params.status === 'cancelled')
+  })
+
+  it('tells what the log says, without secrets', async () => {
+    const { url, get } = await startGateway(still)
+    const client = await login(url)
+    await client.call('subscribe', { topics: ['log'] })
+    await get(`/${gatewayToken}/${hookToken}`)
+    const { params } = await client.until(({ params }) => params.fields?.type === 'not_found')
+    expect(params).toMatchObject({ level: 'info', component: 'http', message: 'request refused', at: expect.stringMatching(/^20.*Z$/) })
+    expect(params.fields.path).toBe('/[redacted]/[redacted]')
+  })
+
+  it('tells every subscriber the same, and nobody who has left', async () => {
+    const { url, post } = await startGateway(still)
+    const [first, second, left] = [await login(url), await login(url), await login(url)]
+    for (const client of [first, second, left]) await client.call('subscribe', { topics: ['event'] })
+    await left.call('unsubscribe')
+    await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })
+    const isNews = ({ params }: { params: { text: string } }) => params.text === 'News.'
+    expect(await first.until(isNews)).toEqual(await second.until(isNews))
+    expect(left.notifications).toEqual([])
+    first.socket.close()
+    await first.closed
+    await post('/hooks/wake', { text: 'More.', mode: 'next-heartbeat' })
+    await second.until(({ params }) => params.text === 'More.')
+  })
+})
+
+describe('chat.send', () => {
+  it('passes the reply on while it is written, then answers with it', async () => {
+    const { url, model, get } = await startWithModel()
+    model.script({ text: 'Good morning to you.' })
+    const client = await login(url)
+    const { result } = await client.call('chat.send', { text: 'Good morning' })
+    expect(result).toEqual({ runId: expect.any(String), sessionKey: 'agent:main:main', status: 'succeeded', reply: 'Good morning to you.' })
+    const replyStreams = client.notifications.map(({ method, params }) => [method, params.runId, params.text])
+    expect(replyStreams[0]).toEqual(['chat.delta', result.runId, ''])
+    expect(replyStreams.length).toBeGreaterThan(2)
+    expect(replyStreams.map(([, , text]) => text).join('')).toBe('Good morning to you.')
+    expect((await get(`/runs/${result.runId}`)).body).toMatchObject({ kind: 'chat', origin: { kind: 'chat', trusted: true }, deliveries: [] })
+    expect((await client.call('runs.get', { id: result.runId })).result).toEqual((await get(`/runs/${result.runId}`)).body)
+  })
+
+  it('goes on with the conversation of its session, which others do not see', async () => {
+    const { url, model } = await startWithModel()
+    model.script({ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' })
+    const client = await login(url)
+    expect((await client.call('chat.send', { sessionKey: 'Desk', text: 'first' })).result.sessionKey).toBe('agent:main:desk')
+    await client.call('chat.send', { sessionKey: 'desk', text: 'second' })
+    await client.call('chat.send', { sessionKey: 'other', text: 'third' })
+    const texts = async (index: number) => JSON.stringify((await model.request(index)).body['messages'])
+    expect(await texts(1)).toMatch(/first.*One\..*second/)
+    expect(await texts(2)).not.toMatch(/first|second/)
+  })
+
+  it('tells deltas to whoever asked, and to nobody else', async () => {
+    const { url, model } = await startWithModel()
+    model.script({ text: 'For you.' })
+    const [asker, other] = [await login(url), await login(url)]
+    await asker.call('chat.send', { text: 'Hello' })
+    await other.call('subscribe', { topics: [] })
+    expect(other.notifications).toEqual([])
+  })
+
+  it('answers with the failure when there is no reply', async () => {
+    const { url, model } = await startWithModel()
+    model.script({ status: 400, body: { error: { message: 'no' } } })
+    const client = await login(url)
+    expect((await client.call('chat.send', { text: 'Hello' })).result).toMatchObject({ status: 'failed', error: { type: 'model_failed' } })
+  })
+
+  it('can be cancelled over the same connection', async () => {
+    const { url, model } = await startWithModel()
+    model.script({ hang: true, text: 'I was about to' })
+    const client = await login(url)
+    const answer = client.call('chat.send', { text: 'Hello' })
+    const { params } = await client.until(({ method }) => method === 'chat.delta')
+    await model.request(0)
+    expect((await client.call('runs.cancel', { id: params.runId })).result).toEqual({ ok: true, runId: params.runId })
+    expect((await answer).result).toMatchObject({ runId: params.runId, status: 'cancelled' })
+    expect((await client.call('runs.cancel', { id: params.runId })).error.data.type).toBe('conflict')
+  })
+
+  it('goes on when the client has left', async () => {
+    const { url, model, get } = await startWithModel()
+    model.script({ text: 'Nobody hears me.' })
+    const client = await login(url)
+    void client.call('chat.send', { text: 'Hello' })
+    const { params } = await client.until(({ method }) => method === 'chat.delta')
+    client.socket.terminate()
+    await expect.poll(async () => (await get(`/runs/${params.runId}`)).body.status, { timeout: 10_000 }).toBe('succeeded')
+  })
+
+  it('is refused when too many runs wait', async () => {
+    const { url, model } = await startWithModel({ hooks: { maxQueuedRuns: 1 } })
+    model.otherwise({ hang: true })
+    const client = await login(url)
+    const ids = async () => client.notifications.filter(({ method }) => method === 'chat.delta').map(({ params }) => params.runId)
+    void client.call('chat.send', { text: 'one' })
+    await model.request(0)
+    void client.call('chat.send', { text: 'two' })
+    await expect.poll(async () => new Set(await ids()).size).toBe(2)
+    const { error } = await client.call('chat.send', { text: 'three' })
+    expect([error.code, error.data]).toEqual([-32_000, { type: 'overloaded', retryAfter: 5 }])
+    for (const id of new Set(await ids())) await client.call('runs.cancel', { id })
+  })
+
+  it('refuses a session key that means nothing', async () => {
+    const { url } = await startGateway(still)
+    const client = await login(url)
+    expect((await client.call('chat.send', { sessionKey: 'agent:', text: 'Hello' })).error).toMatchObject({ code: -32_602, data: { type: 'invalid_request' } })
+  })
+})
+
+describe('tools.invoke', () => {
+  it.each<[string, number, Document]>([
+    ['a tool', 200, { tool: ' sessions_list ', args: { limit: 1 } }],
+    ['a tool in a session', 404, { tool: 'sessions_spawn', sessionKey: 'desk', args: { task: 'x' } }],
+    ['an unknown tool', 404, { tool: 'nothing' }],
+    ['a tool that is denied', 404, { tool: 'session_status' }],
+    ['arguments that do not fit', 400, { tool: 'sessions_list', args: { limit: 'x' } }],
+    ['a session key that means nothing', 400, { tool: 'sessions_list', sessionKey: 'agent:' }],
+  ])('answers for %s what POST /tools/invoke answers', async (_what, status, body) => {
+    const { url, post } = await startGateway({ ...still, tools: { deny: ['session_status'] } })
+    const client = await login(url)
+    const overHttp = await post('/tools/invoke', body, { authorization: `Bearer ${gatewayToken}` })
+    expect(overHttp.status).toBe(status)
+    const { result, error } = await client.call('tools.invoke', body)
+    if (status === 200) expect(result).toEqual(overHttp.body)
+    else expect({ type: error.data.type, message: error.message }).toEqual(overHttp.body.error)
+  })
+
+  it('judges a call by the channel and the account that it names, as the headers do over HTTP', async () => {
+    const groups = (deny: string[]) => ({ groups: { '*': { tools: { deny } } } })
+    const accounts = { ops: { file: 'ops.jsonl', ...groups(['sessions_list']) } }
+    const { url, post } = await startGateway({ ...still, channels: { console: { ...groups(['agents_list']), accounts } } })
+    const client = await login(url)
+    const statuses = async (tool: string, channel: string, accountId: string) => {
+      const call = { tool, sessionKey: 'console:group:g' }
+      const headers = { authorization: `Bearer ${gatewayToken}`, 'x-svc-message-channel': channel, 'x-svc-account-id': accountId }
+      return [(await post('/tools/invoke', call, headers)).status, (await client.call('tools.invoke', { ...call, channel, accountId })).error?.data.type]
+    }
+    expect(await statuses('sessions_list', 'console', 'ops')).toEqual([404, 'tool_not_available'])
+    expect(await statuses('sessions_list', ' console ', ' ')).toEqual([200, undefined])
+    expect(await statuses('agents_list', 'console', '')).toEqual([404, 'tool_not_available'])
+    expect(await statuses('agents_list', 'elsewhere', '')).toEqual([200, undefined])
+    expect((await client.call('tools.invoke', { tool: 'agents_list', channel: 5 })).error.message).toBe('channel must be a string.')
+  })
+})
+
+describe('the end', () => {
+  it('lets a chat end, says goodbye with 1001, and takes nobody in any more', async () => {
+    const { url, model, gateway } = await startWithModel()
+    model.script({ text: 'Just in time.' })
+    const client = await login(url)
+    const answer = client.call('chat.send', { text: 'Hello' })
+    await client.until(({ method }) => method === 'chat.delta')
+    const stopped = gateway.close()
+    expect((await answer).result.reply).toBe('Just in time.')
+    expect(await client.closed).toEqual({ code: 1001, reason: 'The gateway stops.' })
+    await stopped
+  })
+
+  it('does not wait for a client that does not answer', async () => {
+    const { url, gateway, model } = await startWithModel({ gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0.2 } })
+    model.script({ hang: true })
+    const [silent, chatting] = [await login(url), await login(url)]
+    silent.socket.pause()
+    const answer = chatting.call('chat.send', { text: 'Hello' })
+    await model.request(0)
+    await gateway.close()
+    expect((await answer).result.status).toMatch(/queued|running/)
+  })
+})

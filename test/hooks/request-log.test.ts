@@ -1,0 +1,29 @@
+// Notes of refused requests: nobody waits for them, and a flood of them is cut.
+import { describe, expect, it } from 'vitest'
+import { createRequestLog } from '../../core/hooks/request-log.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { newRequest } from '../contracts/store-samples.ts'
+
+const refusal = () => ({ ...newRequest(), status: 'rejected' }) as const
+
+describe('the journal', () => {
+  it('holds a bounded number of notes in memory, and drops the rest', async () => {
+    const written: (() => void)[] = []
+    const recordRefusal = () => new Promise<void>((resolve) => written.push(resolve))
+    const requestLog = createRequestLog({ store: { recordRefusal }, log: createTestContext().log })
+    for (let n = 0; n < 1000; n++) requestLog.record(refusal())
+    expect(written).toHaveLength(64)
+    for (const resolve of written) resolve()
+    await new Promise(setImmediate)
+    requestLog.record(refusal())
+    expect(written).toHaveLength(65)
+  })
+
+  it('outlives a store that cannot write, and says so in the log', async () => {
+    const { log, logged } = createTestContext()
+    const requestLog = createRequestLog({ store: { recordRefusal: () => Promise.reject(new Error('full')) }, log })
+    requestLog.record(refusal())
+    await new Promise(setImmediate)
+    expect(logged).toMatchObject([{ level: 'warn', message: 'a refused request could not be noted' }])
+  })
+})

@@ -1,0 +1,75 @@
+// Which replies only say that there is nothing to report.
+import { describe, expect, it } from 'vitest'
+import { isAcknowledgement } from '../../core/runs/acknowledgement.ts'
+
+const limit = 300
+
+describe('an acknowledgement', () => {
+  it.each([
+    'HEARTBEAT_OK',
+    '  HEARTBEAT_OK\n',
+    'HEARTBEAT_OK.',
+    'HEARTBEAT_OK!!!!',
+    '"HEARTBEAT_OK"',
+    '**HEARTBEAT_OK**',
+    '_HEARTBEAT_OK_',
+    '`HEARTBEAT_OK`',
+    '~~HEARTBEAT_OK~~.',
+    '***HEARTBEAT_OK***!',
+    String.raw`HEARTBEAT\_OK`,
+    '```\nHEARTBEAT_OK\n```',
+    '# HEARTBEAT_OK',
+    '> HEARTBEAT_OK',
+    '- HEARTBEAT_OK',
+    '<b>HEARTBEAT_OK</b>',
+    '<p class="note"><strong>HEARTBEAT_OK</strong>.</p>',
+    '&nbsp;HEARTBEAT_OK&nbsp;',
+    'HEARTBEAT_OK - all quiet',
+    'HEARTBEAT_OK\n\nNothing to report.',
+    '_HEARTBEAT_OK_ Nothing to report.',
+    '<b>HEARTBEAT_OK</b> Nothing to report.',
+    'Nothing to report. HEARTBEAT_OK',
+    'Nothing to report. HEARTBEAT_OK....',
+    'Nothing to report.\n\n**HEARTBEAT_OK**.',
+    'Nothing to report: _HEARTBEAT_OK_',
+    'Nothing to report <b>HEARTBEAT_OK</b>!',
+    'Nothing(HEARTBEAT_OK)',
+  ])('is %j', (reply) => {
+    expect(isAcknowledgement(reply, limit)).toBe(true)
+  })
+
+  it.each([
+    '',
+    'Nothing to report.',
+    'heartbeat_ok',
+    'Heartbeat_OK',
+    'HEARTBEAT OK',
+    'HEARTBEAT_OKAY',
+    'HEARTBEAT_OK_2',
+    'HEARTBEAT_OK2',
+    'THE_HEARTBEAT_OK',
+    'XHEARTBEAT_OK',
+    'Nothing to report. HEARTBEAT_OK.....',
+    'I would say HEARTBEAT_OK but the disk is full.',
+    'Say **HEARTBEAT_OK** when done',
+  ])('is not %j', (reply) => {
+    expect(isAcknowledgement(reply, limit)).toBe(false)
+  })
+
+  it('leaves room for so many other characters, and no more', () => {
+    for (const text of ['x'.repeat(limit), 'y '.repeat(limit / 2 - 1) + 'zz']) {
+      expect(isAcknowledgement(`HEARTBEAT_OK ${text}`, limit)).toBe(true)
+      expect(isAcknowledgement(`HEARTBEAT_OK ${text}x`, limit)).toBe(false)
+      expect(isAcknowledgement(`${text} HEARTBEAT_OK`, limit)).toBe(true)
+      expect(isAcknowledgement(`x${text} HEARTBEAT_OK`, limit)).toBe(false)
+    }
+    expect(isAcknowledgement('HEARTBEAT_OK', 0)).toBe(true)
+    expect(isAcknowledgement('HEARTBEAT_OK!!!!', 0)).toBe(true)
+    expect(isAcknowledgement('HEARTBEAT_OK!!!!!', 0)).toBe(false)
+    expect(isAcknowledgement('HEARTBEAT_OK x', 0)).toBe(false)
+  })
+
+  it('is looked for in time, whatever a model writes', () => {
+    for (const mark of ['*', ' ', '<', '<b>', '`\n', '&nbsp;', '.', '_']) expect(isAcknowledgement(`${mark.repeat(100_000)}x`, limit)).toBe(false)
+  })
+})

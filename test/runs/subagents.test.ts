@@ -1,0 +1,217 @@
+// Runs that tools start: what they do, what they may not do, who hears of them, and where they end.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { gatewayToken, temporaryFolder } from '../helpers.ts'
+import { refused, startTools, type ToolGateway } from '../tools/calls.ts'
+
+const lifted = { port: 0, auth: { token: gatewayToken }, tools: { allow: ['sessions_spawn', 'sessions_send'] }, drainSeconds: 0 }
+const quiet = { defaults: { heartbeat: { every: 0 } } }
+const json = (value: unknown): string => JSON.stringify(value)
+const spawn = (task: string, more: object = {}): string => `/sessions_spawn ${json({ task, ...more })}`
+
+interface Run {
+  id: string
+  kind: string
+  sessionKey: string
+  status: string
+  reply?: string
+  name?: string
+  origin: { kind: string; name: string; trusted: boolean; viaHook?: boolean; depth?: number; initiators?: object[] }
+}
+
+const runsOf = async ({ get }: ToolGateway, kind: string): Promise<Run[]> =>
+  (await get('/api/runs?limit=200')).body.items.filter((run: Run) => run.kind === kind)
+
+/** The runs of a kind once there are so many and all have ended. */
+async function ended(gateway: ToolGateway, kind: string, count: number): Promise<Run[]> {
+  await expect
+    .poll(async () => (await runsOf(gateway, kind)).filter(({ status }) => status !== 'queued' && status !== 'running').length, { timeout: 10_000 })
+    .toBe(count)
+  return await runsOf(gateway, kind)
+}
+
+/** A workspace in which `x.txt` can be read. */
+function folderWithFile(): string {
+  const dir = temporaryFolder()
+  for (const agent of ['main', 'other']) {
+    mkdirSync(join(dir, 'state', 'workspaces', agent), { recursive: true })
+    writeFileSync(join(dir, 'state', 'workspaces', agent, 'x.txt'), 'canary')
+  }
+  return dir
+}
+
+const readFile = '/read {"path":"x.txt"}'
+
+describe('a subagent', () => {
+  it('works in a session of its own, and its end is announced where it was started', async () => {
+    const model = await startModel()
+    const gateway = await startTools({ gateway: lifted, providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    model.script({ text: 'Ten.' }, { text: 'HEARTBEAT_OK' })
+    const { runId, sessionKey } = await gateway.result('sessions_spawn', { task: 'Count to ten.', name: 'counting' })
+    expect(sessionKey).toMatch(/^agent:main:subagent:[\w-]{36}$/)
+    const news = await model.prompt(1)
+    expect(news).toContain('Subagent counting: Ten.\n(The reply was not delivered: none was asked for.)')
+    expect(news).not.toContain('OUTSIDE TEXT')
+    const [run] = await ended(gateway, 'subagent', 1)
+    expect(run).toMatchObject({ id: runId, sessionKey, reply: 'Ten.', origin: { kind: 'subagent', name: 'agent:main:main', trusted: true, depth: 1 } })
+    const { items } = await gateway.result('sessions_history', { sessionKey })
+    expect(items).toMatchObject([
+      { role: 'user', text: 'Count to ten.', runId },
+      { role: 'assistant', text: 'Ten.' },
+    ])
+  })
+
+  it('is started by an agent in its turn', async () => {
+    const gateway = await startTools({ agents: quiet })
+    expect(await gateway.tell(spawn('Look around.'))).toContain('agent:main:subagent:')
+    const [run] = await ended(gateway, 'subagent', 1)
+    expect(run!.reply).toContain('Received: Look around.')
+  })
+
+  it('may not start another, unless it may be so deep', async () => {
+    const tools = (maxDepth: number) => ({ subagents: { tools: { allow: ['sessions_spawn'] }, maxDepth } })
+    const shallow = await startTools({ agents: quiet, tools: tools(1) })
+    await shallow.tell(spawn(spawn('Deeper.')))
+    expect((await ended(shallow, 'subagent', 1))[0]!.reply).toContain('Subagents may be 1 deep (tools.subagents.maxDepth)')
+    const deep = await startTools({ agents: quiet, tools: tools(2) })
+    await deep.tell(spawn(spawn(spawn('Too deep.'))))
+    const runs = await ended(deep, 'subagent', 2)
+    expect(runs.map(({ origin }) => origin.depth).toSorted((a = 0, b = 0) => a - b)).toEqual([1, 2])
+    const none = await startTools({ gateway: lifted, tools: { subagents: { maxDepth: 0 } } })
+    expect((await none.call('sessions_spawn', { task: 'x' })).status).toBe(400)
+  })
+
+  it('is one of so many, also when all are asked for at once', async () => {
+    const model = await startModel()
+    model.otherwise({ hang: true })
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
+    const gateway = await startTools({ gateway: lifted, agents, providers: model.providers, tools: { subagents: { maxActive: 3 } } })
+    const storm = await Promise.all(Array.from({ length: 20 }, () => gateway.call('sessions_spawn', { task: 'x' })))
+    expect(storm.filter(({ status }) => status === 200)).toHaveLength(3)
+    expect(storm.find(({ status }) => status !== 200)).toMatchObject(refused(expect.stringContaining('has 3 runs of its own under way')))
+    for (const { id } of await runsOf(gateway, 'subagent')) await gateway.post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
+    await ended(gateway, 'subagent', 3)
+    await expect.poll(async () => (await gateway.call('sessions_spawn', { task: 'x' })).status).toBe(200)
+  })
+
+  it.each([
+    [{ task: 'x', agentId: 'nobody' }, /agentId names no agent/],
+    [{ task: ' ' }, /args.task must not be blank/],
+    [{ task: 'x', timeoutSeconds: 100_000 }, /args.timeoutSeconds/],
+  ])('is not started by %o', async (args, sentence) => {
+    const { call } = await startTools({ gateway: lifted })
+    expect(await call('sessions_spawn', args)).toMatchObject(refused(expect.stringMatching(sentence)))
+  })
+
+  it('is not started over HTTP, unless that is lifted', async () => {
+    const { call } = await startTools()
+    expect((await call('sessions_spawn', { task: 'x' })).status).toBe(404)
+    expect((await call('sessions_send', { sessionKey: 'main', message: 'x' })).status).toBe(404)
+  })
+})
+
+describe('what a tool started', () => {
+  it('may do no more than the run of a webhook that stands at its beginning, and reads its task inside the external content wrapper', async () => {
+    const gateway = await startTools({ agents: quiet })
+    await gateway.hook(spawn('/write {"path":"x.txt","text":"mine"}'))
+    const [run] = await ended(gateway, 'subagent', 1)
+    expect(run).toMatchObject({ origin: { trusted: false, viaHook: true }, reply: expect.not.stringContaining('returned') })
+    const { items } = await gateway.result('sessions_history', { sessionKey: run!.sessionKey })
+    expect(items[0].text).toMatch(/^A session that a webhook set to work asks for a reply to this:\n<<<OUTSIDE TEXT/)
+  })
+
+  it('is news from outside where it is announced, when a webhook began it', async () => {
+    const model = await startModel()
+    const gateway = await startTools({
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      providers: model.providers,
+      hooks: { enabled: true, token: 'hook-token-of-the-tests-0123456789', defaultSessionKey: 'main' },
+    })
+    model.script({ tool: 'sessions_spawn', args: { task: 'x' } }, { text: 'Started.' })
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    await gateway.hook('Do it.')
+    await expect
+      .poll(async () => (await Promise.all(model.requests.map((_, n) => model.prompt(n)))).find((prompt) => prompt.includes('Subagent: HEARTBEAT_OK')))
+      .toMatch(/<<<OUTSIDE TEXT[^]*Subagent: /)
+  })
+
+  it('may not use what its starter may not: another agent, a group, a client over HTTP', async () => {
+    const agents = { ...quiet, main: { tools: { deny: ['read'] } }, other: {} }
+    const byAgent = await startTools({ agents }, folderWithFile())
+    await byAgent.tell(spawn(readFile, { agentId: 'other' }))
+    expect((await ended(byAgent, 'subagent', 1))[0]!.reply).not.toContain('canary')
+
+    const byHttp = await startTools({ agents: quiet, gateway: { ...lifted, tools: { ...lifted.tools, deny: ['read'] } } }, folderWithFile())
+    await byHttp.result('sessions_spawn', { task: readFile })
+    expect((await ended(byHttp, 'subagent', 1))[0]!.reply).not.toContain('canary')
+
+    const freely = await startTools({ agents: { ...quiet, main: {}, other: {} } }, folderWithFile())
+    await freely.tell(spawn(readFile, { agentId: 'other' }))
+    expect((await ended(freely, 'subagent', 1))[0]!.reply).toContain('canary')
+  })
+
+  it.each([
+    ['subagent', spawn(readFile)],
+    ['schedule', `/cron ${json({ action: 'add', message: readFile, at: '1s' })}`],
+  ])('may not use what the group may not in which it was asked for: a %s', async (kind, text) => {
+    const groups = { team: { tools: { deny: ['read'] } } }
+    const [strict, open] = [await startTools({ agents: quiet, groups }, folderWithFile()), await startTools({ agents: quiet }, folderWithFile())]
+    for (const { chat } of [strict, open]) await chat.say({ text, group: true, to: 'team' })
+    expect((await ended(strict, kind, 1))[0]!.reply).not.toContain('canary')
+    expect((await ended(open, kind, 1))[0]!.reply).toContain('canary')
+  })
+
+  it('ends when it was handed on too often: sessions that write to each other', async () => {
+    const gateway = await startTools({ agents: quiet })
+    await gateway.hook('Hello.')
+    const keys = (await gateway.result('sessions_list')).items.map(({ key }: { key: string }) => key)
+    const pingPong = Array.from({ length: 12 }).reduce<string>(
+      (message, _, n) => `/sessions_send ${json({ sessionKey: n % 2 ? 'main' : keys[0], message, waitSeconds: 0 })}`,
+      'End.',
+    )
+    await gateway.tell(pingPong)
+    const runs = await ended(gateway, 'chat', 6)
+    expect(runs.some(({ reply }) => reply?.includes('handed on 6 times'))).toBe(true)
+  })
+})
+
+describe('a message to a session', () => {
+  it('is answered there, and its sender waits for it', async () => {
+    const gateway = await startTools({ gateway: lifted, agents: quiet })
+    const answer = await gateway.result('sessions_send', { sessionKey: 'main', message: 'How are you?' })
+    expect(answer).toMatchObject({ sessionKey: 'agent:main:main', status: 'succeeded', reply: expect.stringContaining('How are you?') })
+    expect((await runsOf(gateway, 'chat'))[0]).toMatchObject({ id: answer.runId, origin: { kind: 'chat', name: 'agent:main:main' } })
+    expect(await gateway.result('sessions_send', { sessionKey: 'main', message: 'Bye.', waitSeconds: 0 })).toMatchObject({ status: 'queued' })
+  })
+
+  it('to the own session is done after this', async () => {
+    const gateway = await startTools({ agents: quiet })
+    expect(await gateway.tell(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain('"status":"queued"')
+    expect((await ended(gateway, 'chat', 1))[0]!.reply).toContain('Later.')
+  })
+
+  it('is handed over when its reply takes longer than the sender waits', async () => {
+    const model = await startModel()
+    model.otherwise({ hang: true })
+    const gateway = await startTools({ gateway: lifted, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, providers: model.providers })
+    expect((await gateway.result('sessions_send', { sessionKey: 'main', message: 'x', waitSeconds: 0.2 })).status).toMatch(/queued|running/)
+  })
+
+  it('goes to no session that is not there', async () => {
+    const { call } = await startTools({ gateway: lifted })
+    const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
+    expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list names those that there are.'))
+  })
+})
+
+describe('the agents', () => {
+  it('are listed', async () => {
+    const { result } = await startTools({ agents: { ...quiet, main: { name: 'Ada' }, other: { default: true } } })
+    expect((await result('agents_list')).items).toEqual([
+      { id: 'main', name: 'Ada', default: false, model: 'builtin/rules', mainSession: 'agent:main:main' },
+      { id: 'other', name: 'other', default: true, model: 'builtin/rules', mainSession: 'agent:other:main' },
+    ])
+  })
+})

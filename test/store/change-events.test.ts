@@ -1,0 +1,88 @@
+// What is heard of a store: every change that is on disk, and nothing read for nobody.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { withChangeEvents } from '../../core/store/change-events.ts'
+import { openStore } from '../../core/store/open.ts'
+import type { Store } from '../../core/store/store.ts'
+import { cancelledEnd, claim, claimDelivery, newRequest, newEvent, newKey, newDelivery, newRun, runEnd, start } from '../contracts/store-samples.ts'
+import { silent, url } from './acknowledging.ts'
+
+async function openNews() {
+  const dir = await mkdtemp(join(tmpdir(), 'store-'))
+  const inner = await openStore({ url, dir, log: silent })
+  onTestFinished(async () => {
+    await inner.close()
+    await rm(dir, { recursive: true })
+  })
+  let reads = 0
+  const counting: Store = { ...inner, getRun: (id) => ((reads += 1), inner.getRun(id)), getDelivery: (id) => ((reads += 1), inner.getDelivery(id)) }
+  const { store, changes } = withChangeEvents(counting)
+  const heard: [kind: string, id: string, ...rest: unknown[]][] = []
+  const listen = () => {
+    changes.requests.subscribe(({ id, status, result }) => heard.push(['request', id, status, result]))
+    changes.events.subscribe(({ id, at }) => heard.push(['event', id, at]))
+    changes.runs.subscribe(({ run, deliveries }) => heard.push(['run', run.id, run.status, deliveries.length]))
+    changes.outbox.subscribe(({ id, status, reason }) => heard.push(['delivery', id, status, reason]))
+  }
+  return { store, heard, listen, reads: () => reads }
+}
+
+it('is told when something was accepted, and not when it was there before', async () => {
+  const { store, heard, listen } = await openNews()
+  listen()
+  const [run, event, request, delivery] = [newRun(), newEvent(), newRequest(), newDelivery()]
+  const command = { at: start, idempotency: newKey(), runs: [run], events: [event], request, deliveries: [delivery] }
+  await store.accept(command)
+  await store.accept(command)
+  await store.recordRefusal({ ...newRequest({ id: 'refused' }), status: 'rejected', error: { type: 'invalid_json', message: 'No.' } }, start)
+  expect(heard).toEqual([
+    ['request', request.id, 'accepted', { runIds: [run.id], eventIds: [event.id] }],
+    ['event', event.id, start],
+    ['run', run.id, 'queued', 0],
+    ['delivery', delivery.id, 'pending', null],
+    ['request', 'refused', 'rejected', { error: { type: 'invalid_json', message: 'No.' } }],
+  ])
+})
+
+it('follows a run to its end, and its messages to theirs', async () => {
+  const { store, heard, listen } = await openNews()
+  listen()
+  const [run, waiting] = [newRun(), newRun()]
+  await store.accept({ at: start, runs: [run, waiting] })
+  const [first] = await claim(store)
+  await store.releaseRun(first!)
+  const [again] = await claim(store)
+  expect(await store.endRun(first!, runEnd())).toBe(false)
+  const delivery = newDelivery({ runId: run.id })
+  await store.endRun(again!, runEnd({ events: [newEvent({ id: 'summary' })], deliveries: [delivery] }))
+  await store.cancelQueuedRun(waiting.id, cancelledEnd())
+  const { id, fencingToken } = await claimDelivery(store)
+  await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
+  await store.retryDelivery(id, start)
+  expect(heard.filter(([, id]) => id === run.id)).toEqual([
+    ['run', run.id, 'queued', 0],
+    ['run', run.id, 'running', 0],
+    ['run', run.id, 'queued', 0],
+    ['run', run.id, 'running', 0],
+    ['run', run.id, 'succeeded', 1],
+  ])
+  expect(heard).toContainEqual(['run', waiting.id, 'cancelled', 0])
+  expect(heard).toContainEqual(['event', 'summary', start])
+  expect(heard.filter(([kind]) => kind === 'delivery')).toEqual([
+    ['delivery', id, 'pending', null],
+    ['delivery', id, 'failed', 'Nobody is there.'],
+    ['delivery', id, 'pending', null],
+  ])
+})
+
+it('reads nothing while nobody listens', async () => {
+  const { store, reads } = await openNews()
+  await store.accept({ at: start, runs: [newRun()] })
+  const [run] = await claim(store)
+  await store.endRun(run!, runEnd({ deliveries: [newDelivery()] }))
+  const { id, fencingToken } = await claimDelivery(store)
+  await store.endDelivery(id, fencingToken, { status: 'sent', platformId: null }, start)
+  expect(reads()).toBe(0)
+})

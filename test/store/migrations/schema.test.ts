@@ -1,0 +1,112 @@
+// The version of the tables: newer ones are refused, older ones are copied and brought up to date.
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../../core/store/open.ts'
+import { type Migration, migrations } from '../../../core/store/migrations/schema.ts'
+import { connect } from '../../../core/store/sqlite/connection.ts'
+import { silent } from '../acknowledging.ts'
+
+let dir: string
+let path: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'store-schema-'))
+  path = join(dir, 'gateway.db')
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+const open = () => openStore({ url: 'sqlite:gateway.db', dir, log: silent })
+const notes: Migration = { name: '001-notes', statements: ({ sequence, table }) => [`CREATE TABLE note (seq ${sequence}, text TEXT)${table}`] }
+const dates: Migration = { name: '002-dates', statements: ({ integer }) => [`ALTER TABLE note ADD COLUMN at ${integer}`] }
+const broken: Migration = { name: '003-broken', statements: () => ['CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)'] }
+
+describe('tables of a newer program', () => {
+  it('are refused in one sentence that says what to do', async () => {
+    await (await open()).close()
+    const db = new DatabaseSync(path)
+    db.exec(`INSERT INTO migration (version, name) VALUES (999, 'from the future')`)
+    db.close()
+    await expect(open()).rejects.toThrow(`The store has tables of version 999, but this program knows them only up to version ${migrations.length};`)
+    await expect(open()).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})
+
+describe('tables of an older program', () => {
+  it('are copied, then brought up to date without losing a row', async () => {
+    const old = await connect(path, [notes])
+    await old.tx.run(`INSERT INTO note (text) VALUES ('kept')`)
+    await old.close()
+    const renewed = await connect(path, [notes, dates])
+    expect(await renewed.tx.all('SELECT text, at FROM note')).toEqual([{ text: 'kept', at: null }])
+    await renewed.close()
+    const copy = new DatabaseSync(`${path}.before-version-2`, { readOnly: true })
+    expect(copy.prepare('SELECT * FROM note').all()).toEqual([{ seq: 1, text: 'kept' }])
+    copy.close()
+  })
+
+  it('of 0.1 keep their runs, which are still done', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    const insert = `INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fence, result, created_at)
+      VALUES (?, 'hook', 'main', 'agent:main:one', '{"wakeMode":"now"}', 'kept', ?, 0, 2, 0, '{}', 1)`
+    await old.tx.run(insert, 'waiting', 'queued')
+    await old.tx.run(insert, 'over', 'failed')
+    await old.close()
+    const store = await open()
+    expect(await store.getRun('over')).toMatchObject({ status: 'failed', spec: { message: 'kept' } })
+    expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 1000 })).toMatchObject([{ id: 'waiting', status: 'running' }])
+    await store.close()
+  })
+
+  it('stay as they were when a migration fails', async () => {
+    const old = await connect(path, [notes, dates])
+    await old.close()
+    await expect(connect(path, [notes, dates, broken])).rejects.toThrow('half already exists')
+    const again = await connect(path, [notes, dates])
+    expect(await again.tx.all(`SELECT name FROM sqlite_schema WHERE name = 'half'`)).toEqual([])
+    await again.close()
+  })
+
+  it('keep the events that wait in them', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    await old.tx.run(
+      `INSERT INTO event (id, session_key, text, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'kept', 'now', 'webhook wake', 0, 1)`,
+    )
+    await old.close()
+    const store = await open()
+    expect(await store.waitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([{ id: 'e', text: 'kept' }])
+    expect([await store.sessionsWithWakes(), await store.waitingWakes()]).toEqual([['agent:main:main'], []])
+    await store.close()
+  })
+
+  it('are not copied when there is nothing to do', async () => {
+    await (await open()).close()
+    await (await open()).close()
+    expect((await readdir(dir)).filter((name) => name.includes('before-version'))).toEqual([])
+  })
+})
+
+describe('tables of 0.1', () => {
+  it('keep their sessions; those of webhooks are marked, and count as having read', async () => {
+    const old = await connect(path, migrations.slice(0, 1))
+    const addRun = `INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result, created_at, message)
+      VALUES (?, ?, 'main', ?, '{}', 'succeeded', 1, 2, 1, '{}', 1, 'Hi')`
+    for (const [id, kind, session] of [
+      ['1', 'hook', 'agent:main:hook:ci'],
+      ['2', 'channel', 'agent:main:main'],
+    ] as const) {
+      await old.tx.run(addRun, id, kind, session)
+      await old.tx.run(`INSERT INTO session (key, agent_id, updated_at, unnamed) VALUES (?, 'main', 1, 0)`, session)
+    }
+    await old.close()
+    const store = await open()
+    expect(await store.getExposure('agent:main:hook:ci')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
+    expect(await store.getExposure('agent:main:main')).toBeUndefined()
+    expect((await store.listSessions({ limit: 9, defaultAgentId: 'main' })).items.map(({ key }) => key).toSorted()).toEqual([
+      'agent:main:hook:ci',
+      'agent:main:main',
+    ])
+    await store.close()
+  })
+})

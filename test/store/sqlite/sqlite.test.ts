@@ -1,0 +1,109 @@
+// The SQLite store: the contract of every store, and what only this one promises.
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { limits } from '../../../core/store/group-commit.ts'
+import { openStore } from '../../../core/store/open.ts'
+import type { Store } from '../../../core/store/store.ts'
+import { storeContract } from '../../contracts/store.ts'
+import { newRequest, newRun, start } from '../../contracts/store-samples.ts'
+import { silent, url } from '../acknowledging.ts'
+
+storeContract(async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'store-'))
+  return {
+    open: () => openStore({ url, dir, log: silent }),
+    remove: () => rm(dir, { recursive: true }),
+  }
+})
+
+describe('the SQLite store', () => {
+  let dir: string
+  let store: Store
+  let workers: Worker[]
+  const remember = (worker: Worker) => void workers.push(worker)
+  const logged: string[] = []
+  const log = { ...silent, error: (_: object, message: string) => void logged.push(message), info: (_: object, message: string) => void logged.push(message) }
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'store-'))
+    workers = []
+    process.on('worker', remember)
+    store = await openStore({ url, dir, log })
+  })
+  afterEach(async () => {
+    process.off('worker', remember)
+    await store.close()
+    await rm(dir, { recursive: true })
+  })
+
+  const accept = (n: number) => store.accept({ at: start, runs: [newRun({ id: `run-${n}` })] })
+  const acceptMany = (count: number) => Promise.allSettled(Array.from({ length: count }, (_, n) => accept(n)))
+
+  it('commits many calls in one transaction, at most 256 and at least a group', async () => {
+    const before = await commitsIn(join(dir, 'state/gateway.db-wal'))
+    await acceptMany(600)
+    const commits = (await commitsIn(join(dir, 'state/gateway.db-wal'))) - before
+    expect(commits).toBeGreaterThanOrEqual(Math.ceil(600 / 256))
+    expect(commits).toBeLessThanOrEqual(Math.ceil(600 / limits.group))
+  })
+
+  it('copies the log into the file while it is written', async () => {
+    const body = JSON.stringify({ text: 'x'.repeat(250_000) })
+    for (let round = 0; round < 40; round++) {
+      await Promise.all(Array.from({ length: 10 }, (_, n) => store.accept({ at: start, request: newRequest({ id: `delivery-${round}-${n}`, body }) })))
+    }
+    expect((await stat(join(dir, 'state/gateway.db'))).size).toBeGreaterThan(40e6)
+  })
+
+  it('rejects what was in flight when its thread dies, and goes on with another thread', async () => {
+    const other = new DatabaseSync(join(dir, 'state/gateway.db'))
+    other.exec('BEGIN IMMEDIATE')
+    const outcomes = acceptMany(5)
+    await new Promise((resolve) => setImmediate(resolve))
+    const ended = workers[0]?.terminate()
+    other.close()
+    await ended
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable', retryAfter: 1 } })
+    expect(await accept(100)).toEqual({ outcome: 'accepted' })
+    expect(workers).toHaveLength(2)
+    expect(logged).toEqual(['the store cannot be written', 'the store can be written again'])
+    await expect(openStore({ url, dir, log })).rejects.toThrow('is in use')
+  })
+
+  it('refuses accepts, not the work that was taken in, when too much waits', async () => {
+    const accepts = acceptMany(2001)
+    const inner = store.countQueuedRuns()
+    const refused = (await accepts).filter(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject([{ reason: { code: 'store_unavailable', retryAfter: 1 } }])
+    expect(await inner).toBe(2000)
+    expect(await accept(3000)).toEqual({ outcome: 'accepted' })
+  })
+
+  it('survives what cannot be handed to a thread', async () => {
+    const unclonable = { at: start, runs: [{ ...newRun(), id: (() => 'a function') as never }] }
+    await expect(store.accept(unclonable)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await accept(1)).toEqual({ outcome: 'accepted' })
+  })
+
+  it('writes what waits before it closes', async () => {
+    const accepted = acceptMany(300)
+    await store.close()
+    expect((await accepted).every(({ status }) => status === 'fulfilled')).toBe(true)
+    store = await openStore({ url, dir, log })
+    expect(await store.countQueuedRuns()).toBe(300)
+  })
+})
+
+/** Commits in a write-ahead log: the frames whose header says how large the database is afterwards. */
+async function commitsIn(path: string): Promise<number> {
+  const log = await readFile(path)
+  const frame = 24 + (log.length > 0 ? log.readUInt32BE(8) : 0)
+  const salt = log.subarray(16, 24)
+  let commits = 0
+  for (let at = 32; at + frame <= log.length && log.subarray(at + 8, at + 16).equals(salt); at += frame) commits += log.readUInt32BE(at + 4) > 0 ? 1 : 0
+  return commits
+}

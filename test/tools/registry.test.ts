@@ -1,0 +1,120 @@
+// Which tools there are: opened from their toolsets, without faults and twins, closed together.
+import { describe, expect, it } from 'vitest'
+import { defineTool, defineToolset, type ExtensionContext, type Tool, type Toolset, type ToolsetContext, Type } from '../../core/plugin.ts'
+import { openToolRegistry } from '../../core/tools/registry.ts'
+import { createTestContext } from '../contracts/context.ts'
+
+const tool = (name: string, changes: Partial<Tool> = {}): Tool => ({
+  ...defineTool({ name, description: `Does ${name}.`, args: Type.Object({}), execute: () => name }),
+  ...changes,
+})
+
+const toolset = (name: string, rest: Partial<Toolset>): Toolset<never> => defineToolset({ name, description: `The set ${name}.`, ...rest })
+
+const open = (toolsets: Toolset<never>[], context: (name: string) => ExtensionContext = createTestContext) =>
+  openToolRegistry({ toolsets, settings: (name) => ({ of: name }), context })
+
+describe('the catalogue', () => {
+  it('lists the tools of all toolsets by name, and finds them by their exact name', async () => {
+    const registry = await open([toolset('late', { tools: [tool('walk'), tool('dig')] }), toolset('early', { tools: [tool('jump')] })])
+    expect(registry.list().map((entry) => [entry.tool.name, entry.toolset])).toEqual([
+      ['dig', 'late'],
+      ['jump', 'early'],
+      ['walk', 'late'],
+    ])
+    expect(registry.find('jump')?.toolset).toBe('early')
+    expect([registry.find('Jump'), registry.find('toString'), registry.problems]).toEqual([undefined, undefined, []])
+  })
+
+  it('opens a toolset with its settings and its own context, and closes it', async () => {
+    const seen: unknown[] = []
+    const contexts = new Map<string, ExtensionContext>()
+    const live = toolset('live', {
+      tools: [tool('fixed')],
+      open: async (config, context) => {
+        seen.push(config, context.state === contexts.get('live')?.state)
+        return { tools: [tool('remote')], close: async () => void seen.push('closed') }
+      },
+    })
+    const registry = await open([live], (name) => {
+      const context = createTestContext()
+      contexts.set(name, context)
+      return context
+    })
+    expect(registry.list().map((entry) => entry.tool.name)).toEqual(['fixed', 'remote'])
+    await registry.close()
+    expect(seen).toEqual([{ of: 'live' }, true, 'closed'])
+  })
+
+  it('leaves out a second tool of the same name, and says which two toolsets bring it', async () => {
+    const registry = await open([toolset('one', { tools: [tool('same')] }), toolset('two', { tools: [tool('same'), tool('other')] })])
+    expect(registry.find('same')?.toolset).toBe('one')
+    expect(registry.find('other')?.toolset).toBe('two')
+    expect(registry.problems).toEqual(['The tool "same" of the toolset "two" is left out: the toolset "one" has one of that name; rename one of them.'])
+  })
+
+  it('leaves out a toolset that cannot be opened, and goes on with the others', async () => {
+    const broken = toolset('broken', { tools: [tool('lost')], open: () => Promise.reject(new Error('no connection')) })
+    const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
+    expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
+    expect(registry.problems).toEqual(['The toolset "broken" is left out: it could not be opened (Error: no connection).'])
+    await registry.close()
+  })
+
+  it('leaves out a tool with a fault that a connection brought', async () => {
+    const faulty = [tool('Bad-Name'), tool('no_schema', { args: undefined as never }), tool('good')]
+    const registry = await open([toolset('live', { open: async () => ({ tools: faulty, close: async () => {} }) })])
+    expect(registry.list().map((entry) => entry.tool.name)).toEqual(['good'])
+    expect(registry.problems).toHaveLength(2)
+    expect(registry.problems[0]).toContain('A tool of the toolset "live" is left out: ')
+  })
+
+  it('learns of tools that come and go while the gateway runs', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const openLive = async (_config: unknown, context: ToolsetContext) => {
+      offer = (tools) => context.offer(tools)
+      offer([tool('early')])
+      return { tools: [tool('fixed')], close: async () => {} }
+    }
+    const registry = await open([toolset('live', { open: openLive }), toolset('other', { tools: [tool('walk')] })])
+    const names = () => registry.list().map((entry) => entry.tool.name)
+    expect(names()).toEqual(['early', 'fixed', 'walk'])
+    const before = registry.list()
+    expect(registry.list()).toBe(before)
+    offer([tool('late')])
+    expect(names()).toEqual(['fixed', 'late', 'walk'])
+    expect([registry.find('late')?.toolset, registry.find('early')]).toEqual(['live', undefined])
+    expect(registry.list()).not.toBe(before)
+    offer([])
+    expect(names()).toEqual(['fixed', 'walk'])
+  })
+
+  it('leaves out late tools with a fault or a name that is taken, and tells it in the log', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const context = createTestContext()
+    const live = toolset('live', {
+      open: async (_config, given) => {
+        offer = (tools) => given.offer(tools)
+        return { tools: [], close: async () => {} }
+      },
+    })
+    const registry = await open([live, toolset('other', { tools: [tool('walk')] })], () => context)
+    // The toolset that offers comes first in the list, and yet what was there stays.
+    offer([tool('walk'), tool('Bad'), tool('good')])
+    expect(registry.find('walk')?.toolset).toBe('other')
+    expect(registry.find('good')?.toolset).toBe('live')
+    expect(registry.problems).toEqual([])
+    expect(context.logged.map(({ message }) => message)).toEqual([
+      expect.stringContaining('A tool of the toolset "live" is left out: '),
+      'The tool "walk" of the toolset "live" is left out: the toolset "other" has one of that name; rename one of them.',
+    ])
+  })
+
+  it('closes every toolset though one fails to', async () => {
+    let closed = 0
+    const live = (name: string, close: () => Promise<void>) => toolset(name, { open: async () => ({ tools: [], close }) })
+    const registry = await open([live('a', () => Promise.reject(new Error('stuck'))), live('b', async () => void closed++)])
+    await registry.close()
+    expect(closed).toBe(1)
+  })
+})
