@@ -1,4 +1,5 @@
-// A reporter that leaves one line, `N passed, N failed`, for the end of .ci/run. A file that could not be run counts as a failure.
+// A reporter that leaves one line, `N passed, N failed`, for the end of .ci/run. A file that could not be run counts as
+// a failure.
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Reporter } from 'vitest/node'
 

@@ -1,4 +1,5 @@
-// The console channel: replies go to stdout, lines from stdin come in. The smallest whole channel; docs/plugins.md walks through it.
+// The console channel: replies go to stdout, lines from stdin come in. The smallest whole channel; docs/plugins.md
+// walks through it.
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -9,10 +10,13 @@ const Config = Type.Object({
     Type.String({
       path: true,
       pattern: String.raw`\S`,
-      description: 'A file to which every message is also appended, as a line of JSON. A log rotation may rename it: a new one is begun.',
+      description:
+        'A file to which every message is also appended, as a line of JSON. A log rotation may rename it: a new one is begun.',
     }),
   ),
-  input: Type.Optional(Type.Boolean({ default: false, description: 'Whether lines typed into the terminal are messages to the agent.' })),
+  input: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether lines typed into the terminal are messages to the agent.' }),
+  ),
 })
 
 export default defineChannel<Static<typeof Config>>({
@@ -25,7 +29,8 @@ export default defineChannel<Static<typeof Config>>({
   async connect(config, context) {
     const journal = config.file ? await openJournal(config.file) : undefined
     const reading = config.input ? readLines(context) : undefined
-    // When whoever read our output is gone, that fails a message (see below), not the process. All accounts share the stream and its one listener.
+    // When whoever read our output is gone, that fails a message (see below), not the process. All accounts share the
+    // stream and its one listener.
     if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
     return {
       async send({ key, to, text }) {
@@ -34,7 +39,12 @@ export default defineChannel<Static<typeof Config>>({
           await journal?.append({ key, to, text, at: new Date().toISOString() })
           await print(`[console] ${printable(to)}: ${printable(text)}\n`)
         } catch (error) {
-          if (!journal?.has(key)) return { outcome: 'failed', reason: 'transient', detail: (error as NodeJS.ErrnoException).code ?? 'it could not be written' }
+          if (!journal?.has(key))
+            return {
+              outcome: 'failed',
+              reason: 'transient',
+              detail: (error as NodeJS.ErrnoException).code ?? 'it could not be written',
+            }
         }
         return { outcome: 'sent', id: key }
       },
@@ -133,11 +143,16 @@ function readLines(context: ChannelContext) {
 }
 
 /** Resolves when the line has left the process; rejects when nobody reads any more. */
-const print = (line: string) => new Promise<void>((resolve, reject) => process.stdout.write(line, (error) => (error ? reject(error) : resolve())))
+const print = (line: string) =>
+  new Promise<void>((resolve, reject) => process.stdout.write(line, (error) => (error ? reject(error) : resolve())))
 
 const ignore = () => undefined
 
-/** A message must not move the cursor, colour the terminal, or pretend to be another one: its further lines are indented. */
+/**
+ * A message must not move the cursor, colour the terminal, or pretend to be another one: its further lines are
+ * indented.
+ */
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
 
-const escape = (character: string) => (character === '\n' ? '\n    ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const escape = (character: string) =>
+  character === '\n' ? '\n    ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

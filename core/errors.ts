@@ -1,6 +1,10 @@
-// The one table of failures: a stable code, its HTTP status, and the sentence a caller reads when nothing better is known.
+// The one table of failures: a stable code, its HTTP status, and the sentence a caller reads when nothing better is
+// known.
 
-/** Rows: code → [status, sentence]. Sentences of 5xx rows are final; those of 4xx rows may be replaced by one that names the field. */
+/**
+ * Rows: code → [status, sentence]. Sentences of 5xx rows are final; those of 4xx rows may be replaced by one that names
+ * the field.
+ */
 export const errorTable = {
   invalid_request: [400, 'The request is not valid.'],
   invalid_json: [400, 'The body is not valid JSON; send one UTF-8 encoded JSON object.'],
@@ -37,9 +41,15 @@ export const errorTable = {
     503,
     'The gateway cannot store anything at the moment; try again as Retry-After says, under an Idempotency-Key where it must not count twice.',
   ],
-  store_damaged: [503, "The gateway's store is damaged, so this cannot be read or stored; the gateway's log names the file and says what to do."],
+  store_damaged: [
+    503,
+    "The gateway's store is damaged, so this cannot be read or stored; the gateway's log names the file and says what to do.",
+  ],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
-  keys_unavailable: [503, 'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.'],
+  keys_unavailable: [
+    503,
+    'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.',
+  ],
   tool_timeout: [504, 'The tool did not answer within its time limit.'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>
 

@@ -20,13 +20,22 @@ interface Surroundings {
 }
 
 /** In the order of the file. */
-export async function findWarnings({ document, resolved }: CheckedConfig, { extensions, sandbox }: Surroundings): Promise<ConfigProblem[]> {
-  const findings = [...findUndeclaredNames(resolved.config, extensions), ...(await findBrokenTransforms(resolved, sandbox))]
+export async function findWarnings(
+  { document, resolved }: CheckedConfig,
+  { extensions, sandbox }: Surroundings,
+): Promise<ConfigProblem[]> {
+  const findings = [
+    ...findUndeclaredNames(resolved.config, extensions),
+    ...(await findBrokenTransforms(resolved, sandbox)),
+  ]
   return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
 /** Each is compiled and loaded, as for a request, and called with nothing. */
-async function findBrokenTransforms({ config: { hooks }, dir }: ResolvedConfig, given: Sandbox | undefined): Promise<Finding[]> {
+async function findBrokenTransforms(
+  { config: { hooks }, dir }: ResolvedConfig,
+  given: Sandbox | undefined,
+): Promise<Finding[]> {
   // Entries are complete here: a configuration that is valid has no holes.
   const mappings = hooks.mappings.map(({ transform }, index) => ({ transform, index }))
   if (!hooks.enabled || !mappings.some(({ transform }) => transform)) return []
@@ -50,7 +59,10 @@ async function openSandbox(root: string, dir: string): Promise<Sandbox> {
   return createSandbox({ root, dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
 }
 
-async function problemOf(sandbox: Sandbox, { module, export: name }: { module: string; export?: string }): Promise<string | undefined> {
+async function problemOf(
+  sandbox: Sandbox,
+  { module, export: name }: { module: string; export?: string },
+): Promise<string | undefined> {
   const handle = sandbox.load(module, name === undefined ? {} : { export: name })
   try {
     await handle.ready

@@ -1,4 +1,5 @@
-// Runs the gateway: what lasts as long as the process, the order of start and stop, and the change from one configuration to the next.
+// Runs the gateway: what lasts as long as the process, the order of start and stop, and the change from one
+// configuration to the next.
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { createReplyStreams } from './agents/reply-stream.ts'
@@ -59,7 +60,8 @@ export interface Gateway {
   /** Opens the port and the channels, takes up what was left; resolves with the address. */
   listen(): Promise<string>
   /**
-   * Reads the configuration file again and takes over what it says; requests and runs that have begun end under the old one.
+   * Reads the configuration file again and takes over what it says; requests and runs that have begun end under the old
+   * one.
    * @throws {ConfigError} when it is not valid: then everything stays as it is.
    */
   reload(): Promise<ReloadResult>
@@ -69,13 +71,19 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/** How long clients of the WebSocket may take to end their calls when the configuration changes; then they connect again. */
+/**
+ * How long clients of the WebSocket may take to end their calls when the configuration changes; then they connect
+ * again.
+ */
 const graceMs = 5_000
 
 /** A store that is away is asked again after this time. */
 const retryMs = 1_000
 
-/** Opens the store and builds the first runtime; nothing begins by itself before `listen`. What fails, or is ended by the signal, leaves nothing open. */
+/**
+ * Opens the store and builds the first runtime; nothing begins by itself before `listen`. What fails, or is ended by
+ * the signal, leaves nothing open.
+ */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new AsyncDisposableStack()
   try {
@@ -86,7 +94,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function open({ config, dir, file, port, extensions, env, signal, ...options }: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
+async function open(
+  { config, dir, file, port, extensions, env, signal, ...options }: GatewayOptions,
+  opened: AsyncDisposableStack,
+): Promise<Gateway> {
   const owner = randomUUID()
   const createId = createIds()
   const startedAt = Date.now()
@@ -110,7 +121,9 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
   const log = logFor('config')
   const meters = createMeters()
   const { store, changes } = withChangeEvents(
-    meters.watch(await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe })),
+    meters.watch(
+      await openStore({ url: config.storage.url, dir, log: logFor('store'), onCommit: meters.commits.observe }),
+    ),
   )
   opened.defer(store.close)
   const state = (owner: string): ExtensionState => createExtensionState(store, owner)
@@ -123,7 +136,10 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
     attempt: (run, stop) => current.attempt(run, stop),
     outcome: { resolve: (run, ended) => current.outcome.resolve(run, ended) },
     onDeliveries: () => outbox.notify(),
-    limits: () => ({ maxConcurrent: current.config.agents.defaults.maxConcurrent, maxQueued: current.config.hooks.maxQueuedRuns }),
+    limits: () => ({
+      maxConcurrent: current.config.agents.defaults.maxConcurrent,
+      maxQueued: current.config.hooks.maxQueuedRuns,
+    }),
     createId,
     owner,
     log: logFor('agents'),
@@ -169,7 +185,15 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
     requestLog,
     listener,
   }
-  const services = { ...processServices, secretUse, throttles, startedAt, isReady: () => ready, stopping, reload: reloads.call }
+  const services = {
+    ...processServices,
+    secretUse,
+    throttles,
+    startedAt,
+    isReady: () => ready,
+    stopping,
+    reload: reloads.call,
+  }
 
   const first = await createRuntime(services, config)
   current = first
@@ -225,7 +249,9 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
       await previous.close()
     }
     const ended = end()
-      .catch((error: unknown) => log.error(describeError(error), 'what the old configuration had opened could not be closed'))
+      .catch((error: unknown) =>
+        log.error(describeError(error), 'what the old configuration had opened could not be closed'),
+      )
       .finally(() => retired.delete(previous))
     retired.set(previous, ended)
   }
@@ -241,7 +267,8 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
   async function start(): Promise<string> {
     await first.app.ready()
     stopping.throwIfAborted()
-    // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are answered 503.
+    // The port first: where another program has it, nothing must have begun. Until all is taken up, requests are
+    // answered 503.
     const address = await listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
     await store.expireLeases()
     stopping.throwIfAborted()
@@ -268,14 +295,24 @@ async function open({ config, dir, file, port, extensions, env, signal, ...optio
     await runs.close(left())
     await outbox.close(left())
     const cut = setTimeout(listener.cut, left())
-    await Promise.all([connections.close(), ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(left())), closed])
+    await Promise.all([
+      connections.close(),
+      ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(left())),
+      closed,
+    ])
     clearTimeout(cut)
     await Promise.all([current.close(), ...retired.values()])
     await opened.disposeAsync()
   }
 
   let closing: Promise<void> | undefined
-  return { app: first.app, listen: starting.call, reload: reloads.call, logWarnings, close: () => (closing ??= close()) }
+  return {
+    app: first.app,
+    listen: starting.call,
+    reload: reloads.call,
+    logWarnings,
+    close: () => (closing ??= close()),
+  }
 }
 
 /** One call after the other, so that two changes never cross. */

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.stderr.write(`svc-gateway needs Node.js 24.15 or newer; this is ${process.version}. Install a newer one, from https://nodejs.org for example.\n`)
+  process.stderr.write(
+    `svc-gateway needs Node.js 24.15 or newer; this is ${process.version}. Install a newer one, from https://nodejs.org for example.\n`,
+  )
   process.exit(1)
 }
 // Compiled code is kept for the next start, in the user's own cache, where nobody else can write: it is executed.

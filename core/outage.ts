@@ -1,4 +1,5 @@
-// Logs an outage in two lines, however often it is met: when it begins, with its cause, and when it is over, with the number of failures.
+// Logs an outage in two lines, however often it is met: when it begins, with its cause, and when it is over, with the
+// number of failures.
 import { describeError } from './errors.ts'
 import type { Log } from './plugin.ts'
 
@@ -18,7 +19,10 @@ interface OutageMessages {
   describe?: (error: unknown) => { reason: string }
 }
 
-export function createOutage(log: Log, { failed, worked, level = 'error', describe = describeError }: OutageMessages): Outage {
+export function createOutage(
+  log: Log,
+  { failed, worked, level = 'error', describe = describeError }: OutageMessages,
+): Outage {
   let cause: string | undefined
   let failures = 0
   return {

@@ -1,4 +1,5 @@
-// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring an extension is data; living is a function with an end.
+// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring an extension is data; living is
+// a function with an end.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
@@ -21,7 +22,10 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/** Durable key-value state that belongs to one extension alone (cursors, credentials). A write is on disk when it resolves. */
+/**
+ * Durable key-value state that belongs to one extension alone (cursors, credentials). A write is on disk when it
+ * resolves.
+ */
 export interface ExtensionState {
   /** @returns the value last set, or `undefined`. */
   get(key: string): Promise<Json | undefined>
@@ -67,7 +71,8 @@ export interface OutboundMessage {
 /**
  * What became of a message.
  * - `sent`: the platform has it (`id`: its id).
- * - `failed`: it certainly did not arrive. `permanent` and `auth` are not repeated; `rate` and `transient` are, after `retryAfterMs` where given.
+ * - `failed`: it certainly did not arrive. `permanent` and `auth` are not repeated; `rate` and `transient` are, after
+ * `retryAfterMs` where given.
  * - `unknown`: the answer was lost. Repeated only where `limits.idempotency` allows it.
  * `detail` is for the log and the delivery's record: no secrets, no message text.
  */
@@ -97,7 +102,8 @@ export interface ChannelContext extends ExtensionContext {
   accountId: string
   /**
    * Hands a message to the gateway. When it resolves the message is on disk; only then confirm it to the platform.
-   * `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects when it could not be stored: hand it over again later.
+   * `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects when it could not be stored: hand it
+   * over again later.
    */
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
   /** Reports that the connection is gone: it is closed and opened anew. `reason` is for the log: no secrets. */
@@ -113,7 +119,8 @@ export interface Connection {
   typing?(to: string, on: boolean): Promise<void>
   /**
    * What became of the message with this `key`? Needed when `limits.idempotency` is `reconcile`.
-   * Reject when the platform can't be asked at the moment: it is asked again later. `unknown` says that it can't tell and never will.
+   * Reject when the platform can't be asked at the moment: it is asked again later. `unknown` says that it can't tell
+   * and never will.
    */
   reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
 }
@@ -125,8 +132,8 @@ export interface Channel<Config = unknown> {
   name: string
   description: string
   /**
-   * Schema of one account's settings. Mark secrets with `Type.String({ secret: true })`, and paths with `path: true`: they arrive absolute,
-   * resolved from the configuration directory.
+   * Schema of one account's settings. Mark secrets with `Type.String({ secret: true })`, and paths with `path: true`:
+   * they arrive absolute, resolved from the configuration directory.
    */
   config: JsonSchema
   /** Schema of `to`, with a `description` that says what a recipient looks like. */
@@ -138,7 +145,10 @@ export interface Channel<Config = unknown> {
 
 // ── Tools ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Throw it from `execute` when the caller's input is at fault: the message reaches the caller. Any other error does not. */
+/**
+ * Throw it from `execute` when the caller's input is at fault: the message reaches the caller. Any other error does
+ * not.
+ */
 export class InputError extends Error {
   override readonly name = 'InputError'
 }
@@ -162,7 +172,10 @@ export interface Tool<Args = never> {
   name: string
   /** Group name for policies, without the prefix `group:`. */
   group?: string
-  /** True: nobody has it unless a list of the policy names it, by its name, its group or its toolset; `*` alone does not. */
+  /**
+   * True: nobody has it unless a list of the policy names it, by its name, its group or its toolset; `*` alone does
+   * not.
+   */
   optIn?: boolean
   /** One sentence for the model: what it does and when to use it. */
   description: string
@@ -170,18 +183,24 @@ export interface Tool<Args = never> {
   args: JsonSchema
   /**
    * What a call does, or a function that tells it of one call; `[]` is neither. Absent: both.
-   * An agent that holds external content may use tools of one kind or of the other, so a tool that does both is closed to it.
+   * An agent that holds external content may use tools of one kind or of the other, so a tool that does both is closed
+   * to it.
    */
-  effects?: readonly ToolEffect[] | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
-  /** Returns any JSON value, or a promise of one. Must end when `context.signal` aborts; its answer is ignored afterwards. */
+  effects?:
+    | readonly ToolEffect[]
+    | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
+  /**
+   * Returns any JSON value, or a promise of one. Must end when `context.signal` aborts; its answer is ignored
+   * afterwards.
+   */
   execute(args: Args, context: ToolContext): unknown
 }
 
 /** What a toolset is handed when it is opened. */
 export interface ToolsetContext extends ExtensionContext {
   /**
-   * Adds tools that come and go, say with a connection, at any time: each call replaces those of the call before, an empty list takes them away.
-   * A tool with a fault, or with a name that is taken, is left out and named in the log.
+   * Adds tools that come and go, say with a connection, at any time: each call replaces those of the call before, an
+   * empty list takes them away. A tool with a fault, or with a name that is taken, is left out and named in the log.
    */
   offer(tools: readonly Tool[]): void
 }
@@ -199,7 +218,9 @@ export interface Toolset<Config = unknown> {
    * The lists of a policy may name them before they are there, and `check` can tell which names mean no tool.
    */
   expected?(config: Config): readonly Pick<Tool, 'name' | 'group'>[]
-  /** The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them. */
+  /**
+   * The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them.
+   */
   open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
 }
 
@@ -249,28 +270,40 @@ export interface Preset<Payload = unknown, Config = unknown> {
   payload: JsonSchema
   /** What its actions have in common: fields of an entry of `hooks.mappings`, which may be templates. */
   mapping: Readonly<Record<string, unknown>>
-  /** How the service signs: what `auth` of the section `hooks.<name>` is filled up with. Absent: the service shows the hook token. */
+  /**
+   * How the service signs: what `auth` of the section `hooks.<name>` is filled up with. Absent: the service shows the
+   * hook token.
+   */
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
   /** Schema of the preset's own settings, which stand in the section `hooks.<name>`; absent: it has none. */
   config?: JsonSchema
-  /** The service's own id of this delivery of a webhook, the same in each of its retries. What comes twice with the same id is taken once, whatever else has changed. */
+  /**
+   * The service's own id of this delivery of a webhook, the same in each of its retries. What comes twice with the same
+   * id is taken once, whatever else has changed.
+   */
   deliveryId?(request: PresetRequest<Payload, Config>): string | undefined
   /**
-   * What becomes of one request, as a transform says it: fields over those of `mapping`, a list of several actions, `null` for what
-   * nobody needs to hear of. Pure: the same request gives the same answer. A `sessionKey` must begin with `hook:`.
-   * Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
+   * What becomes of one request, as a transform says it: fields over those of `mapping`, a list of several actions,
+   * `null` for what nobody needs to hear of. Pure: the same request gives the same answer. A `sessionKey` must begin
+   * with `hook:`. Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
    */
   toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
 }
 
 /** The lines of a message: what is nothing, `null`, `false` or empty is left out. */
-export const lines = (...parts: readonly (string | false | null | undefined)[]): string => parts.filter(Boolean).join('\n')
+export const lines = (...parts: readonly (string | false | null | undefined)[]): string =>
+  parts.filter(Boolean).join('\n')
 
 /** The entry of a table for a word from outside; nothing for words that are not in it, such as `constructor`. */
-export const entryOf = <Value>(table: Readonly<Record<string, Value>>, word: string | null | undefined): Value | undefined =>
-  typeof word === 'string' && Object.hasOwn(table, word) ? table[word] : undefined
+export const entryOf = <Value>(
+  table: Readonly<Record<string, Value>>,
+  word: string | null | undefined,
+): Value | undefined => (typeof word === 'string' && Object.hasOwn(table, word) ? table[word] : undefined)
 
-/** A text from outside, short enough for a message: at most `length` characters, without white space around it; nothing for nothing. */
+/**
+ * A text from outside, short enough for a message: at most `length` characters, without white space around it; nothing
+ * for nothing.
+ */
 export function clip(text: string | null | undefined, length = 2000): string {
   const trimmed = text?.trim() ?? ''
   return trimmed.length > length ? `${trimmed.slice(0, length).toWellFormed()} …` : trimmed
@@ -282,19 +315,33 @@ export function clip(text: string | null | undefined, length = 2000): string {
 export type Extension = Channel<never> | Toolset<never> | Provider<never> | Preset<never, never>
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
-export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({ kind: 'channel', ...channel })
+export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({
+  kind: 'channel',
+  ...channel,
+})
 
-/** Declares a toolset. @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll] }) */
-export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({ kind: 'toolset', ...toolset })
+/**
+ * Declares a toolset. @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll]
+ * })
+ */
+export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({
+  kind: 'toolset',
+  ...toolset,
+})
 
 /** Declares one tool of a toolset, with `args` of `execute` typed by hand or with `Static<typeof Args>`. */
 export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
 
 /** Declares a provider of models. */
-export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({ kind: 'provider', ...provider })
+export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>): Provider<Config> => ({
+  kind: 'provider',
+  ...provider,
+})
 
 /** Declares a preset, with the payload of `toAction` typed by hand or with `Static<typeof Payload>`. */
-export const definePreset = <Payload, Config = unknown>(preset: Omit<Preset<Payload, Config>, 'kind'>): Preset<Payload, Config> => ({
+export const definePreset = <Payload, Config = unknown>(
+  preset: Omit<Preset<Payload, Config>, 'kind'>,
+): Preset<Payload, Config> => ({
   kind: 'preset',
   ...preset,
 })

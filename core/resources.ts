@@ -1,4 +1,5 @@
-// What runtimes hand on to each other: the open toolsets and the sandbox of the transforms, closed when the last user lets them go.
+// What runtimes hand on to each other: the open toolsets and the sandbox of the transforms, closed when the last user
+// lets them go.
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
 import type { Extensions } from './loader/registry.ts'
@@ -33,7 +34,10 @@ interface Shared {
   use(): () => Promise<void>
 }
 
-export async function openTools({ extensions, logFor, state, stopping }: ResourceDeps, { tools }: Config): Promise<Tools> {
+export async function openTools(
+  { extensions, logFor, state, stopping }: ResourceDeps,
+  { tools }: Config,
+): Promise<Tools> {
   const stop = new AbortController()
   const registry = await openToolRegistry({
     toolsets: extensions.toolsets.values(),

@@ -1,4 +1,5 @@
-// Builds everything that depends on the configuration, anew for each one: agents, tools, what follows a run, the route groups.
+// Builds everything that depends on the configuration, anew for each one: agents, tools, what follows a run, the route
+// groups.
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { createAgents } from './agents/agents.ts'
@@ -88,7 +89,10 @@ export interface Services extends ResourceDeps {
   reload(): Promise<ReloadResult>
 }
 
-/** The gateway as one configuration wants it. What has begun under it ends under it. Nothing begins by itself before `start`. */
+/**
+ * The gateway as one configuration wants it. What has begun under it ends under it. Nothing begins by itself before
+ * `start`.
+ */
 export interface Runtime {
   config: Config
   app: FastifyInstance
@@ -136,7 +140,10 @@ async function build(services: Services, config: Config, { previous, opened }: B
   const modelRefs = new Map(agents.all.map((agent) => [agent.id, models.resolve(agent.model, agent).ref]))
 
   // Tools
-  const tools = previous && isDeepStrictEqual(previous.tools.settings, config.tools) ? previous.tools : await openTools(services, config)
+  const tools =
+    previous && isDeepStrictEqual(previous.tools.settings, config.tools)
+      ? previous.tools
+      : await openTools(services, config)
   opened.defer(tools.use())
   const { registry } = tools
   const policy = createPolicy({
@@ -160,17 +167,57 @@ async function build(services: Services, config: Config, { previous, opened }: B
 
   // Runs, and what follows them
   const loaded = new Set(extensions.channels.keys())
-  const recipients = createRecipients({ store, routes: services.replyRoutes, channels: config.channels, loaded, mainSession: agents.default.mainSession })
+  const recipients = createRecipients({
+    store,
+    routes: services.replyRoutes,
+    channels: config.channels,
+    loaded,
+    mainSession: agents.default.mainSession,
+  })
   await services.replyRoutes.watch(agents.default.mainSession, loaded)
-  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log: logFor('agents') })
+  const runTurn = createTurn({
+    invoke,
+    tools: (subject) => policy.listed(subject).map(({ tool }) => tool),
+    log: logFor('agents'),
+  })
   const inFlight = createInFlight()
   const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, log: logFor('agents') })
-  const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
+  const heartbeat = createHeartbeat({
+    agents,
+    events,
+    runs,
+    store,
+    createId,
+    maxAttempts: defaults.maxAttempts,
+    log: logFor('agents'),
+  })
 
   // What tools may ask for
-  const toolDelivery = createToolDelivery({ store, recipients, accept: runs.accept, onDeliveries: outbox.notify, createId })
-  const subagentRuns = createSubagentRuns({ store, runs, agents, models, createId, limits: config.tools.subagents, maxAttempts: defaults.maxAttempts })
-  const schedules = createSchedules({ store, runs, agents, toolDelivery, createId, maxAttempts: defaults.maxAttempts, log: logFor('agents') })
+  const toolDelivery = createToolDelivery({
+    store,
+    recipients,
+    accept: runs.accept,
+    onDeliveries: outbox.notify,
+    createId,
+  })
+  const subagentRuns = createSubagentRuns({
+    store,
+    runs,
+    agents,
+    models,
+    createId,
+    limits: config.tools.subagents,
+    maxAttempts: defaults.maxAttempts,
+  })
+  const schedules = createSchedules({
+    store,
+    runs,
+    agents,
+    toolDelivery,
+    createId,
+    maxAttempts: defaults.maxAttempts,
+    log: logFor('agents'),
+  })
   const gatewayApi = createGatewayApi({
     config,
     file,
@@ -206,14 +253,23 @@ async function build(services: Services, config: Config, { previous, opened }: B
   const { hooks } = config
   const agentBody = createAgentBody(extensions.channels.keys())
   const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
-  const transforms = previous?.transforms.dir === hooks.transformsDir ? previous.transforms : openTransforms(services, config)
+  const transforms =
+    previous?.transforms.dir === hooks.transformsDir ? previous.transforms : openTransforms(services, config)
   opened.defer(transforms.use())
   let mappings: Mappings | undefined
   let replay: Replay | undefined
   if (hooks.enabled && hooks.token !== undefined) {
     const { secretUse } = services
     const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
-    mappings = createMappings({ hooks, publicUrl, presets: extensions.presets, agentBody, sandbox: transforms.sandbox, secretUse, log: logFor('hooks') })
+    mappings = createMappings({
+      hooks,
+      publicUrl,
+      presets: extensions.presets,
+      agentBody,
+      sandbox: transforms.sandbox,
+      secretUse,
+      log: logFor('hooks'),
+    })
     opened.defer(mappings.close)
     registerHooks(app, {
       hooks: { ...hooks, token: hooks.token },
@@ -243,10 +299,22 @@ async function build(services: Services, config: Config, { previous, opened }: B
     tools: registry.list,
     routes,
   })
-  registerControl(app, { auth, endpoints, routes, meters, metrics: createMetrics({ meters, store, channels: connections.states }) })
+  registerControl(app, {
+    auth,
+    endpoints,
+    routes,
+    meters,
+    metrics: createMetrics({ meters, store, channels: connections.states }),
+  })
   const chat = createChat({ runs, agents, replyStreams, createId, maxAttempts: defaults.maxAttempts })
   const methods = createMethods({ chat, invokeTool: createToolRequest({ registry, invoke }), agents, endpoints })
-  const sockets = registerSocket(app, { check: checkCredential, allowedOrigins, methods, topics: createTopics(changes, logStream), log: logFor('control') })
+  const sockets = registerSocket(app, {
+    check: checkCredential,
+    allowedOrigins,
+    methods,
+    topics: createTopics(changes, logStream),
+    log: logFor('control'),
+  })
 
   return {
     config,
@@ -281,7 +349,8 @@ async function build(services: Services, config: Config, { previous, opened }: B
 
 function credentialCheck({ env, throttles }: Services, config: Config): CheckCredential {
   const { value } = resolveCredential(config.gateway.auth, env)
-  if (value === undefined) throw new GatewayError('conflict', 'The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
+  if (value === undefined)
+    throw new GatewayError('conflict', 'The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
   const { rateLimit } = config.gateway.auth
   return createCredentialCheck({
     credential: value,

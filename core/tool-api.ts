@@ -34,7 +34,10 @@ export interface SessionsView {
   list(options?: { agentId?: string; limit?: number }): Promise<SessionSummary[]>
   /** @returns `undefined` when there is no such session. */
   status(key: string): Promise<SessionStatus | undefined>
-  /** The newest messages, oldest first; `limit` 1 to 200, default 50. @returns `undefined` when there is no such session. */
+  /**
+   * The newest messages, oldest first; `limit` 1 to 200, default 50. @returns `undefined` when there is no such
+   * session.
+   */
   history(key: string, options?: { limit?: number }): Promise<SessionMessage[] | undefined>
 }
 
@@ -51,7 +54,10 @@ export interface AgentSummary {
 /** Work for an agent. */
 export interface RunRequest {
   message: string
-  /** Says it in this session, which must exist. Left out: a subagent does it in a session of its own, and its end is announced in the caller's session. */
+  /**
+   * Says it in this session, which must exist. Left out: a subagent does it in a session of its own, and its end is
+   * announced in the caller's session.
+   */
   sessionKey?: string | undefined
   /** The agent whose subagent it is; left out: the caller's own. */
   agentId?: string | undefined
@@ -73,8 +79,9 @@ export interface RunReport {
 }
 
 /**
- * Runs that a tool starts. Such a run may use no tool that its starter may not use, remembers whether a webhook stands at its beginning,
- * and counts: how deep subagents are nested, how far a message was handed on, how many of them a session has under way.
+ * Runs that a tool starts. Such a run may use no tool that its starter may not use, remembers whether a webhook stands
+ * at its beginning, and counts: how deep subagents are nested, how far a message was handed on, how many of them a
+ * session has under way.
  */
 export interface RunApi {
   /** Resolves when the run is on disk. Throws `InputError` for an unknown session, and where a limit is reached. */
@@ -108,8 +115,8 @@ export interface WorkspaceEntry {
 }
 
 /**
- * The folder of the agent's files. Paths are relative to it, and stay in it: what a link really leads to counts, also one that is swapped in meanwhile.
- * Every function throws `InputError` for a path that cannot be used.
+ * The folder of the agent's files. Paths are relative to it, and stay in it: what a link really leads to counts, also
+ * one that is swapped in meanwhile. Every function throws `InputError` for a path that cannot be used.
  */
 export interface Workspace {
   /** The folder itself, absolute; it exists. For what needs a working directory: what runs there is not confined. */
@@ -122,7 +129,10 @@ export interface Workspace {
   list(path: string): Promise<WorkspaceEntry[]>
 }
 
-/** When a schedule fires: by a cron expression of five fields (in `timezone`, an IANA name; left out: the host's), every `30m`, or once. */
+/**
+ * When a schedule fires: by a cron expression of five fields (in `timezone`, an IANA name; left out: the host's), every
+ * `30m`, or once.
+ */
 export type ScheduleTiming = { cron: string; timezone?: string | undefined } | { every: string } | { at: string }
 
 /** Work that begins by itself. */
@@ -147,7 +157,10 @@ export interface ScheduleSummary {
   lastAt?: string
 }
 
-/** The schedules of the caller's agent. They survive restarts; times that passed while the gateway was down fire once, at its start. */
+/**
+ * The schedules of the caller's agent. They survive restarts; times that passed while the gateway was down fire once,
+ * at its start.
+ */
 export interface ScheduleApi {
   /** Throws `InputError` for a timing that means nothing or never comes, and when the agent has too many. */
   add(request: ScheduleRequest): Promise<ScheduleSummary>
@@ -175,14 +188,15 @@ export interface GatewayApi {
   /** The configuration as it runs, defaults filled in, every secret replaced by `[redacted]`. */
   config(): Readonly<Record<string, unknown>>
   /**
-   * Changes the configuration file: objects are merged, null removes a key, anything else replaces. Comments stay where they are.
-   * Throws `InputError`, and writes nothing, when the result would not be valid or the change touches what is not open to it.
+   * Changes the configuration file: objects are merged, null removes a key, anything else replaces. Comments stay where
+   * they are. Throws `InputError`, and writes nothing, when the result would not be valid or the change touches what is
+   * not open to it.
    * @returns the paths that changed
    */
   patchConfig(changes: Readonly<Record<string, unknown>>): Promise<{ changed: string[] }>
   /**
-   * Reads the configuration file again and takes over what it says; what has begun ends under the old one. A changed file is also read by itself.
-   * Throws `InputError`, and changes nothing, when it is not valid.
+   * Reads the configuration file again and takes over what it says; what has begun ends under the old one. A changed
+   * file is also read by itself. Throws `InputError`, and changes nothing, when it is not valid.
    * @returns the keys whose new value waits for the next start
    */
   reload(): Promise<{ restartFor: string[] }>
@@ -202,7 +216,10 @@ export interface ToolApi {
   runs: RunApi
   /** Puts a message into the outbox: it is on disk when this resolves. Throws `InputError` when it can go nowhere. */
   deliver(request: DeliveryRequest): Promise<DeliveryReceipt>
-  /** Whether it would go where the reply of this run goes, or to the people whom this run answers. Throws `InputError` when it can go nowhere. */
+  /**
+   * Whether it would go where the reply of this run goes, or to the people whom this run answers. Throws `InputError`
+   * when it can go nowhere.
+   */
   isReplyRoute(request: Omit<DeliveryRequest, 'text'>): Promise<boolean>
   workspace: Workspace
   schedules: ScheduleApi

@@ -1,6 +1,8 @@
 // What a transform is given and what it may return: a part of the contract, kept in a file of its own.
 
-/** What the default function of a transform is called with: frozen copies, without credentials, cookies and signatures. */
+/**
+ * What the default function of a transform is called with: frozen copies, without credentials, cookies and signatures.
+ */
 export interface TransformInput<Payload = unknown> {
   /** The body; it fits the schema that the module exports as `payload`, where it does. */
   readonly payload: Payload
@@ -36,8 +38,16 @@ export interface ActionOverrides {
   idempotencyKey?: string
 }
 
-/** Nothing: no change. `null`: skip this request. A list (200 at most): several actions, of which all are accepted or none. */
+/**
+ * Nothing: no change. `null`: skip this request. A list (200 at most): several actions, of which all are accepted or
+ * none.
+ */
 export type TransformResult = ActionOverrides | ActionOverrides[] | null | undefined | void
 
-/** The default export of a transform's module. @example export default (({ payload }) => ({ message: payload.title })) satisfies Transform<Static<typeof payload>> */
-export type Transform<Payload = unknown> = (input: TransformInput<Payload>) => TransformResult | Promise<TransformResult>
+/**
+ * The default export of a transform's module. @example export default (({ payload }) => ({ message: payload.title }))
+ * satisfies Transform<Static<typeof payload>>
+ */
+export type Transform<Payload = unknown> = (
+  input: TransformInput<Payload>,
+) => TransformResult | Promise<TransformResult>

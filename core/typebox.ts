@@ -1,4 +1,5 @@
-// The only file that imports TypeBox: building schemas, compiling them once, and saying in one sentence what does not fit.
+// The only file that imports TypeBox: building schemas, compiling them once, and saying in one sentence what does not
+// fit.
 import { type TSchema } from 'typebox'
 import { Check as interpret, Compile, Errors } from 'typebox/schema'
 import { Settings } from 'typebox/system'
@@ -65,7 +66,10 @@ function explainAll([, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
   return problems.filter((one) => !problems.some((other) => follows(one, other)))
 }
 
-/** An unknown key is also reported as a value that nothing allows, and a known one whose value does not fit also as unknown. */
+/**
+ * An unknown key is also reported as a value that nothing allows, and a known one whose value does not fit also as
+ * unknown.
+ */
 function follows(one: Problem, other: Problem): boolean {
   if (one === other || other.problem === notAllowed) return false
   if (one.problem === notAllowed) return one.path === other.path
@@ -105,19 +109,33 @@ function explain(error: SchemaError): Problem[] {
       return (params['requiredProperties'] as string[]).map((key) => at([...here, key], 'is required'))
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) => at([...here, key], unknownKey))
+      return ((params['additionalProperties'] ?? params['unevaluatedProperties']) as string[]).map((key) =>
+        at([...here, key], unknownKey),
+      )
     case 'boolean':
       return [at(here, notAllowed)]
     case 'enum':
-      return [at(here, `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`)]
+      return [
+        at(
+          here,
+          `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`,
+        ),
+      ]
     case 'const':
       return [at(here, `must be ${JSON.stringify(params['allowedValue'])}`)]
     case 'minLength':
-      return [at(here, params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`)]
+      return [
+        at(
+          here,
+          params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`,
+        ),
+      ]
     case 'maxLength':
       return [at(here, `must have at most ${String(params['limit'])} characters`)]
     case 'pattern':
-      return [at(here, params['pattern'] === notBlank ? 'must not be blank' : `must match ${String(params['pattern'])}`)]
+      return [
+        at(here, params['pattern'] === notBlank ? 'must not be blank' : `must match ${String(params['pattern'])}`),
+      ]
     default:
       return [at(here, error.message)]
   }

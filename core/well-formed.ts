@@ -1,6 +1,10 @@
-// Text that every program can keep and send on: lone surrogates, halves of a character that JSON can spell (`\ud800`), become U+FFFD.
+// Text that every program can keep and send on: lone surrogates, halves of a character that JSON can spell (`\ud800`),
+// become U+FFFD.
 
-/** The value itself where all of its text is well-formed, else a copy; what is neither text, list nor plain object stays as it is. */
+/**
+ * The value itself where all of its text is well-formed, else a copy; what is neither text, list nor plain object stays
+ * as it is.
+ */
 export function wellFormed<Value>(value: Value): Value {
   return convert(value) as Value
 }
@@ -29,5 +33,9 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null
 }
 
-/** What JSON text says, well-formed: without an escape, such as one that spells half a character, there is nothing to convert. */
-export const wellFormedJson = <Value>(text: string, value: Value): Value => (text.includes('\\u') ? wellFormed(value) : value)
+/**
+ * What JSON text says, well-formed: without an escape, such as one that spells half a character, there is nothing to
+ * convert.
+ */
+export const wellFormedJson = <Value>(text: string, value: Value): Value =>
+  text.includes('\\u') ? wellFormed(value) : value

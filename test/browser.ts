@@ -16,7 +16,10 @@ export function shareBrowser(): { visit(url: string): Promise<Visit> } {
   let browser: Browser
   beforeAll(async () => {
     // Not with the arguments that the package proposes: they turn off what is to be tested.
-    browser = await playwright.launch({ executablePath: await chromium.executablePath(), args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await playwright.launch({
+      executablePath: await chromium.executablePath(),
+      args: ['--no-sandbox', '--disable-gpu'],
+    })
   }, 60_000)
   afterAll(() => browser.close())
   return {

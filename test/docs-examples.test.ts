@@ -20,23 +20,34 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 describe('the examples of the pages', () => {
   const ofLanguage = (language: string) => examples.filter((one) => one.language === language)
 
-  it.each(ofLanguage('json5').map((one) => [one.place, one] as const))('configure the gateway without an error or a warning: %s', async (_place, example) => {
-    const dir = temporaryFolder()
-    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
-    mkdirSync(join(dir, 'transforms'))
-    for (const { name, text } of files) for (const folder of [dir, join(dir, 'transforms')]) writeFileSync(join(folder, name), text)
-    const file = join(dir, 'gateway.json5')
-    writeFileSync(file, JSON.stringify(configurationAround(example)), { mode: 0o600 })
-    const document = readConfigFile(file, variables)
-    const extensions = await loadExtensions({ plugins: document.plugins, dir, log: createTestContext().log })
-    onTestFinished(() => extensions.close())
-    expect(extensions.problems).toEqual([])
-    expect((await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })).map(describeProblem)).toEqual([])
-  })
+  it.each(ofLanguage('json5').map((one) => [one.place, one] as const))(
+    'configure the gateway without an error or a warning: %s',
+    async (_place, example) => {
+      const dir = temporaryFolder()
+      symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
+      mkdirSync(join(dir, 'transforms'))
+      for (const { name, text } of files)
+        for (const folder of [dir, join(dir, 'transforms')]) writeFileSync(join(folder, name), text)
+      const file = join(dir, 'gateway.json5')
+      writeFileSync(file, JSON.stringify(configurationAround(example)), { mode: 0o600 })
+      const document = readConfigFile(file, variables)
+      const extensions = await loadExtensions({ plugins: document.plugins, dir, log: createTestContext().log })
+      onTestFinished(() => extensions.close())
+      expect(extensions.problems).toEqual([])
+      expect(
+        (await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })).map(
+          describeProblem,
+        ),
+      ).toEqual([])
+    },
+  )
 
-  it.each(ofLanguage('json').map(({ place, text }) => [place, text]))('are JSON where they say so: %s', (_place, text = '') => {
-    expect(() => JSON.parse(text.startsWith('"') ? `{${text}}` : text) as unknown).not.toThrow()
-  })
+  it.each(ofLanguage('json').map(({ place, text }) => [place, text]))(
+    'are JSON where they say so: %s',
+    (_place, text = '') => {
+      expect(() => JSON.parse(text.startsWith('"') ? `{${text}}` : text) as unknown).not.toThrow()
+    },
+  )
 
   it('of requests are answered 200', async () => {
     const github = { auth: { secret: anySecret } }
@@ -51,14 +62,20 @@ describe('the examples of the pages', () => {
     const [delivery] = (await running.get('/api/requests')).body.items
     const curls = ofLanguage('sh').flatMap((one) => curlsOf(one, { RUN_ID: body.runId, ID: delivery.id }))
     expect(curls.length).toBeGreaterThan(15)
-    const answers = await Promise.all(curls.map(async ({ place, path, init }) => [place, path, (await fetch(`${running.url}${path}`, init)).status]))
+    const answers = await Promise.all(
+      curls.map(async ({ place, path, init }) => [place, path, (await fetch(`${running.url}${path}`, init)).status]),
+    )
     // One shows how a tool is refused.
-    expect(answers.filter(([, , status]) => status !== 200).map(([place]) => place)).toEqual([expect.stringContaining('docs/policy.md:')])
+    expect(answers.filter(([, , status]) => status !== 200).map(([place]) => place)).toEqual([
+      expect.stringContaining('docs/policy.md:'),
+    ])
   })
 })
 
 describe('docs/operate.md', () => {
-  const shell = examples.filter(({ page, language }) => page === 'docs/operate.md' && language === 'sh').map(({ text }) => text)
+  const shell = examples
+    .filter(({ page, language }) => page === 'docs/operate.md' && language === 'sh')
+    .map(({ text }) => text)
 
   it('restores what its backup kept, the files of agents included', async () => {
     const dir = temporaryFolder()
@@ -91,9 +108,18 @@ describe('docs/errors.md', () => {
     ['a number that is out of range', '{"a":1e999}'],
   ])('names the code of a body that is or holds %s', async (what, body) => {
     const app = await startApp()
-    const code = (await ask(`${app.url}/hooks/echo`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).body.error.type as string
-    const [, text] = new RegExp(`^\\| \`${code}\` \\| 400 \\| (.+?) \\|`, 'm').exec(readFileSync(join(root, 'docs', 'errors.md'), 'utf8')) ?? []
-    const sayings: Record<string, RegExp> = { 'no JSON': /is not JSON/, '65 levels': /64 levels/, 'a list': /not an object/ }
+    const code = (
+      await ask(`${app.url}/hooks/echo`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })
+    ).body.error.type as string
+    const [, text] =
+      new RegExp(`^\\| \`${code}\` \\| 400 \\| (.+?) \\|`, 'm').exec(
+        readFileSync(join(root, 'docs', 'errors.md'), 'utf8'),
+      ) ?? []
+    const sayings: Record<string, RegExp> = {
+      'no JSON': /is not JSON/,
+      '65 levels': /64 levels/,
+      'a list': /not an object/,
+    }
     expect(text).toMatch(sayings[what] ?? /out of range/)
   })
 })

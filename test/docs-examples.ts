@@ -1,4 +1,5 @@
-// The examples of the documents: found in their pages, completed to what they are a part of, and made ready to be tried.
+// The examples of the documents: found in their pages, completed to what they are a part of, and made ready to be
+// tried.
 import { createHmac } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -17,7 +18,10 @@ export interface Example {
   text: string
 }
 
-export const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: root, encoding: 'utf8' })
+export const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+})
   .split('\n')
   .filter((page) => page === 'README.md' || page.startsWith('docs/'))
 
@@ -33,7 +37,10 @@ export const examples: readonly Example[] = pages.flatMap((page) => {
 
 // ── Configurations ──────────────────────────────────────────────────────────────────────────────
 
-/** What the pages take for granted: that a channel is there, models and agents that they name, and servers of an example before. */
+/**
+ * What the pages take for granted: that a channel is there, models and agents that they name, and servers of an example
+ * before.
+ */
 const assumed: Document = {
   ...baseDocument,
   channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
@@ -42,11 +49,15 @@ const assumed: Document = {
   tools: { mcp: { servers: { files: { command: 'npx' }, tickets: { command: 'npx' } } } },
 }
 
-/** A whole configuration around an example, which may be one, some of its sections, or the section of a preset or of `auth` alone. */
+/**
+ * A whole configuration around an example, which may be one, some of its sections, or the section of a preset or of
+ * `auth` alone.
+ */
 export function configurationAround({ text }: Example): Document {
   const written = JSON5.parse<Document>(/^(?:\/\/.*\n)*\s*\{/.test(text) ? text : `{ ${text} }`)
   if (written['github']) return merge(assumed, { hooks: { presets: ['github'], ...written } })
-  if (written['auth']) return merge(assumed, { hooks: { mappings: [{ match: { path: 'x' }, messageTemplate: 'x', ...written }] } })
+  if (written['auth'])
+    return merge(assumed, { hooks: { mappings: [{ match: { path: 'x' }, messageTemplate: 'x', ...written }] } })
   return merge(assumed, written)
 }
 
@@ -59,11 +70,15 @@ function merge(base: Document, over: Document): Document {
   return merged
 }
 
-const isSection = (value: unknown): value is Document => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSection = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Any variable that an example names: a secret that every scheme takes. */
 export const anySecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw'
-export const variables = new Proxy<NodeJS.ProcessEnv>({}, { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true })
+export const variables = new Proxy<NodeJS.ProcessEnv>(
+  {},
+  { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true },
+)
 
 /** Code of the pages that begins with the name of its file. */
 export const files = examples
@@ -83,14 +98,27 @@ export interface Curl {
 
 /** The calls of curl in an example; `values` are the variables that it does not set itself. */
 export function curlsOf({ place, text }: Example, values: Readonly<Record<string, string>>): Curl[] {
-  const set = Object.fromEntries(Array.from(text.matchAll(/^(\w+)='([^']*)'$/gm), ([, name = '', value = '']) => [name, value]))
+  const set = Object.fromEntries(
+    Array.from(text.matchAll(/^(\w+)='([^']*)'$/gm), ([, name = '', value = '']) => [name, value]),
+  )
   const signature = createHmac('sha256', anySecret)
     .update(set['BODY'] ?? '')
     .digest('hex')
-  const known: Record<string, string> = { GATEWAY: '', HOOK_TOKEN: hookToken, GATEWAY_TOKEN: gatewayToken, SIGNATURE: signature, ...set, ...values }
-  const filled = (word: string): string => word.replace(/\$(\w+)/g, (_all, name: string) => known[name] ?? `(${name} is not set)`)
+  const known: Record<string, string> = {
+    GATEWAY: '',
+    HOOK_TOKEN: hookToken,
+    GATEWAY_TOKEN: gatewayToken,
+    SIGNATURE: signature,
+    ...set,
+    ...values,
+  }
+  const filled = (word: string): string =>
+    word.replace(/\$(\w+)/g, (_all, name: string) => known[name] ?? `(${name} is not set)`)
   return Array.from(text.replaceAll('\\\n', ' ').matchAll(/^curl ((?:'[^']*'|[^\n'])*)/gm), ([, call = '']) => {
-    const words = Array.from(call.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g), ([, single, double, bare]) => single ?? filled(double ?? bare ?? ''))
+    const words = Array.from(
+      call.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g),
+      ([, single, double, bare]) => single ?? filled(double ?? bare ?? ''),
+    )
     return { place, ...requestOf(words.slice(0, words.indexOf('#') === -1 ? undefined : words.indexOf('#'))) }
   })
 }
@@ -98,7 +126,9 @@ export function curlsOf({ place, text }: Example, values: Readonly<Record<string
 function requestOf(words: readonly string[]): Omit<Curl, 'place'> {
   const after = (flag: string): string[] => words.flatMap((word, index) => (words[index - 1] === flag ? [word] : []))
   const [body] = after('-d')
-  const headers = Object.fromEntries(after('-H').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]))
+  const headers = Object.fromEntries(
+    after('-H').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  )
   const path = words.find((word) => word.startsWith('/')) ?? ''
   return { path, init: { method: body === undefined ? 'GET' : 'POST', headers, ...(body !== undefined && { body }) } }
 }

@@ -1,4 +1,5 @@
-// Keeps documents and code together: configuration keys, error codes, links, the contract, and every example of a plugin.
+// Keeps documents and code together: configuration keys, error codes, links, the contract, and every example of a
+// plugin.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,7 +17,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 /** The code spans with which the rows of a page's tables, and its headings, begin. */
-const subjectsOf = (page: string) => [...page.matchAll(/^(?:\|\s*|#+ |[-*] )`([^`]+)`/gm)].map(([, subject]) => subject ?? '')
+const subjectsOf = (page: string) =>
+  [...page.matchAll(/^(?:\|\s*|#+ |[-*] )`([^`]+)`/gm)].map(([, subject]) => subject ?? '')
 
 describe('docs/configure.md', async () => {
   const extensions = await loadExtensions({ plugins: [], dir: root, log: createTestContext().log })
@@ -31,13 +33,20 @@ describe('docs/configure.md', async () => {
   })
 
   it('describes no key that is not there', () => {
-    expect(described.filter((key) => !keys.includes(key) && !keys.some((longer) => longer.startsWith(`${key}.`)))).toEqual([])
+    expect(
+      described.filter((key) => !keys.includes(key) && !keys.some((longer) => longer.startsWith(`${key}.`))),
+    ).toEqual([])
   })
 
   it('gives the defaults of the schema', () => {
-    const rows = Array.from(read('docs/configure.md').matchAll(/^\| `([^`]+)` \| (?:`([^`]*)`)?[^|]*\| /gm), ([, key = '', cell]) => [key, cell] as const)
+    const rows = Array.from(
+      read('docs/configure.md').matchAll(/^\| `([^`]+)` \| (?:`([^`]*)`)?[^|]*\| /gm),
+      ([, key = '', cell]) => [key, cell] as const,
+    )
     const defaults = new Map(defaultsOf(createConfigSchema(extensions)))
-    const wrong = rows.filter(([key, cell]) => cell !== undefined && defaults.has(key) && !isDeepStrictEqual(valueOf(cell), defaults.get(key)))
+    const wrong = rows.filter(
+      ([key, cell]) => cell !== undefined && defaults.has(key) && !isDeepStrictEqual(valueOf(cell), defaults.get(key)),
+    )
     expect(wrong).toEqual([])
     expect(rows.filter(([key, cell]) => cell !== undefined && defaults.has(key)).length).toBeGreaterThan(40)
   })
@@ -53,7 +62,9 @@ describe('docs/configure.md', async () => {
 })
 
 describe('docs/errors.md', () => {
-  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(([, code, status]) => [code, Number(status)])
+  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(
+    ([, code, status]) => [code, Number(status)],
+  )
 
   it('has each code with its status, in the order of the table, and no other', () => {
     expect(rows).toEqual(Object.entries(errorTable).map(([code, [status]]) => [code, status]))
@@ -63,7 +74,8 @@ describe('docs/errors.md', () => {
 describe('docs/operate.md, on what is seen from outside', () => {
   const page = read('docs/operate.md')
   const source = filesOf(['core', 'channels', 'plugins']).map(read).join('\n')
-  const named = (pattern: RegExp, text: string) => [...new Set(Array.from(text.matchAll(pattern), ([name]) => name))].toSorted()
+  const named = (pattern: RegExp, text: string) =>
+    [...new Set(Array.from(text.matchAll(pattern), ([name]) => name))].toSorted()
 
   it('has every metric and no other', () => {
     const metric = /\b(?:svc_gateway|process)_[a-z0-9_]+\b/g
@@ -72,7 +84,9 @@ describe('docs/operate.md, on what is seen from outside', () => {
 
   it('quotes lines of the log that there are', () => {
     const [, table = ''] = /\| `msg` \|[^\n]*\n([^]*?)\n\n/.exec(page) ?? []
-    const lines = Array.from(table.matchAll(/^\| (.+?) \|/gm), ([, cell = '']) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, line = '']) => line)).flat()
+    const lines = Array.from(table.matchAll(/^\| (.+?) \|/gm), ([, cell = '']) =>
+      Array.from(cell.matchAll(/`([^`]+)`/g), ([, line = '']) => line),
+    ).flat()
     expect(lines.length).toBeGreaterThan(10)
     // An ellipsis stands for what differs from one line to the next.
     const pattern = (line: string) => new RegExp(line.split('…').map(RegExp.escape).join('.+'))
@@ -83,12 +97,20 @@ describe('docs/operate.md, on what is seen from outside', () => {
 describe('docs/index.md', () => {
   it('leads to every page', () => {
     expect(
-      filesOf(['docs']).filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/index.md' && !read('docs/index.md').includes(`](${page.slice(5)})`)),
+      filesOf(['docs']).filter(
+        (page) =>
+          /^docs\/[^/]+\.md$/.test(page) &&
+          page !== 'docs/index.md' &&
+          !read('docs/index.md').includes(`](${page.slice(5)})`),
+      ),
     ).toEqual([])
   })
 
   it.each(pages)('and the others name files that there are: %s', (page) => {
-    const files = Array.from(read(page).matchAll(/`((?:core|channels|plugins|transforms|test)\/[\w./-]+)`/g), ([, path = '']) => path)
+    const files = Array.from(
+      read(page).matchAll(/`((?:core|channels|plugins|transforms|test)\/[\w./-]+)`/g),
+      ([, path = '']) => path,
+    )
     expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 })
@@ -127,7 +149,9 @@ interface Node {
 
 /** Every key under a schema, dotted; a key that the user chooses is `<id>` or `<name>`. */
 function keysOf(schema: unknown, path = ''): string[] {
-  return childrenOf(schema as Node, path).flatMap(([key, child]) => (childrenOf(child, key).length > 0 ? keysOf(child, key) : [key]))
+  return childrenOf(schema as Node, path).flatMap(([key, child]) =>
+    childrenOf(child, key).length > 0 ? keysOf(child, key) : [key],
+  )
 }
 
 /** Keys with a default of their own, dotted, and the default. */
@@ -147,18 +171,29 @@ function valueOf(cell: string): unknown {
 }
 
 function filesOf(folders: readonly string[]): string[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...folders], { cwd: root, encoding: 'utf8' })
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...folders], {
+    cwd: root,
+    encoding: 'utf8',
+  })
   return listed.split('\n').filter((path) => path !== '' && existsSync(join(root, path)))
 }
 
 function undescribed(schema: unknown, path: string): string[] {
-  return childrenOf(schema as Node, path).flatMap(([key, child]) => (child.description ? undescribed(child, key) : [key]))
+  return childrenOf(schema as Node, path).flatMap(([key, child]) =>
+    child.description ? undescribed(child, key) : [key],
+  )
 }
 
-function childrenOf({ properties = {}, additionalProperties, patternProperties = {} }: Node, path: string): [string, Node][] {
+function childrenOf(
+  { properties = {}, additionalProperties, patternProperties = {} }: Node,
+  path: string,
+): [string, Node][] {
   const at = (key: string) => (path ? `${path}.${key}` : key)
   const open = [additionalProperties, ...Object.values(patternProperties)].filter((child) => typeof child === 'object')
-  return [...Object.entries(properties).map(([key, child]): [string, Node] => [at(key), child]), ...open.map((child): [string, Node] => [at('<id>'), child])]
+  return [
+    ...Object.entries(properties).map(([key, child]): [string, Node] => [at(key), child]),
+    ...open.map((child): [string, Node] => [at('<id>'), child]),
+  ]
 }
 
 /** Whether a link leads to a file, and its fragment to a heading. */

@@ -11,12 +11,19 @@ import { openPagerService } from './doubles/pager.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const page = await readFile(join(root, 'docs', 'plugins.md'), 'utf8')
-const examples = [...page.matchAll(/```ts\n(\/\/ ([\w-]+)\.ts: [\s\S]*?)```/g)].map(([, code = '', name = '']) => ({ name, code }))
+const examples = [...page.matchAll(/```ts\n(\/\/ ([\w-]+)\.ts: [\s\S]*?)```/g)].map(([, code = '', name = '']) => ({
+  name,
+  code,
+}))
 
 const dir = await mkdtemp(join(tmpdir(), 'examples-'))
 await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
 for (const { name, code } of examples) await writeFile(join(dir, `${name}.ts`), code)
-const extensions = await loadExtensions({ plugins: examples.map(({ name }) => `./${name}.ts`), dir, log: createTestContext().log })
+const extensions = await loadExtensions({
+  plugins: examples.map(({ name }) => `./${name}.ts`),
+  dir,
+  log: createTestContext().log,
+})
 afterAll(async () => {
   extensions.close()
   await rm(dir, { recursive: true })
@@ -29,7 +36,10 @@ describe('docs/plugins.md', () => {
   })
 
   it('tells what its notepad remembers', async () => {
-    const opened = await extensions.toolsets.get('notes')!.open!({ longest: 5 }, { ...createTestContext(), offer: () => undefined })
+    const opened = await extensions.toolsets.get('notes')!.open!(
+      { longest: 5 },
+      { ...createTestContext(), offer: () => undefined },
+    )
     const [add, list] = opened.tools
     await add!.execute({ text: 'buy milk' } as never, {} as never)
     expect(await list!.execute({} as never, {} as never)).toEqual(['buy m'])

@@ -47,7 +47,8 @@ export function writeConfig(dir: string, changes: Document = {}): string {
   return file
 }
 
-const isSection = (value: unknown): value is Document => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSection = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export interface RunningGateway {
   gateway: Gateway
@@ -126,7 +127,8 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
         body: typeof body === 'string' ? body : JSON.stringify(body),
         headers: { authorization: `Bearer ${hookToken}`, ...headers },
       }),
-    get: (path, headers = {}) => ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}`, ...headers } }),
+    get: (path, headers = {}) =>
+      ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}`, ...headers } }),
   }
 }
 
@@ -137,7 +139,8 @@ export async function ask(url: string, options: RequestInit): Promise<Answer> {
 }
 
 function collectingLog(lines: string[], component: string): Log {
-  const at = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, component, ...fields, message }))
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push(JSON.stringify({ level, component, ...fields, message }))
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
@@ -154,11 +157,18 @@ export interface GatewayProcess {
 const main = new URL('../core/main.ts', import.meta.url).pathname
 
 /** A gateway as a process of its own, as `npm start` runs it. */
-export async function spawnGateway(configFile: string, options: { args?: string[]; env?: NodeJS.ProcessEnv } = {}): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, 'start', '--config', configFile, ...(options.args ?? [])], {
-    env: { ...process.env, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+export async function spawnGateway(
+  configFile: string,
+  options: { args?: string[]; env?: NodeJS.ProcessEnv } = {},
+): Promise<GatewayProcess> {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=svc-gateway-source', main, 'start', '--config', configFile, ...(options.args ?? [])],
+    {
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [output, log]: [string[], string[]] = [[], []]
   const listening = Promise.withResolvers<string>()

@@ -76,8 +76,16 @@ describe('an outage', () => {
     await connections.close()
     const account = { channel: 'pager', accountId: 'default' }
     expect(logged).toEqual([
-      { level: 'warn', fields: { ...account, reason: 'connect ECONNREFUSED' }, message: 'channel could not connect; it is tried again' },
-      { level: 'warn', fields: { ...account, reason: 'the token is wrong' }, message: 'channel could not connect; it is tried again' },
+      {
+        level: 'warn',
+        fields: { ...account, reason: 'connect ECONNREFUSED' },
+        message: 'channel could not connect; it is tried again',
+      },
+      {
+        level: 'warn',
+        fields: { ...account, reason: 'the token is wrong' },
+        message: 'channel could not connect; it is tried again',
+      },
       { level: 'info', fields: { ...account, failures: 3 }, message: 'channel connected' },
       { level: 'info', fields: account, message: 'channel closed' },
     ])
@@ -87,7 +95,10 @@ describe('an outage', () => {
 describe('the cause of a failure, in the log', () => {
   it.each([
     [away(), { reason: 'The disk is full.' }],
-    [Object.assign(new Error('open "/home/ann/secret"'), { code: 'EACCES', syscall: 'open' }), { reason: 'open failed: EACCES' }],
+    [
+      Object.assign(new Error('open "/home/ann/secret"'), { code: 'EACCES', syscall: 'open' }),
+      { reason: 'open failed: EACCES' },
+    ],
     [Object.assign(new Error('a text of somebody'), { code: 'ERR_STRANGE' }), { reason: 'ERR_STRANGE' }],
     ['a text of somebody', { reason: 'string' }],
     [undefined, { reason: 'undefined' }],

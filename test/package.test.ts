@@ -18,7 +18,11 @@ beforeAll(async () => {
   await writeFile(join(dir, 'package.json'), '{ "private": true, "type": "module" }')
   await run('npm', ['pack', '--pack-destination', dir, root])
   const tarball = (await readdir(dir)).find((name) => name.endsWith('.tgz')) ?? ''
-  await run('npm', ['install', '--prefer-offline', '--omit=optional', '--omit=peer', '--no-audit', '--no-fund', join(dir, tarball)], { cwd: dir })
+  await run(
+    'npm',
+    ['install', '--prefer-offline', '--omit=optional', '--omit=peer', '--no-audit', '--no-fund', join(dir, tarball)],
+    { cwd: dir },
+  )
 }, 120_000)
 afterAll(() => rm(dir, { recursive: true }))
 
@@ -73,17 +77,40 @@ describe('the installed package', () => {
 
   it('runs transforms from the build', async () => {
     const payload = join(dir, 'order.json')
-    await writeFile(payload, '{ "order": "A-17", "currency": "EUR", "total": 5, "lines": [{ "sku": "TEA", "title": "Tea", "quantity": 1, "stock": 9 }] }')
+    await writeFile(
+      payload,
+      '{ "order": "A-17", "currency": "EUR", "total": 5, "lines": [{ "sku": "TEA", "title": "Tea", "quantity": 1, "stock": 9 }] }',
+    )
     const args = ['transform', 'test', 'order-lines.ts', '--payload', payload]
-    const { stdout } = await run(process.execPath, [join(root, 'dist', 'core', 'main.js'), ...args], { cwd: root, env: { ...process.env, HOME: dir } })
-    expect(JSON.parse(stdout)).toEqual([{ action: 'wake', text: 'Order A-17 of 5.00 EUR, articles: 1', wakeMode: 'next-heartbeat' }])
+    const { stdout } = await run(process.execPath, [join(root, 'dist', 'core', 'main.js'), ...args], {
+      cwd: root,
+      env: { ...process.env, HOME: dir },
+    })
+    expect(JSON.parse(stdout)).toEqual([
+      { action: 'wake', text: 'Order A-17 of 5.00 EUR, articles: 1', wakeMode: 'next-heartbeat' },
+    ])
   })
 
   it('types what a plugin needs', async () => {
-    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', '', '--skipLibCheck']
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--types',
+      '',
+      '--skipLibCheck',
+    ]
     await run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'dice.ts'], { cwd: dir })
-    await writeFile(join(dir, 'wrong.ts'), `import { defineChannel } from 'svc-gateway/plugin'\nexport default defineChannel({ name: 5 })`)
-    await expect(run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'wrong.ts'], { cwd: dir })).rejects.toMatchObject({
+    await writeFile(
+      join(dir, 'wrong.ts'),
+      `import { defineChannel } from 'svc-gateway/plugin'\nexport default defineChannel({ name: 5 })`,
+    )
+    await expect(
+      run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'wrong.ts'], { cwd: dir }),
+    ).rejects.toMatchObject({
       stdout: expect.stringContaining("Type 'number' is not assignable to type 'string'"),
     })
   })
@@ -94,6 +121,10 @@ describe('an older Node', () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })`
     const options = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, join(root, 'core', 'main.ts')]
     const failed = await run(process.execPath, options).catch((error: unknown) => error)
-    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^svc-gateway needs Node\.js 24\.15 or newer; [^\n]+\n$/) })
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^svc-gateway needs Node\.js 24\.15 or newer; [^\n]+\n$/),
+    })
   })
 })

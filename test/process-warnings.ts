@@ -2,7 +2,10 @@
 import { expect } from 'vitest'
 
 const warnings: string[] = []
-process.on('warning', ({ name, message }) => void (name === 'ExperimentalWarning' || warnings.push(`${name}: ${message}`)))
+process.on(
+  'warning',
+  ({ name, message }) => void (name === 'ExperimentalWarning' || warnings.push(`${name}: ${message}`)),
+)
 
 /** Fails when the process has warned of anything since the last call. */
 export async function expectNoWarnings(): Promise<void> {

@@ -1,4 +1,5 @@
-// Holds every answer of a gateway under test against what its routes document: no status, and no body, that they do not tell of.
+// Holds every answer of a gateway under test against what its routes document: no status, and no body, that they do not
+// tell of.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sharedStatuses } from '../core/control/openapi.ts'
 import { compileCheck, type JsonSchema } from '../core/typebox.ts'
@@ -25,12 +26,17 @@ export function recordAnswers(app: FastifyInstance): Recorder {
   return { answers, surprises }
 }
 
-function surpriseOf({ method, routeOptions }: FastifyRequest, { statusCode }: FastifyReply, payload: unknown): string | undefined {
+function surpriseOf(
+  { method, routeOptions }: FastifyRequest,
+  { statusCode }: FastifyReply,
+  payload: unknown,
+): string | undefined {
   const { schema = {}, config } = routeOptions
   if (schema.hide) return undefined
   const documented = (schema.response ?? {}) as Record<number, JsonSchema & { content?: unknown }>
   const own = documented[statusCode]
-  if (!own) return sharedStatuses({ method, routeGroup: config.routeGroup }).includes(statusCode) ? undefined : 'not documented'
+  if (!own)
+    return sharedStatuses({ method, routeGroup: config.routeGroup }).includes(statusCode) ? undefined : 'not documented'
   if (own.content || typeof payload !== 'string') return undefined
   const [problem] = compileCheck(own).problems(JSON.parse(payload))
   return problem && `${problem.path || 'the body'} ${problem.problem}`

@@ -4,7 +4,17 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
 import { startModel } from './doubles/model.ts'
-import { ask, baseDocument, gatewayToken, hookToken, type RunningGateway, spawnGateway, startGateway, temporaryFolder, writeConfig } from './helpers.ts'
+import {
+  ask,
+  baseDocument,
+  gatewayToken,
+  hookToken,
+  type RunningGateway,
+  spawnGateway,
+  startGateway,
+  temporaryFolder,
+  writeConfig,
+} from './helpers.ts'
 import { reloadUnderLoad } from './reliability/reloads.ts'
 
 /** Writes the file anew and has it read. */
@@ -20,16 +30,26 @@ describe('a reload', () => {
     const running = await startGateway()
     expect(await change(running, { hooks: { token: other } })).toEqual({ restartFor: [] })
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 401 })
-    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
+    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({
+      status: 200,
+    })
     await change(running, { hooks: { enabled: false } })
-    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({ status: 404 })
+    expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({
+      status: 404,
+    })
   })
 
   it('refuses a file that is not valid, with every problem, and keeps the old one', async () => {
     const running = await startGateway()
-    const refused = await change(running, { hooks: { enabld: true }, agents: { defaults: { maxAttempts: 'many' } } }).catch((error: unknown) => error)
+    const refused = await change(running, {
+      hooks: { enabld: true },
+      agents: { defaults: { maxAttempts: 'many' } },
+    }).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(ConfigError)
-    expect((refused as ConfigError).problems.map(({ path }) => path)).toEqual(['hooks.enabld', 'agents.defaults.maxAttempts'])
+    expect((refused as ConfigError).problems.map(({ path }) => path)).toEqual([
+      'hooks.enabld',
+      'agents.defaults.maxAttempts',
+    ])
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 200 })
   })
 
@@ -45,7 +65,11 @@ describe('a reload', () => {
     const model = await startModel()
     const running = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
     model.script({ hang: true, text: 'thinking' })
-    const first = running.post('/hooks/agent', { message: 'one', deliver: false, timeoutSeconds: 3 }, { prefer: 'wait=20' })
+    const first = running.post(
+      '/hooks/agent',
+      { message: 'one', deliver: false, timeoutSeconds: 3 },
+      { prefer: 'wait=20' },
+    )
     const { abandoned } = await model.request(0)
     await change(running, { agents: { defaults: { model: 'builtin/rules' } } })
     const second = await running.post('/hooks/agent', { message: 'two', deliver: false }, { prefer: 'wait=20' })
@@ -57,9 +81,15 @@ describe('a reload', () => {
 
   it('keeps lockouts, of the hooks and of the gateway, and follows the new limits', async () => {
     const limits = { maxAttempts: 2, windowMs: 60_000, lockoutMs: 60_000 }
-    const locking = { gateway: { auth: { token: gatewayToken, rateLimit: { ...limits, exemptLoopback: false } } }, hooks: { rateLimit: limits } }
+    const locking = {
+      gateway: { auth: { token: gatewayToken, rateLimit: { ...limits, exemptLoopback: false } } },
+      hooks: { rateLimit: limits },
+    }
     const running = await startGateway(locking)
-    const guess = async () => [(await running.post('/hooks/wake', {}, wrong)).status, (await running.get('/api/runs', wrong)).status]
+    const guess = async () => [
+      (await running.post('/hooks/wake', {}, wrong)).status,
+      (await running.get('/api/runs', wrong)).status,
+    ]
     const wrong = { authorization: 'Bearer wrong' }
     expect([await guess(), await guess(), await guess()]).toEqual([
       [401, 401],
@@ -90,7 +120,8 @@ describe('a reload', () => {
 
   it('connects new channels, closes those that went, and leaves the rest alone', async () => {
     const running = await startGateway({ channels: { console: { enabled: false } } })
-    const send = () => running.post('/hooks/agent', { message: 'hi', channel: 'console', to: 'x' }, { prefer: 'wait=20' })
+    const send = () =>
+      running.post('/hooks/agent', { message: 'hi', channel: 'console', to: 'x' }, { prefer: 'wait=20' })
     expect((await send()).body.warnings).toHaveLength(1)
     await change(running, {})
     const { body } = await send()
@@ -111,7 +142,13 @@ describe('the file of a running gateway', () => {
     const gateway = await spawnGateway(writeConfig(dir, { hooks: { token: { file: 'secrets/one' } } }))
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
     const wake = async (token: string) =>
-      (await ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })).status
+      (
+        await ask(`${gateway.url}/hooks/wake`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}` },
+          body: '{"text":"x"}',
+        })
+      ).status
     secret('one', other)
     await expect.poll(() => wake(other)).toBe(200)
     mkdirSync(join(dir, 'elsewhere'))
@@ -134,13 +171,21 @@ describe('the file of a running gateway', () => {
       symlinkSync(version, join(folder, '..data_tmp'))
       renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
     }
-    const config = (token: unknown) => ({ 'gateway.json5': JSON.stringify({ ...baseDocument, hooks: { enabled: true, token } }) })
+    const config = (token: unknown) => ({
+      'gateway.json5': JSON.stringify({ ...baseDocument, hooks: { enabled: true, token } }),
+    })
     mount('config', '..1', config(hookToken))
     mount('secret', '..1', { hook: other })
     const gateway = await spawnGateway(join(dir, 'config', 'gateway.json5'))
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
     const wake = async (token: string) =>
-      (await ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })).status
+      (
+        await ask(`${gateway.url}/hooks/wake`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}` },
+          body: '{"text":"x"}',
+        })
+      ).status
     mount('config', '..2', config({ file: '../secret/hook' }))
     await expect.poll(() => wake(other)).toBe(200)
     for (const version of ['..2', '..3']) {
@@ -151,14 +196,18 @@ describe('the file of a running gateway', () => {
 
   it('asks for no restart because of --port', async () => {
     const dir = temporaryFolder()
-    const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), { args: ['--port', '0'] })
+    const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), {
+      args: ['--port', '0'],
+    })
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
     const reads = () => gateway.log.filter((line) => line.includes('the configuration was read again')).length
     writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } }, session: { historyTurns: 5 } })
     await expect.poll(reads).toBe(1)
     expect(gateway.log.join('\n')).not.toContain('gateway.port')
     writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
-    await expect.poll(() => gateway.log.join('\n')).toContain('gateway.port has changed, which takes effect at the next start')
+    await expect
+      .poll(() => gateway.log.join('\n'))
+      .toContain('gateway.port has changed, which takes effect at the next start')
   })
 
   it('is read again when it changes, and at SIGHUP; what is wrong with it is told', async () => {
@@ -166,7 +215,12 @@ describe('the file of a running gateway', () => {
     const file = writeConfig(dir)
     const gateway = await spawnGateway(file)
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
-    const wake = (token: string) => ask(`${gateway.url}/hooks/wake`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{"text":"x"}' })
+    const wake = (token: string) =>
+      ask(`${gateway.url}/hooks/wake`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: '{"text":"x"}',
+      })
     writeConfig(dir, { hooks: { token: other } })
     await expect.poll(async () => (await wake(other)).status).toBe(200)
     expect((await wake(hookToken)).status).toBe(401)

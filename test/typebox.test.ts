@@ -6,7 +6,9 @@ const schema = Type.Object(
   {
     name: Type.String({ minLength: 2 }),
     size: Type.Optional(Type.Enum(['s', 'm'])),
-    parts: Type.Optional(Type.Record(Type.String(), Type.Object({ id: Type.Integer() }, { additionalProperties: false }))),
+    parts: Type.Optional(
+      Type.Record(Type.String(), Type.Object({ id: Type.Integer() }, { additionalProperties: false })),
+    ),
   },
   { additionalProperties: false },
 )
@@ -15,7 +17,8 @@ describe.each([
   ['compileCheck', (json: JsonSchema, value: unknown) => compileCheck(json).problems(value)],
   ['listProblems', listProblems],
 ])('%s', (_, problemsIn) => {
-  const told = (json: JsonSchema, value: unknown) => problemsIn(json, value).map(({ path, problem }) => `${path} ${problem}`)
+  const told = (json: JsonSchema, value: unknown) =>
+    problemsIn(json, value).map(({ path, problem }) => `${path} ${problem}`)
 
   it('finds nothing in what fits', () => {
     expect(told(schema, { name: 'ab', parts: { a: { id: 1 } } })).toEqual([])
@@ -34,7 +37,9 @@ describe.each([
   })
 
   it('gives the keys of the path as they are', () => {
-    expect(problemsIn(schema, { name: 'ab', parts: { 'a/b~c': {} } }).map(({ keys }) => keys)).toEqual([['parts', 'a/b~c', 'id']])
+    expect(problemsIn(schema, { name: 'ab', parts: { 'a/b~c': {} } }).map(({ keys }) => keys)).toEqual([
+      ['parts', 'a/b~c', 'id'],
+    ])
   })
 
   it('does not overlook a value that nothing allows', () => {

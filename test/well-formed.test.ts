@@ -1,4 +1,5 @@
-// Half a character, as JSON can spell it, becomes U+FFFD wherever text comes in: no record holds it, and no model server gets it.
+// Half a character, as JSON can spell it, becomes U+FFFD wherever text comes in: no record holds it, and no model
+// server gets it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
@@ -28,7 +29,8 @@ async function start(changes: Document = {}, files: Record<string, string> = {})
     expect(isWell(body)).toBe(true)
     return JSON.stringify(body)
   }
-  const tool = (body: string) => ask(`${running.url}/tools/invoke`, { method: 'POST', headers: { authorization: `Bearer ${gatewayToken}` }, body })
+  const tool = (body: string) =>
+    ask(`${running.url}/tools/invoke`, { method: 'POST', headers: { authorization: `Bearer ${gatewayToken}` }, body })
   return { model, sent, tool, ...running }
 }
 
@@ -37,7 +39,11 @@ const wait = { prefer: 'wait=20' }
 describe('half a character', () => {
   it('in a request for an agent is replaced before it is stored and sent to the model, as is one in the configuration', async () => {
     const { post, get, sent } = await start()
-    const { body } = await post('/hooks/agent', `{"message":"one ${halfJson} two","name":"n${halfJson}","deliver":false}`, wait)
+    const { body } = await post(
+      '/hooks/agent',
+      `{"message":"one ${halfJson} two","name":"n${halfJson}","deliver":false}`,
+      wait,
+    )
     expect(await sent()).toContain(`one ${mark} two`)
     expect(await sent()).toContain(`Be ${mark}.`)
     expect((await get(`/runs/${body.runId}`)).body.name).toBe(`n${mark}`)
@@ -67,14 +73,19 @@ describe('half a character', () => {
 
   it('in the arguments of a tool is replaced, over HTTP, MCP and the WebSocket', async () => {
     const { url, tool, get } = await start()
-    const call = (text: string) => `{"tool":"cron","args":{"action":"add","at":"1h","deliver":false,"message":"${text}"}}`
+    const call = (text: string) =>
+      `{"tool":"cron","args":{"action":"add","at":"1h","deliver":false,"message":"${text}"}}`
     const answers = [(await tool(call(`http ${halfJson}`))).body]
     const socket = await login(url)
     answers.push((await socket.call('tools.invoke', JSON.parse(call(`socket ${halfJson}`)))).result)
     expect(answers).toMatchObject([{ ok: true }, { ok: true }])
     const headers = { authorization: `Bearer ${gatewayToken}`, accept: 'application/json, text/event-stream' }
     const params = `{"name":"cron","arguments":{"action":"add","at":"1h","deliver":false,"message":"mcp ${halfJson}"}}`
-    await fetch(`${url}/mcp`, { method: 'POST', headers, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}` })
+    await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers,
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
+    })
     const listed = JSON.stringify((await tool('{"tool":"cron","args":{"action":"list"}}')).body)
     for (const way of ['http', 'socket', 'mcp']) expect(listed).toContain(`${way} ${mark}`)
     expect((await get('/healthz')).status).toBe(200)
@@ -115,7 +126,9 @@ describe('half a character', () => {
     const say = () => post('/hooks/agent', { message: 'remember', deliver: false, sessionKey: 'hook:old' }, wait)
     await say()
     const db = new DatabaseSync(join(dir, 'state', 'gateway.db'))
-    expect(db.prepare(`UPDATE transcript SET message = replace(message, 'Done.', 'old \\ud83d')`).run().changes).toBeGreaterThan(0)
+    expect(
+      db.prepare(`UPDATE transcript SET message = replace(message, 'Done.', 'old \\ud83d')`).run().changes,
+    ).toBeGreaterThan(0)
     db.close()
     await say()
     expect(await sent(1)).toContain(`old ${mark}`)

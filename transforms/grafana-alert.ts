@@ -24,7 +24,13 @@ export default function transform({ payload }: TransformInput<Notification>): Tr
   const more = firing.length > 20 ? [`… and ${firing.length - 20} more`] : []
   return {
     name: 'Grafana',
-    message: [payload.title ?? `${firing.length} alerts are firing`, ...lines, ...more, '', 'Find out what is wrong and say what to do first.'].join('\n'),
+    message: [
+      payload.title ?? `${firing.length} alerts are firing`,
+      ...lines,
+      ...more,
+      '',
+      'Find out what is wrong and say what to do first.',
+    ].join('\n'),
     idempotencyKey: `${payload.groupKey}:${firing.map(({ labels }) => labels['alertname']).join()}`.slice(0, 256),
   }
 }

@@ -1,7 +1,13 @@
-// A shop's order: news for the day at once, and a piece of work for each article that has run out. Several actions of one request.
+// A shop's order: news for the day at once, and a piece of work for each article that has run out. Several actions of
+// one request.
 import { type ActionOverrides, type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
 
-const Line = Type.Object({ sku: Type.String(), title: Type.String(), quantity: Type.Integer({ minimum: 1 }), stock: Type.Integer() })
+const Line = Type.Object({
+  sku: Type.String(),
+  title: Type.String(),
+  quantity: Type.Integer({ minimum: 1 }),
+  stock: Type.Integer(),
+})
 
 export const payload = Type.Object({
   order: Type.String({ minLength: 1 }),

@@ -43,7 +43,11 @@ export function createAgents(config: Config, dir: string): Agents {
   const all = agentIdsOf(config.agents).map((id) => createAgent({ config, dir, id, isDefault: id === defaultId }))
   const byId = new Map(all.map((agent) => [agent.id, agent]))
   const fallback = byId.get(defaultId) as Agent
-  return { default: fallback, all, get: (id) => (id === undefined ? fallback : (byId.get(id.trim().toLowerCase()) ?? fallback)) }
+  return {
+    default: fallback,
+    all,
+    get: (id) => (id === undefined ? fallback : (byId.get(id.trim().toLowerCase()) ?? fallback)),
+  }
 }
 
 interface AgentSeed {

@@ -17,7 +17,10 @@ export async function beganOutside({ store, agents }: ExposureDeps, sessionKey: 
   return (await store.getExposure(sessionKey))?.fromStart === true
 }
 
-/** Whether the prompt of a run that holds external content holds private things, too, before any tool has read something. */
+/**
+ * Whether the prompt of a run that holds external content holds private things, too, before any tool has read
+ * something.
+ */
 export async function beginsWithPrivate(
   store: Pick<Store, 'getExposure'>,
   { run: { id, spec }, scope }: { run: Pick<StoredRun, 'id' | 'spec'>; scope: string },
@@ -31,7 +34,13 @@ export async function beginsWithPrivate(
   return initiators.some((exposure) => exposure?.readsPrivate)
 }
 
-/** Whether an earlier attempt at this very turn has read external content with a tool: what it came to is in front of the model again. */
-export async function readOutside(store: Pick<Store, 'getExposure'>, { id, result }: Pick<StoredRun, 'id' | 'result'>): Promise<boolean> {
+/**
+ * Whether an earlier attempt at this very turn has read external content with a tool: what it came to is in front of
+ * the model again.
+ */
+export async function readOutside(
+  store: Pick<Store, 'getExposure'>,
+  { id, result }: Pick<StoredRun, 'id' | 'result'>,
+): Promise<boolean> {
   return result.progress !== undefined && (await store.getExposure(id)) !== undefined
 }

@@ -11,14 +11,18 @@ export interface HistoryLimits {
 type TranscriptMessage = { readonly role: string; readonly content: Json } & { readonly [key: string]: Json }
 
 /**
- * Picks whole turns, newest first, so that a tool's result is never parted from its call and nothing begins with an answer.
- * A turn that is too long as a whole is kept without what its tools were asked and said; if that is too long too, history ends there.
+ * Picks whole turns, newest first, so that a tool's result is never parted from its call and nothing begins with an
+ * answer. A turn that is too long as a whole is kept without what its tools were asked and said; if that is too long
+ * too, history ends there.
  */
 export function boundHistory(messages: readonly Json[], { turns, tokens }: HistoryLimits): Json[] {
   const picked: TranscriptMessage[][] = []
   let left = tokens
   for (const turn of splitTurns(messages).toReversed()) {
-    const fitting = picked.length < turns ? [turn, turn.flatMap(withoutTools)].find((version) => estimateTokens(version) <= left) : undefined
+    const fitting =
+      picked.length < turns
+        ? [turn, turn.flatMap(withoutTools)].find((version) => estimateTokens(version) <= left)
+        : undefined
     if (!fitting) break
     left -= estimateTokens(fitting)
     picked.push(fitting)
@@ -46,6 +50,8 @@ const isMessage = (value: Json): value is TranscriptMessage =>
 function withoutTools(message: TranscriptMessage): TranscriptMessage[] {
   if (message.role === 'tool') return []
   if (message.role === 'user' || !Array.isArray(message.content)) return [message]
-  const content = (message.content as readonly Json[]).filter((part) => (part as { type?: Json } | null)?.type === 'text')
+  const content = (message.content as readonly Json[]).filter(
+    (part) => (part as { type?: Json } | null)?.type === 'text',
+  )
   return content.length ? [{ ...message, content }] : []
 }

@@ -11,7 +11,9 @@ export function missingPackage(error: unknown): string | undefined {
 
 /** `@1.2.3` for a package that this gateway was tested with. */
 function wantedVersion(name: string): string {
-  const { optionalDependencies = {} } = JSON.parse(readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8')) as {
+  const { optionalDependencies = {} } = JSON.parse(
+    readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8'),
+  ) as {
     optionalDependencies?: Record<string, string>
   }
   return optionalDependencies[name] ? `@${optionalDependencies[name]}` : ''

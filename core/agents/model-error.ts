@@ -15,7 +15,9 @@ interface ModelErrorOptions {
 }
 
 export class ModelError extends GatewayError {
-  /** What the provider said, shortened and without secrets. It may hold parts of the prompt: for the run's record only. */
+  /**
+   * What the provider said, shortened and without secrets. It may hold parts of the prompt: for the run's record only.
+   */
   readonly detail: string
   /** True: the service is overloaded, out of order or out of reach, and may well answer later. */
   readonly isPassing: boolean
@@ -33,7 +35,9 @@ export class ModelError extends GatewayError {
   }
 }
 
-/** The fields of the model library's errors that matter; read by shape, so that the library need not be loaded to fail. */
+/**
+ * The fields of the model library's errors that matter; read by shape, so that the library need not be loaded to fail.
+ */
 interface WireError {
   name?: string
   message?: string
@@ -59,7 +63,8 @@ export class BrokenStreamError extends Error {
 
 function isPassing(error: WireError): boolean {
   const { statusCode, name, message = '' } = error
-  if (statusCode !== undefined && statusCode !== 200) return statusCode === 408 || statusCode === 429 || statusCode >= 500
+  if (statusCode !== undefined && statusCode !== 200)
+    return statusCode === 408 || statusCode === 429 || statusCode >= 500
   const unreached = name === 'AI_APICallError' && statusCode === undefined
   const brokenOff = name === 'BrokenStreamError' || /stream ended without a finish/.test(message)
   return unreached || brokenOff || isOverload(error) || isNetworkError(error)
@@ -69,7 +74,8 @@ function isPassing(error: WireError): boolean {
 const isOverload = ({ type, code }: WireError): boolean =>
   [type, code].some((word) => /overloaded|rate_limit|server_error|api_error|timeout/.test(String(word)))
 
-const networkErrors = /^(?:ECONN[A-Z]+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_[A-Z_]+)$/
+const networkErrors =
+  /^(?:ECONN[A-Z]+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_[A-Z_]+)$/
 
 /** The system's own word for it stands somewhere among the causes. */
 function isNetworkError({ code, cause }: WireError, depth = 0): boolean {
@@ -80,12 +86,15 @@ function isNetworkError({ code, cause }: WireError, depth = 0): boolean {
 /** Services give it in seconds, as a date, or in milliseconds; where they give several, the longest counts. */
 function retryAfterMs({ responseHeaders = {} }: WireError): number | undefined {
   const { 'retry-after-ms': ms, 'retry-after': after } = responseHeaders
-  const waits = [Number(ms), Number(after) * 1000, Date.parse(after ?? '') - Date.now()].filter((wait) => Number.isFinite(wait) && wait >= 0)
+  const waits = [Number(ms), Number(after) * 1000, Date.parse(after ?? '') - Date.now()].filter(
+    (wait) => Number.isFinite(wait) && wait >= 0,
+  )
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
 function sentenceOf({ statusCode, name, cause }: WireError): string {
-  if (statusCode === 401 || statusCode === 403) return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
+  if (statusCode === 401 || statusCode === 403)
+    return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
   if (statusCode === 429) return "The model's service is over its limit (429)."
   if (statusCode !== undefined && statusCode !== 200) return `The model's service answered ${statusCode}.`
   if (name === 'AI_APICallError' && statusCode === undefined) return "The model's service could not be reached."
@@ -94,7 +103,8 @@ function sentenceOf({ statusCode, name, cause }: WireError): string {
 }
 
 /** Some providers put the service's own error object into the stream, as it came. */
-const textOf = (error: WireError): string => (error.message ? [error.name, error.message].filter(Boolean).join(': ') : JSON.stringify(error))
+const textOf = (error: WireError): string =>
+  error.message ? [error.name, error.message].filter(Boolean).join(': ') : JSON.stringify(error)
 
 /** Keys by their usual looks, masked ones too: services like to quote the key that they refuse. */
 const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_A-Za-z0-9*.]{8,}|\bBearer\s+\S+/g

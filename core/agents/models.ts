@@ -24,7 +24,10 @@ export interface Model {
 type ListOwner = Pick<Agent, 'models'>
 
 export interface Models {
-  /** The model that the configuration names, by reference or alias. Throws `invalid_request` for an unknown provider or alias. Loads nothing. */
+  /**
+   * The model that the configuration names, by reference or alias. Throws `invalid_request` for an unknown provider or
+   * alias. Loads nothing.
+   */
   resolve(reference: string, agent: ListOwner): Model
   /** The same for a reference that came with a request: where the agent's models are listed, it must be one of them. */
   requested(reference: string, agent: ListOwner & Pick<Agent, 'modelsKey'>): Model
@@ -54,7 +57,11 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
 
   function providerOf(name: string): Provider<never> {
     const provider = providers.get(sections[name]?.kind ?? '')
-    if (!provider) throw new GatewayError('invalid_request', 'model names a provider that is not configured; add it under providers, or name another one.')
+    if (!provider)
+      throw new GatewayError(
+        'invalid_request',
+        'model names a provider that is not configured; add it under providers, or name another one.',
+      )
     return provider
   }
 
@@ -63,7 +70,8 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const ref = entry?.id.trim() ?? reference.trim()
     const { name, modelId } = splitReference(ref)
     const provider = providerOf(name)
-    const failure: Model['failure'] = (cause, options) => new ModelError(cause, { secrets: secretValues(sections[name], provider.config), ...options })
+    const failure: Model['failure'] = (cause, options) =>
+      new ModelError(cause, { secrets: secretValues(sections[name], provider.config), ...options })
     const model = async () => {
       try {
         return modelObject((await open(name, provider))(modelId))
@@ -78,7 +86,10 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     resolve,
     requested(reference, agent) {
       if (!agent.models || findEntry(reference, agent)) return resolve(reference, agent)
-      throw new GatewayError('invalid_request', `model is not one of the models that may be used; name one of ${agent.modelsKey}, or add it there.`)
+      throw new GatewayError(
+        'invalid_request',
+        `model is not one of the models that may be used; name one of ${agent.modelsKey}, or add it there.`,
+      )
     },
   }
 }
@@ -94,7 +105,8 @@ function findEntry(reference: string, { models = [] }: ListOwner): { id: string;
 function splitReference(ref: string): { name: string; modelId: string } {
   const slash = ref.indexOf('/')
   const [name, modelId] = [ref.slice(0, slash), ref.slice(slash + 1)]
-  if (slash < 1 || !modelId) throw new GatewayError('invalid_request', 'model must be <provider>/<model>, or the alias of a listed model.')
+  if (slash < 1 || !modelId)
+    throw new GatewayError('invalid_request', 'model must be <provider>/<model>, or the alias of a listed model.')
   return { name, modelId }
 }
 
@@ -107,7 +119,10 @@ function modelObject(model: LanguageModel): LanguageModel {
 export type Reasoning = 'none' | Exclude<Thinking, 'off'>
 
 /** The model library's word for a thinking level; undefined: send none. */
-export function resolveReasoning(thinking: Thinking | undefined, model: Pick<Model, 'reasoning'>): Reasoning | undefined {
+export function resolveReasoning(
+  thinking: Thinking | undefined,
+  model: Pick<Model, 'reasoning'>,
+): Reasoning | undefined {
   if (thinking === undefined || !model.reasoning) return undefined
   return thinking === 'off' ? 'none' : thinking
 }

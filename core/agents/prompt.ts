@@ -1,4 +1,5 @@
-// Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the external content wrapper.
+// Turns a run into what the model reads: who it is, the waiting events, the task; everything from outside inside the
+// external content wrapper.
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import { InputError, type Log } from '../plugin.ts'
@@ -17,7 +18,10 @@ export const defaultHeartbeatPrompt = [
 export const eventBatch = { count: 100, characters: 64 * 1024 } as const
 
 export function systemPrompt(agent: Agent): string {
-  return [agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`, externalContentNotice].join('\n\n')
+  return [
+    agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`,
+    externalContentNotice,
+  ].join('\n\n')
 }
 
 export interface PromptInput {
@@ -32,7 +36,9 @@ export interface PromptInput {
 /** The user message of the turn. */
 export function renderPrompt({ spec, events, notes, withheld }: PromptInput): string {
   const ofNotes = notes ? `Notes for periodic checks (HEARTBEAT.md):\n${notes}` : ''
-  return [renderEvents(events), withheld ? renderWithheld(withheld) : '', ofNotes, renderTask(spec)].filter(Boolean).join('\n\n')
+  return [renderEvents(events), withheld ? renderWithheld(withheld) : '', ofNotes, renderTask(spec)]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
 /** So that the agent says what it could not do, instead of trying again and again. */
@@ -57,7 +63,9 @@ function renderEvents(events: readonly StoredEvent[]): string {
   if (events.length === 0) return ''
   const lines = events.map((event) => {
     const head = `Event of ${new Date(event.at).toISOString()}:`
-    return event.trusted ? `${head} ${event.text}` : `${head}\n${wrapExternalContent({ text: event.text, source: event.source })}`
+    return event.trusted
+      ? `${head} ${event.text}`
+      : `${head}\n${wrapExternalContent({ text: event.text, source: event.source })}`
   })
   return `${events.length === 1 ? 'One event' : `${events.length} events`} since the last turn, oldest first.\n${lines.join('\n')}`
 }
@@ -66,7 +74,8 @@ const notesFile = 'HEARTBEAT.md'
 
 /**
  * HEARTBEAT.md of the agent's workspace, which is for its main session alone; undefined when it is missing or blank.
- * One that cannot be read, since it is a pipe or a link that leads out, counts as missing: it must not hold up the heartbeat.
+ * One that cannot be read, since it is a pipe or a link that leads out, counts as missing: it must not hold up the
+ * heartbeat.
  */
 export async function heartbeatNotes(agent: Agent, sessionKey: string, outage?: Outage): Promise<string | undefined> {
   if (sessionKey !== agent.mainSession) return undefined
@@ -86,7 +95,11 @@ export const createNotesOutage = (agentId: string, log: Log): Outage =>
     level: 'warn',
     failed: 'HEARTBEAT.md cannot be read; the heartbeat goes on without it',
     worked: 'HEARTBEAT.md can be read again',
-    describe: (error) => ({ agentId, ...(error instanceof InputError ? { reason: error.message } : describeError(error)) }),
+    describe: (error) => ({
+      agentId,
+      ...(error instanceof InputError ? { reason: error.message } : describeError(error)),
+    }),
   })
 
-const isMissing = (error: unknown): boolean => error instanceof InputError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+const isMissing = (error: unknown): boolean =>
+  error instanceof InputError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

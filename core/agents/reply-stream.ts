@@ -3,7 +3,10 @@
 type Listener = (text: string) => void
 
 export interface ReplyStreams {
-  /** Calls the listener with every piece of the run's reply, from the beginning when it listens before the run is accepted. Returns how to leave. */
+  /**
+   * Calls the listener with every piece of the run's reply, from the beginning when it listens before the run is
+   * accepted. Returns how to leave.
+   */
   listen(runId: string, listener: Listener): () => void
   /** Where a run's reply goes; undefined when nobody listens. */
   of(runId: string): Listener | undefined

@@ -16,7 +16,9 @@ export interface Reply {
   /** What the model and the tools said, as messages of the model library in plain JSON. */
   messages: Json[]
   usage: Usage
-  /** `stop`; `length` when the reply was cut; `tool-calls` when the steps ran out; or another word of the model library. */
+  /**
+   * `stop`; `length` when the reply was cut; `tool-calls` when the steps ran out; or another word of the model library.
+   */
   finishReason: string
 }
 
@@ -57,10 +59,15 @@ export class UnfinishedReply extends Error {
   }
 }
 
-async function readAll(reading: Reading, stream: AsyncIterable<Part>, onDelta?: (text: string) => void): Promise<Reply> {
+async function readAll(
+  reading: Reading,
+  stream: AsyncIterable<Part>,
+  onDelta?: (text: string) => void,
+): Promise<Reply> {
   for await (const part of stream) {
     read(reading, part, onDelta)
-    if (reading.replyLength > maxReplyLength) return cut(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
+    if (reading.replyLength > maxReplyLength)
+      return cut(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
     if (reading.written > maxWritten) return cut(reading, `[cut: the model wrote more than ${maxWritten} characters]`)
   }
   if (reading.finishReason === undefined) throw new BrokenStreamError('The stream ended without a finish.')
@@ -89,11 +96,16 @@ function readSaid(reading: Reading, part: Part, onDelta?: (text: string) => void
   if (!step) return
   if (part.type === 'text-delta') readText(reading, { step, text: part.text, onDelta })
   else if (part.type === 'tool-call') step.calls.push(part)
-  else if (part.type === 'tool-result') step.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
-  else if (part.type === 'tool-error') step.results.push({ ...toolOf(part), output: { type: 'error-text', value: toolErrorText(messageOf(part.error)) } })
+  else if (part.type === 'tool-result')
+    step.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
+  else if (part.type === 'tool-error')
+    step.results.push({ ...toolOf(part), output: { type: 'error-text', value: toolErrorText(messageOf(part.error)) } })
 }
 
-function readText(reading: Reading, { step, text, onDelta }: { step: Step; text: string; onDelta: ((text: string) => void) | undefined }): void {
+function readText(
+  reading: Reading,
+  { step, text, onDelta }: { step: Step; text: string; onDelta: ((text: string) => void) | undefined },
+): void {
   const room = text.slice(0, Math.max(0, maxReplyLength - reading.replyLength))
   reading.written += text.length
   reading.replyLength += text.length
@@ -132,23 +144,38 @@ function cut(reading: Reading, mark: string): Reply {
 }
 
 /**
- * A step as messages. What only its provider understands (thoughts, ids, signatures) is left out: it expires, and a session may change its model.
- * So is a call without a result: providers refuse a conversation that holds one.
+ * A step as messages. What only its provider understands (thoughts, ids, signatures) is left out: it expires, and a
+ * session may change its model. So is a call without a result: providers refuse a conversation that holds one.
  */
 function messagesOf({ text, calls, results }: Step): Json[] {
   const answered = calls.filter(({ toolCallId }) => results.some((result) => result.toolCallId === toolCallId))
   const content = [
     ...(text ? [{ type: 'text', text }] : []),
-    ...answered.map(({ toolCallId, toolName, input }) => ({ type: 'tool-call', toolCallId, toolName, input: objectOr(input) })),
+    ...answered.map(({ toolCallId, toolName, input }) => ({
+      type: 'tool-call',
+      toolCallId,
+      toolName,
+      input: objectOr(input),
+    })),
   ]
   const assistant = content.length ? [{ role: 'assistant', content }] : []
-  return results.length ? [...assistant, { role: 'tool', content: results.map((result) => ({ type: 'tool-result', ...result })) }] : assistant
+  return results.length
+    ? [...assistant, { role: 'tool', content: results.map((result) => ({ type: 'tool-result', ...result })) }]
+    : assistant
 }
 
 /** Arguments that were not even an object are kept as none. */
-const objectOr = (input: unknown): Json => (typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Json) : {})
+const objectOr = (input: unknown): Json =>
+  typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Json) : {}
 
-const noUsage = (): Usage => ({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0, totalTokens: 0, steps: 0 })
+const noUsage = (): Usage => ({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: 0,
+  steps: 0,
+})
 
 function addUsage(sum: Usage, usage: Extract<Part, { type: 'finish-step' }>['usage']): void {
   const { inputTokens = 0, outputTokens = 0 } = usage

@@ -18,12 +18,23 @@ export function planRetry({ kind, result }: Retried, error: ModelError, policy: 
   return {
     notBefore,
     aside: !policy.blockSession,
-    result: { error: recordOf(error), retry: { since, count: count + 1, nextAt: notBefore }, ...(progress && { progress }) },
+    result: {
+      error: recordOf(error),
+      retry: { since, count: count + 1, nextAt: notBefore },
+      ...(progress && { progress }),
+    },
   }
 }
 
-/** Exponential with jitter, so that runs that failed together do not come back together; never sooner than the service asks. */
-function delayMs(count: number, { retryAfterMs = 0 }: ModelError, { initialDelaySeconds, maxDelaySeconds }: Agent['retry']): number {
+/**
+ * Exponential with jitter, so that runs that failed together do not come back together; never sooner than the service
+ * asks.
+ */
+function delayMs(
+  count: number,
+  { retryAfterMs = 0 }: ModelError,
+  { initialDelaySeconds, maxDelaySeconds }: Agent['retry'],
+): number {
   const longest = Math.min(maxDelaySeconds, initialDelaySeconds * 2 ** Math.min(count, 30)) * 1000
   return Math.max(retryAfterMs, longest / 2) + (Math.random() * longest) / 2
 }
@@ -32,10 +43,17 @@ function delayMs(count: number, { retryAfterMs = 0 }: ModelError, { initialDelay
 export function givenUp({ result: { retry } }: Retried, error: ModelError): NonNullable<RunResult['error']> {
   const record = recordOf(error)
   if (!retry) return record
-  return { ...record, message: `${record.message} The run was tried ${retry.count + 1} times in ${inWords(Date.now() - retry.since)}.` }
+  return {
+    ...record,
+    message: `${record.message} The run was tried ${retry.count + 1} times in ${inWords(Date.now() - retry.since)}.`,
+  }
 }
 
-const recordOf = ({ code, message, detail }: ModelError): NonNullable<RunResult['error']> => ({ type: code, message, detail })
+const recordOf = ({ code, message, detail }: ModelError): NonNullable<RunResult['error']> => ({
+  type: code,
+  message,
+  detail,
+})
 
 function inWords(ms: number): string {
   const seconds = Math.round(ms / 1000)

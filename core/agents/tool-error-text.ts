@@ -3,7 +3,10 @@ import type { ModelMessage } from 'ai'
 
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/^AI_NoSuchToolError\b/, 'There is no tool with this name; call one of those that you were given.'],
-  [/^AI_InvalidToolInputError\b/, 'The arguments are not valid JSON; send one JSON object that fits the schema of the tool.'],
+  [
+    /^AI_InvalidToolInputError\b/,
+    'The arguments are not valid JSON; send one JSON object that fits the schema of the tool.',
+  ],
   [/^AI_\w+/, 'The call is not valid; call one of the tools that you were given, with one JSON object.'],
 ]
 
@@ -14,7 +17,9 @@ export function toolErrorText(text: string): string {
 
 /** The same for what the library itself has put into the conversation. */
 export function withToolErrors(messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.map((message) => (message.role === 'tool' ? { ...message, content: message.content.map(withErrorText) } : message))
+  return messages.map((message) =>
+    message.role === 'tool' ? { ...message, content: message.content.map(withErrorText) } : message,
+  )
 }
 
 type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]

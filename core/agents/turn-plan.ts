@@ -26,7 +26,8 @@ export interface PlanDeps {
   policy: Pick<Policy, 'listed'>
 }
 
-export type TurnPlan = Pick<TurnInput, 'agent' | 'model' | 'thinking' | 'system' | 'prompt' | 'sessionKey'> & Required<Pick<TurnInput, 'from'>>
+export type TurnPlan = Pick<TurnInput, 'agent' | 'model' | 'thinking' | 'system' | 'prompt' | 'sessionKey'> &
+  Required<Pick<TurnInput, 'from'>>
 
 /** The model that a run is for. Throws `invalid_request` for one that may not be used. */
 export const modelOf = (models: Models, { kind, spec }: PlannedRun['run'], agent: Agent): TurnInput['model'] =>
@@ -49,15 +50,28 @@ export function planTurn({ models, policy }: PlanDeps, planned: PlannedRun): Tur
   }
 }
 
-/** Whoever began it: a turn that reads news from outside may do no more than a webhook's own run, for the news may well ask for it. */
-function subjectOf({ run: { id, sessionKey, spec }, events, beganOutside, readOutside = false }: PlannedRun): TurnPlan['from'] {
+/**
+ * Whoever began it: a turn that reads news from outside may do no more than a webhook's own run, for the news may well
+ * ask for it.
+ */
+function subjectOf({
+  run: { id, sessionKey, spec },
+  events,
+  beganOutside,
+  readOutside = false,
+}: PlannedRun): TurnPlan['from'] {
   const { origin, deliver } = spec
   const ofSession = isFromHook(origin) || beganOutside
   const fromHook = ofSession || readOutside || events.some(({ trusted }) => !trusted)
   // A conversation with people is theirs again after this turn; one with webhooks never is.
   const scopes = fromHook ? [ofSession ? sessionKey : id, ...(origin.scopes ?? [])] : undefined
   const { initiators } = origin
-  return { ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }), fromHook, scopes, initiators }
+  return {
+    ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }),
+    fromHook,
+    scopes,
+    initiators,
+  }
 }
 
 /** The tools that this turn lacks because of its news, for the agent to know; absent: it lacks none for that reason. */
@@ -68,7 +82,9 @@ function withheldFrom(
 ): readonly string[] | undefined {
   if (!from.fromHook || isFromHook(run.spec.origin) || beganOutside) return undefined
   const namesFor = (fromHook: boolean) =>
-    policy.listed(subjectOfTurn({ agent, sessionKey: run.sessionKey, model, from: { ...from, fromHook } })).map(({ tool }) => tool.name)
+    policy
+      .listed(subjectOfTurn({ agent, sessionKey: run.sessionKey, model, from: { ...from, fromHook } }))
+      .map(({ tool }) => tool.name)
   const left = new Set(namesFor(true))
   return namesFor(false).filter((name) => !left.has(name))
 }

@@ -11,7 +11,14 @@ type Call = (tool: string, args: unknown) => Promise<Json>
 export function toolSet(ai: Pick<typeof Ai, 'jsonSchema' | 'tool'>, tools: readonly Tool[], call: Call): Ai.ToolSet {
   // No validation here: the call checks its arguments, and its sentence goes back to the model.
   const entries = tools.map(({ name, description, args }) => {
-    return [name, ai.tool({ description, inputSchema: ai.jsonSchema(args), execute: (given: unknown) => readable(call(name, given)) })] as const
+    return [
+      name,
+      ai.tool({
+        description,
+        inputSchema: ai.jsonSchema(args),
+        execute: (given: unknown) => readable(call(name, given)),
+      }),
+    ] as const
   })
   return Object.fromEntries(entries)
 }

@@ -1,4 +1,5 @@
-// One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the signal.
+// One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the
+// signal.
 import type { LanguageModelMiddleware, ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin.ts'
@@ -51,7 +52,9 @@ export interface TurnDeps {
   log: Log
   /** Most model calls of one turn. */
   maxSteps?: number
-  /** Repetitions of a model call that failed before it answered; they wait as long as Retry-After says, else 2 s, 4 s … */
+  /**
+   * Repetitions of a model call that failed before it answered; they wait as long as Retry-After says, else 2 s, 4 s …
+   */
   maxRetries?: number
 }
 
@@ -74,7 +77,11 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
   }
 }
 
-async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<Reply> {
+async function ask(
+  { invoke, tools, log, maxSteps, maxRetries }: Required<TurnDeps>,
+  input: TurnInput,
+  signal: AbortSignal,
+): Promise<Reply> {
   // Loaded by the first turn, so that starting and accepting never wait for it.
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
   // The library would print its warnings; ours go to the log, below.
@@ -85,7 +92,8 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
     subject = { ...subject, fromHook: true, scopes: [input.runId] }
     await input.onExternalContent?.()
   }
-  const call = (tool: string, args: unknown) => invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
+  const call = (tool: string, args: unknown) =>
+    invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
     model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),
@@ -94,22 +102,38 @@ async function ask({ invoke, tools, log, maxSteps, maxRetries }: Required<TurnDe
     tools: toolSet(ai, tools(subject), call),
     stopWhen: ai.isStepCount(maxSteps),
     // The last step is for the answer: nothing more may be called.
-    prepareStep: ({ stepNumber, messages }) => ({ messages: withToolErrors(messages), ...(stepNumber === maxSteps - 1 && { toolChoice: 'none' }) }),
+    prepareStep: ({ stepNumber, messages }) => ({
+      messages: withToolErrors(messages),
+      ...(stepNumber === maxSteps - 1 && { toolChoice: 'none' }),
+    }),
     ...(reasoning && { reasoning }),
     maxRetries,
     abortSignal: signal,
     // Errors are parts of the stream, read there; the default would print them as well.
     onError: () => {},
-    onStepEnd: ({ warnings }) => warnings?.forEach((warning) => log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider warns')),
+    onStepEnd: ({ warnings }) =>
+      warnings?.forEach((warning) =>
+        log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider warns'),
+      ),
   })
   return await readReply(stream, input.onDelta)
 }
 
-/** What an earlier version stored, and what a model says within a turn, goes back to a model server: some refuse lone surrogates. */
-const sendWellFormed: LanguageModelMiddleware = { transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }) }
+/**
+ * What an earlier version stored, and what a model says within a turn, goes back to a model server: some refuse lone
+ * surrogates.
+ */
+const sendWellFormed: LanguageModelMiddleware = {
+  transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }),
+}
 
 /** On whose behalf the tools of a turn are called. */
-export const subjectOfTurn = ({ agent, sessionKey, model, from }: Pick<TurnInput, 'agent' | 'sessionKey' | 'model' | 'from'>): Subject => ({
+export const subjectOfTurn = ({
+  agent,
+  sessionKey,
+  model,
+  from,
+}: Pick<TurnInput, 'agent' | 'sessionKey' | 'model' | 'from'>): Subject => ({
   caller: 'agent',
   agentId: agent.id,
   sessionKey,

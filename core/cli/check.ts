@@ -13,7 +13,10 @@ export function register(program: Command): void {
   program
     .command('check')
     .description('Check the configuration and start nothing. The exit code is 1 for an error, else 0.')
-    .option('--config <file>', 'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)')
+    .option(
+      '--config <file>',
+      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
+    )
     .option('--strict', 'exit with 1 for a warning, too')
     .action(check)
 }
@@ -27,7 +30,10 @@ async function check({ config, strict = false }: { config?: string; strict?: boo
     const warnings = await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })
     for (const warning of warnings) warn(describeProblem(warning))
     const count = extensions.problems.length + warnings.length
-    if (strict && count > 0) throw new CommandError(`There ${count === 1 ? 'is 1 warning' : `are ${count} warnings`}, and --strict allows none.`)
+    if (strict && count > 0)
+      throw new CommandError(
+        `There ${count === 1 ? 'is 1 warning' : `are ${count} warnings`}, and --strict allows none.`,
+      )
     process.stdout.write('ok\n')
   } finally {
     extensions.close()
@@ -40,7 +46,9 @@ function readDocument(option: string | undefined): ConfigDocument {
   const surroundings = { option, env: process.env, cwd: process.cwd(), home: homedir() }
   const file = locateConfig(surroundings)
   if (file !== undefined) return readConfigFile(file)
-  throw new ConfigError(firstConfigFile(surroundings), [{ path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` }])
+  throw new ConfigError(firstConfigFile(surroundings), [
+    { path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` },
+  ])
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

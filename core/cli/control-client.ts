@@ -23,7 +23,10 @@ export interface ControlOptions {
 /** The options that every command has that talks to the gateway. */
 export const withControlOptions = (command: Command): Command =>
   command
-    .option('--config <file>', 'configuration file (default: as for start); its gateway section says where the gateway is, and the credential')
+    .option(
+      '--config <file>',
+      'configuration file (default: as for start); its gateway section says where the gateway is, and the credential',
+    )
     .option('--url <address>', 'where the gateway is, when not where the configuration says', trimmedAddress)
 
 /** Longest wait for one answer. */
@@ -36,7 +39,12 @@ export function openControl(options: ControlOptions): Control {
 
   async function call(path: string, request: RequestInit): Promise<unknown> {
     const headers = { authorization, 'content-type': 'application/json' }
-    const response = await fetch(address + path, { ...request, headers, redirect: 'error', signal: AbortSignal.timeout(patienceMs) }).catch((error: Error) => {
+    const response = await fetch(address + path, {
+      ...request,
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.timeout(patienceMs),
+    }).catch((error: Error) => {
       throw notReached(address, error)
     })
     const answer = await response.json().catch(() => undefined)
@@ -60,12 +68,17 @@ function locateGateway({ config, url }: ControlOptions): GatewayAddress & { cred
   const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
   const file = locateConfig(surroundings)
   if (file === undefined && url === undefined) {
-    throw new ConfigError(firstConfigFile(surroundings), [{ path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` }])
+    throw new ConfigError(firstConfigFile(surroundings), [
+      { path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` },
+    ])
   }
   const reach = file === undefined ? undefined : readReach(readConfigFile(file))
   const source = file ?? 'the environment'
   const { value, mode } = resolveCredential(reach?.auth ?? {}, process.env)
-  if (value === undefined) throw new CommandError(`There is no credential in ${source}; set gateway.auth.${mode}, or SVC_GATEWAY_${mode.toUpperCase()}.`)
+  if (value === undefined)
+    throw new CommandError(
+      `There is no credential in ${source}; set gateway.auth.${mode}, or SVC_GATEWAY_${mode.toUpperCase()}.`,
+    )
   const address = url ?? addressOf({ ...(reach as Reach), ...readListening(source) }, source)
   return { address, credential: value, source }
 }
@@ -81,19 +94,30 @@ function addressOf({ bind, port }: Listening, file: string): string {
 }
 
 function trimmedAddress(text: string): string {
-  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
+  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
   return text.replace(/\/+$/, '')
 }
 
 function notReached(address: string, { name, cause }: Error): CommandError {
-  if (name === 'TimeoutError') return new CommandError(`The gateway at ${address} did not answer within ${patienceMs / 1000} seconds.`, unreachable)
+  if (name === 'TimeoutError')
+    return new CommandError(
+      `The gateway at ${address} did not answer within ${patienceMs / 1000} seconds.`,
+      unreachable,
+    )
   const { code } = (cause ?? {}) as NodeJS.ErrnoException
-  return new CommandError(`No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or name its address with --url.`, unreachable)
+  return new CommandError(
+    `No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or name its address with --url.`,
+    unreachable,
+  )
 }
 
 function refusal(status: number, answer: unknown, { address, source }: GatewayAddress): CommandError {
   const { error } = (answer ?? {}) as { error?: { type: string; message: string } }
-  if (typeof error?.message !== 'string') return new CommandError(`What answers at ${address} is not svc-gateway; name the gateway's address with --url.`)
+  if (typeof error?.message !== 'string')
+    return new CommandError(`What answers at ${address} is not svc-gateway; name the gateway's address with --url.`)
   if (status !== 401) return new CommandError(error.message, 1, error)
-  return new CommandError(`The gateway at ${address} refuses the credential from ${source}; name the configuration that it runs with by --config.`)
+  return new CommandError(
+    `The gateway at ${address} refuses the credential from ${source}; name the configuration that it runs with by --config.`,
+  )
 }

@@ -10,7 +10,10 @@ interface FirstSteps extends FirstConfig {
   hooksPath: string
 }
 
-/** Tokens are for the eyes of whoever sits at the terminal; anything else that takes the output (a journal, a container's log) keeps it. */
+/**
+ * Tokens are for the eyes of whoever sits at the terminal; anything else that takes the output (a journal, a
+ * container's log) keeps it.
+ */
 const mayShowTokens = (): boolean => process.stdout.isTTY
 
 /** Commands that work as they stand. Without a terminal, they read the tokens from the file. */

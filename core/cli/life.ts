@@ -1,4 +1,5 @@
-// The life of a process that serves: what it has opened, and its end in good order, at whatever moment a signal or an error ends it.
+// The life of a process that serves: what it has opened, and its end in good order, at whatever moment a signal or an
+// error ends it.
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { describeError } from '../errors.ts'
@@ -32,16 +33,21 @@ export function createLife(): Life {
   let settings: Settings | undefined
 
   // What a plugin left unhandled must not end everybody else's work.
-  process.on('unhandledRejection', (error) => settings?.log.error(describeError(error), 'a promise was rejected and nobody handled it'))
-  const ending = closeWithGrace({ delay: false, logger: false, skip: ['unhandledRejection', 'SIGHUP'] }, async ({ signal, err }) => {
-    if (err) settings?.log.fatal({ error: err.name, stack: err.stack }, 'stopping after an error')
-    else settings?.log.info({ signal }, 'stopping')
-    setTimeout(() => process.exit(1), ((settings?.drainSeconds ?? 0) + graceSeconds) * 1000).unref()
-    stop.abort()
-    await start.promise
-    await opened.disposeAsync()
-    settings?.log.info({}, 'stopped')
-  })
+  process.on('unhandledRejection', (error) =>
+    settings?.log.error(describeError(error), 'a promise was rejected and nobody handled it'),
+  )
+  const ending = closeWithGrace(
+    { delay: false, logger: false, skip: ['unhandledRejection', 'SIGHUP'] },
+    async ({ signal, err }) => {
+      if (err) settings?.log.fatal({ error: err.name, stack: err.stack }, 'stopping after an error')
+      else settings?.log.info({ signal }, 'stopping')
+      setTimeout(() => process.exit(1), ((settings?.drainSeconds ?? 0) + graceSeconds) * 1000).unref()
+      stop.abort()
+      await start.promise
+      await opened.disposeAsync()
+      settings?.log.info({}, 'stopped')
+    },
+  )
 
   return {
     signal: stop.signal,

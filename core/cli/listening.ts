@@ -1,9 +1,13 @@
-// Where the gateway of a configuration file listens: `start` writes it down, and the commands that talk to the gateway read it.
+// Where the gateway of a configuration file listens: `start` writes it down, and the commands that talk to the gateway
+// read it.
 import { readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { writePrivateFile } from '../config/file/write.ts'
 
-/** What the configuration says may differ: `--port` overrides it, 0 picks a free port, and a change waits for the next start. */
+/**
+ * What the configuration says may differ: `--port` overrides it, 0 picks a free port, and a change waits for the next
+ * start.
+ */
 export interface Listening {
   bind: string
   port: number
@@ -25,7 +29,10 @@ export function removeListening(configFile: string): void {
   if (read(configFile)?.pid === process.pid) rmSync(fileFor(configFile), { force: true })
 }
 
-/** Undefined when no gateway runs that wrote it: after a crash the port may belong to another program, which must not get the credential. */
+/**
+ * Undefined when no gateway runs that wrote it: after a crash the port may belong to another program, which must not
+ * get the credential.
+ */
 export function readListening(configFile: string): Listening | undefined {
   const { pid, ...listening } = read(configFile) ?? {}
   return pid !== undefined && isAlive(pid) ? (listening as Listening) : undefined

@@ -1,4 +1,5 @@
-// The log: one JSON line an event on standard error (readable in a terminal), one child logger per component, no secret in any line.
+// The log: one JSON line an event on standard error (readable in a terminal), one child logger per component, no secret
+// in any line.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Redactor } from '../config/redaction.ts'
 import type { LogConfig } from '../config/schema.ts'
@@ -12,7 +13,10 @@ export interface ProcessLog {
 export async function createLog(config: LogConfig, redactor: Redactor): Promise<ProcessLog> {
   const pretty = config.pretty ?? process.stderr.isTTY
   const hooks = { streamWrite: (line: string) => redactor.json(line.trimEnd()) + '\n' }
-  const root = pino({ level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks }, await openStream(pretty))
+  const root = pino(
+    { level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks },
+    await openStream(pretty),
+  )
   // One for each room, since a child keeps a level of its own.
   const children = new Map<string, Logger>()
 
@@ -37,5 +41,12 @@ async function openStream(pretty: boolean): Promise<DestinationStream> {
     return stream
   }
   const { default: prettyStream } = await import('pino-pretty')
-  return prettyStream({ destination: 2, sync: true, translateTime: 'HH:MM:ss', singleLine: true, messageFormat: '[{component}] {msg}', ignore: 'component' })
+  return prettyStream({
+    destination: 2,
+    sync: true,
+    translateTime: 'HH:MM:ss',
+    singleLine: true,
+    messageFormat: '[{component}] {msg}',
+    ignore: 'component',
+  })
 }

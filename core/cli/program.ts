@@ -8,7 +8,10 @@ import { CommandError } from './command-error.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
-  const program = new Command('svc-gateway').description('Runs agents, and lets the outside world reach them over HTTP.').version(version).showHelpAfterError()
+  const program = new Command('svc-gateway')
+    .description('Runs agents, and lets the outside world reach them over HTTP.')
+    .version(version)
+    .showHelpAfterError()
   for (const { register } of await Promise.all(commandsFor(argv.slice(2)).map((load) => load()))) register(program)
   refuseUnknownCommand(program, argv[2])
   try {
@@ -32,7 +35,10 @@ const commands: Record<string, () => Promise<CommandModule>> = {
   replay: () => import('./replay.ts'),
 }
 
-/** Only the one that is asked for, since loading all would take longer than what most of them do; all for a page of help. */
+/**
+ * Only the one that is asked for, since loading all would take longer than what most of them do; all for a page of
+ * help.
+ */
 function commandsFor([first = 'start', ...others]: readonly string[]): (() => Promise<CommandModule>)[] {
   const helps = [first, ...others].some((word) => word === '-h' || word === '--help')
   const asked = first.startsWith('-') && !helps ? 'start' : first
@@ -49,10 +55,13 @@ function refuseUnknownCommand(program: Command, first: string | undefined): void
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof GatewayError || error instanceof CommandError) return error.message
+  if (error instanceof ConfigError || error instanceof GatewayError || error instanceof CommandError)
+    return error.message
   const { code, syscall, port } = error as NodeJS.ErrnoException & { port?: number }
-  if (code === 'EADDRINUSE') return `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.`
-  if (code === 'EACCES' && syscall === 'listen') return `Port ${port} may not be opened by this user; choose one above 1023 with --port or gateway.port.`
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.`
+  if (code === 'EACCES' && syscall === 'listen')
+    return `Port ${port} may not be opened by this user; choose one above 1023 with --port or gateway.port.`
   if (code === 'EADDRNOTAVAIL' || syscall === 'getaddrinfo')
     return 'gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.'
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

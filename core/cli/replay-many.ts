@@ -23,7 +23,9 @@ export async function replayMany(control: Control, options: ManyOptions): Promis
     const dry = await passOver(chosen, { control, options, stop, dryRun: true })
     const refused = dry.seen - dry.done.length
     if (!options.yes || stop.aborted()) {
-      say(`Nothing was started: ${dry.done.length} of ${chosen.length} would be replayed${stop.aborted() ? ', as far as was looked' : '; --yes does it'}.`)
+      say(
+        `Nothing was started: ${dry.done.length} of ${chosen.length} would be replayed${stop.aborted() ? ', as far as was looked' : '; --yes does it'}.`,
+      )
       return end(stop, refused)
     }
     const real = await passOver(dry.done, { control, options, stop, dryRun: false })
@@ -45,25 +47,38 @@ function end(stop: Stop, failures: number): void {
   else if (failures > 0) process.exitCode = 1
 }
 
-/** What came in and may be done once more, the oldest first: no doubles, no handshakes, nothing that is a replay or was replayed. */
+/**
+ * What came in and may be done once more, the oldest first: no doubles, no handshakes, nothing that is a replay or was
+ * replayed.
+ */
 async function choose(control: Control, options: ManyOptions): Promise<RequestLine[]> {
   const { limit, again, hook, status } = options
   const fitting: RequestLine[] = []
   for await (const line of listRequests(control, options)) {
-    if (line.replayOf !== undefined || line.reason === 'handshake' || (line.status === 'duplicate' && status !== 'duplicate')) continue
-    if (fitting.length === limit) throw new CommandError(`More than ${limit} requests fit; narrow the filter, or raise --limit.`)
+    if (
+      line.replayOf !== undefined ||
+      line.reason === 'handshake' ||
+      (line.status === 'duplicate' && status !== 'duplicate')
+    )
+      continue
+    if (fitting.length === limit)
+      throw new CommandError(`More than ${limit} requests fit; narrow the filter, or raise --limit.`)
     fitting.push(line)
   }
   const oldest = fitting.at(-1)
   if (!oldest) throw new CommandError('There is no such request.')
   const replayed = again ? new Set<string>() : await replayedSince(control, { hook, since: oldest.at })
   const left = fitting.filter(({ id }) => !replayed.has(id)).toReversed()
-  if (left.length < fitting.length) say(`${fitting.length - left.length} of ${fitting.length} were replayed already; --again takes them, too.`)
+  if (left.length < fitting.length)
+    say(`${fitting.length - left.length} of ${fitting.length} were replayed already; --again takes them, too.`)
   return left
 }
 
 /** The requests that a replay has done once more. */
-async function replayedSince(control: Control, { hook, since }: { hook: string | undefined; since: string }): Promise<Set<string>> {
+async function replayedSince(
+  control: Control,
+  { hook, since }: { hook: string | undefined; since: string },
+): Promise<Set<string>> {
   const replayed = new Set<string>()
   for await (const { replayOf, status } of listRequests(control, { ...(hook !== undefined && { hook }), since })) {
     if (replayOf !== undefined && (status === 'accepted' || status === 'skipped')) replayed.add(replayOf)
@@ -79,7 +94,10 @@ interface Pass {
 }
 
 /** One after the other. What the gateway refuses is told and left; where nobody answers any more, it ends. */
-async function passOver(lines: readonly RequestLine[], { control, options, stop, dryRun }: Pass): Promise<{ seen: number; done: RequestLine[] }> {
+async function passOver(
+  lines: readonly RequestLine[],
+  { control, options, stop, dryRun }: Pass,
+): Promise<{ seen: number; done: RequestLine[] }> {
   const done: RequestLine[] = []
   let seen = 0
   for (const line of lines) {
@@ -99,7 +117,9 @@ async function passOver(lines: readonly RequestLine[], { control, options, stop,
 }
 
 function print(line: RequestLine, what: object | string): void {
-  process.stdout.write(typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ request: line.id, ...what })}\n`)
+  process.stdout.write(
+    typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ request: line.id, ...what })}\n`,
+  )
 }
 
 interface Stop {

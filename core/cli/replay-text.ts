@@ -41,7 +41,14 @@ export interface ReplayAnswer {
 }
 
 /** One line. */
-export function describeReplay({ requestId, runId, runIds = [], eventId, eventIds = [], warnings = [] }: ReplayAnswer): string {
+export function describeReplay({
+  requestId,
+  runId,
+  runIds = [],
+  eventId,
+  eventIds = [],
+  warnings = [],
+}: ReplayAnswer): string {
   const runs = [...(runId === undefined ? [] : [runId]), ...runIds].map((id) => `run ${id}`)
   const events = [...(eventId === undefined ? [] : [eventId]), ...eventIds].map((id) => `event ${id}`)
   const led = [...runs, ...events].join(', ') || 'there was nothing to do'
@@ -57,7 +64,12 @@ export function describePlan({ actions = [] }: ReplayAnswer): string {
 export function describeDryRun(answer: ReplayAnswer): string {
   const { mapping, matchedBy, auth, actions = [], heartbeat } = answer
   const lines = [
-    row('hook', mapping === undefined ? "the gateway's own endpoint" : `mapping ${mapping}, ${matches[matchedBy ?? ''] ?? matchedBy}`),
+    row(
+      'hook',
+      mapping === undefined
+        ? "the gateway's own endpoint"
+        : `mapping ${mapping}, ${matches[matchedBy ?? ''] ?? matchedBy}`,
+    ),
     row('auth', `${auth?.scheme} is asked for${auth?.given ? `; it came with ${authenticationText(auth.given)}` : ''}`),
     ...(actions.length === 0 ? [row('actions', 'none: it would be skipped')] : []),
     ...actions.flatMap(actionRows),
@@ -76,7 +88,8 @@ const matches: Readonly<Record<string, string>> = {
   request: 'as asked for',
 }
 
-const authenticationText = ({ scheme, secret }: Authentication): string => (secret === undefined ? scheme : `${scheme}, secret ${secret}`)
+const authenticationText = ({ scheme, secret }: Authentication): string =>
+  secret === undefined ? scheme : `${scheme}, secret ${secret}`
 
 const row = (name: string, text: string): string => `  ${name.padEnd(9)} ${escapeInLine(text)}`
 
@@ -93,7 +106,10 @@ function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: A
 
 function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], delivery, prompt }: Turn): string[] {
   return [
-    row('model', [model, thinking && `thinking ${thinking}`, `at most ${timeoutSeconds} seconds`].filter(Boolean).join(', ')),
+    row(
+      'model',
+      [model, thinking && `thinking ${thinking}`, `at most ${timeoutSeconds} seconds`].filter(Boolean).join(', '),
+    ),
     row('reply', delivery ? deliveryText(delivery) : 'is not delivered'),
     row('tools', tools.join(', ') || 'none'),
     ...(withheld.length > 0 ? [row('withheld', withheld.join(', '))] : []),
@@ -104,5 +120,11 @@ function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], deliv
 
 function deliveryText({ channel, accountId, to, threadId, reason }: NonNullable<Turn['delivery']>): string {
   if (reason !== undefined) return `cannot be delivered: ${reason}`
-  return [`to ${to} on ${channel}`, accountId && accountId !== 'default' && `account ${accountId}`, threadId && `thread ${threadId}`].filter(Boolean).join(', ')
+  return [
+    `to ${to} on ${channel}`,
+    accountId && accountId !== 'default' && `account ${accountId}`,
+    threadId && `thread ${threadId}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
 }

@@ -32,14 +32,19 @@ async function replay(id: string | undefined, options: ReplayOptions): Promise<v
   const { hook, status, runStatus, since, until, text, dryRun, mapping, body, json } = options
   const filtered = [hook, status, runStatus, since, until, text].some((value) => value !== undefined)
   if (id === undefined && !filtered)
-    throw new CommandError('Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.')
+    throw new CommandError(
+      'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.',
+    )
   if (id !== undefined && filtered) throw new CommandError('Name a request or choose several with a filter, not both.')
-  if (id === undefined && body !== undefined) throw new CommandError('--body is for one request; leave it out, or name a request in place of the filter.')
+  if (id === undefined && body !== undefined)
+    throw new CommandError('--body is for one request; leave it out, or name a request in place of the filter.')
   if (dryRun && options.yes) throw new CommandError('--dry-run and --yes contradict each other; leave one of them out.')
   if (id === undefined) return await replayMany(openControl(options), options)
   const request = { dryRun, mapping, ...(body !== undefined && { body: readBody(body) }) }
   const answer = await replayRequest(openControl(options), id, request)
-  process.stdout.write(json ? `${JSON.stringify(answer)}\n` : dryRun ? describeDryRun(answer) : `${describeReplay(answer)}\n`)
+  process.stdout.write(
+    json ? `${JSON.stringify(answer)}\n` : dryRun ? describeDryRun(answer) : `${describeReplay(answer)}\n`,
+  )
 }
 
 function readBody(file: string): unknown {
@@ -48,7 +53,9 @@ function readBody(file: string): unknown {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    throw new CommandError(`--body names ${name}, which can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
+    throw new CommandError(
+      `--body names ${name}, which can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`,
+    )
   }
   try {
     return JSON.parse(text)

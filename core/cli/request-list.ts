@@ -31,9 +31,23 @@ export interface Filter {
 export const withFilterOptions = (command: Command): Command =>
   command
     .option('--hook <name>', 'only those of this hook')
-    .addOption(new Option('--status <status>', 'only those with this status').choices(['accepted', 'skipped', 'rejected', 'failed', 'duplicate']))
-    .addOption(new Option('--run-status <status>', 'only those that led to a run with this status').choices(runStatuses))
-    .option('--since <time>', 'only what came since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z', parseMoment)
+    .addOption(
+      new Option('--status <status>', 'only those with this status').choices([
+        'accepted',
+        'skipped',
+        'rejected',
+        'failed',
+        'duplicate',
+      ]),
+    )
+    .addOption(
+      new Option('--run-status <status>', 'only those that led to a run with this status').choices(runStatuses),
+    )
+    .option(
+      '--since <time>',
+      'only what came since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z',
+      parseMoment,
+    )
     .option('--until <time>', 'only what came before then', parseMoment)
     .option('--text <text>', 'only those whose body holds this text')
 
@@ -41,7 +55,8 @@ function parseMoment(text: string): string {
   const ms = parseDuration(text)
   if (ms !== undefined) return new Date(Date.now() - ms).toISOString()
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) throw new InvalidArgumentError('It must be a duration such as 90m, 2h or 3d, or a time such as 2026-11-20T08:00Z.')
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('It must be a duration such as 90m, 2h or 3d, or a time such as 2026-11-20T08:00Z.')
   return new Date(at).toISOString()
 }
 
@@ -51,7 +66,10 @@ export function parseCount(text: string): number {
 }
 
 /** Newest first. A page is asked for when somebody wants to know what is on it. */
-export async function* listRequests(control: Control, { hook, status, runStatus, since, until, text }: Filter): AsyncGenerator<RequestLine> {
+export async function* listRequests(
+  control: Control,
+  { hook, status, runStatus, since, until, text }: Filter,
+): AsyncGenerator<RequestLine> {
   const query = new URLSearchParams({
     limit: '200',
     ...(hook && { hook }),
@@ -61,7 +79,10 @@ export async function* listRequests(control: Control, { hook, status, runStatus,
     ...(text && { q: text }),
   })
   for (;;) {
-    const { items, next } = (await control.get(`/api/requests?${query.toString()}`)) as { items: RequestLine[]; next?: string }
+    const { items, next } = (await control.get(`/api/requests?${query.toString()}`)) as {
+      items: RequestLine[]
+      next?: string
+    }
     yield* items.filter(({ at }) => until === undefined || at < until)
     if (next === undefined) return
     query.set('cursor', next)
@@ -71,10 +92,14 @@ export async function* listRequests(control: Control, { hook, status, runStatus,
 /** What became of it, in a few words. */
 export function describeLine({ runIds = [], eventIds = [], error, reason, status, replayOf }: RequestLine): string {
   const counts = [countOf(runIds.length, 'run'), countOf(eventIds.length, 'event')].filter(Boolean).join(', ')
-  const outcome = error ? `${error.type}: ${error.message}` : counts || (status === 'skipped' ? (reason ?? 'nothing to do') : '')
+  const outcome = error
+    ? `${error.type}: ${error.message}`
+    : counts || (status === 'skipped' ? (reason ?? 'nothing to do') : '')
   return escapeInLine([outcome, replayOf && `replay of ${replayOf}`].filter(Boolean).join('; '))
 }
 
-const countOf = (count: number, noun: string): string => (count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`)
+const countOf = (count: number, noun: string): string =>
+  count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`
 
-export const lineHead = ({ id, at, hook, status }: RequestLine): string => `${id}  ${at}  ${status.padEnd(9)}  ${escapeInLine(hook)}`
+export const lineHead = ({ id, at, hook, status }: RequestLine): string =>
+  `${id}  ${at}  ${status.padEnd(9)}  ${escapeInLine(hook)}`

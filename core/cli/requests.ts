@@ -1,10 +1,20 @@
 // The command `requests`: lists what came in through the hooks, so that an id can be found.
 import type { Command } from 'commander'
 import { type ControlOptions, openControl, withControlOptions } from './control-client.ts'
-import { describeLine, type Filter, type RequestLine, lineHead, listRequests, parseCount, withFilterOptions } from './request-list.ts'
+import {
+  describeLine,
+  type Filter,
+  type RequestLine,
+  lineHead,
+  listRequests,
+  parseCount,
+  withFilterOptions,
+} from './request-list.ts'
 
 export function register(program: Command): void {
-  const command = program.command('requests').description('List what came in through the hooks of the running gateway, newest first.')
+  const command = program
+    .command('requests')
+    .description('List what came in through the hooks of the running gateway, newest first.')
   withControlOptions(withFilterOptions(command))
     .option('--limit <number>', 'most lines', parseCount, 50)
     .option('--json', 'one JSON object a line, as the gateway answers it')
@@ -21,7 +31,8 @@ async function list({ limit, json, ...options }: ListOptions): Promise<void> {
   process.stdout.on('error', () => process.exit(0))
   let count = 0
   for await (const line of listRequests(openControl(options), options)) {
-    if (count === limit) return void process.stderr.write(`There are more than ${limit}; --limit shows more, --since and --hook fewer.\n`)
+    if (count === limit)
+      return void process.stderr.write(`There are more than ${limit}; --limit shows more, --since and --hook fewer.\n`)
     process.stdout.write(json ? `${JSON.stringify(line)}\n` : describe(line))
     count++
   }

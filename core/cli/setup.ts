@@ -20,14 +20,26 @@ async function setup({ config, force }: { config?: string; force?: boolean }): P
   const localServers = await findLocalServers()
   writeFirstConfig(file, { force, localServers })
   process.stdout.write(
-    [`Wrote ${file}, readable by you alone; the tokens are in it.`, ...offer(localServers), `Start with: ${commandLine(`start --config ${file}`)}`, ''].join(
-      '\n',
-    ),
+    [
+      `Wrote ${file}, readable by you alone; the tokens are in it.`,
+      ...offer(localServers),
+      `Start with: ${commandLine(`start --config ${file}`)}`,
+      '',
+    ].join('\n'),
   )
 }
 
 function offer(servers: readonly LocalServer[]): string[] {
-  if (servers.length === 0) return ['The built-in rules model answers. For a language model, add a section "providers"; docs/configure.md shows how.']
-  const found = servers.map(({ title, url, models }) => `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`)
-  return ['The built-in rules model answers. These model servers run here too; the file holds their sections, commented out:', ...found]
+  if (servers.length === 0)
+    return [
+      'The built-in rules model answers. For a language model, add a section "providers"; docs/configure.md shows how.',
+    ]
+  const found = servers.map(
+    ({ title, url, models }) =>
+      `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
+  )
+  return [
+    'The built-in rules model answers. These model servers run here too; the file holds their sections, commented out:',
+    ...found,
+  ]
 }

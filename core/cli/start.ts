@@ -27,7 +27,10 @@ export function register(program: Command): void {
   program
     .command('start', { isDefault: true })
     .description('Run the gateway. The first run writes a configuration.')
-    .option('--config <file>', 'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)')
+    .option(
+      '--config <file>',
+      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
+    )
     .option('--port <number>', 'port to listen on instead of gateway.port; 0 picks a free one', parsePort)
     .action(start)
 }
@@ -63,7 +66,18 @@ async function run(options: StartOptions, life: Life): Promise<void> {
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
-  const gateway = await createGateway({ config, dir, file, port, extensions, env: process.env, redactor, logFor, setLogLevel, signal: life.signal })
+  const gateway = await createGateway({
+    config,
+    dir,
+    file,
+    port,
+    extensions,
+    env: process.env,
+    redactor,
+    logFor,
+    setLogLevel,
+    signal: life.signal,
+  })
   life.opened.defer(gateway.close)
   gateway.logWarnings({ document, resolved })
   const address = await gateway.listen()
@@ -108,7 +122,8 @@ interface Prepared extends CheckedConfig {
 
 async function prepare(file: string, life: Life): Promise<Prepared> {
   const document = readConfigFile(file)
-  // The extensions complete the schema, so they are loaded before it can be checked; until then there is no configured log.
+  // The extensions complete the schema, so they are loaded before it can be checked; until then there is no configured
+  // log.
   const redactor = createRedactor(allCredentials({}, process.env))
   const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: early })
@@ -131,6 +146,7 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
 
 function parsePort(text: string): number {
   const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
   return port
 }

@@ -1,4 +1,5 @@
-// The command `transform test`: runs a transform on a payload from a file, as its hook would, and shows what comes of it.
+// The command `transform test`: runs a transform on a payload from a file, as its hook would, and shows what comes of
+// it.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -24,7 +25,10 @@ export function register(program: Command): void {
     .option('--header <name: value>', 'a header of the request; may be given several times', collect, [])
     .option('--export <name>', 'the function to run, as in transform.export', 'default')
     .option('--now <time>', 'what the transform is told that the time is, ISO 8601')
-    .option('--config <file>', 'configuration file, whose transforms directory is used (default: as for start, else ./transforms)')
+    .option(
+      '--config <file>',
+      'configuration file, whose transforms directory is used (default: as for start, else ./transforms)',
+    )
     .action(test)
 }
 
@@ -41,7 +45,10 @@ async function test(module: string, options: TestOptions): Promise<void> {
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   extensions.close()
   const { config, dir } = resolveConfig(document, extensions)
-  const [{ createSandbox }, { tryTransform }] = await Promise.all([import('../sandbox/sandbox.ts'), import('../hooks/trial.ts')])
+  const [{ createSandbox }, { tryTransform }] = await Promise.all([
+    import('../sandbox/sandbox.ts'),
+    import('../hooks/trial.ts'),
+  ])
   const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {
     show(await tryTransform({ config, dir, extensions, sandbox, log: silent }, requestOf(module, options)))
@@ -82,7 +89,10 @@ function documentOf(option: string | undefined): ConfigDocument {
   return readConfigText({ file: resolve('gateway.json5'), text: '{}', mode: 0o600, env: process.env })
 }
 
-const requestOf = (module: string, { payload, header, export: exportName, now = new Date().toISOString() }: TestOptions): TrialRequest => ({
+const requestOf = (
+  module: string,
+  { payload, header, export: exportName, now = new Date().toISOString() }: TestOptions,
+): TrialRequest => ({
   module,
   exportName,
   body: readPayload(payload),

@@ -3,7 +3,9 @@
 export interface ConfigProblem {
   /** Dotted path of the key; empty for the file as a whole. */
   path: string
-  /** The id of the mapping that the key belongs to, where it has one: the index alone is hard to find in a long list. */
+  /**
+   * The id of the mapping that the key belongs to, where it has one: the index alone is hard to find in a long list.
+   */
   id?: string
   /** Line of the file, from 1; absent when there is no file yet. */
   line?: number
@@ -20,7 +22,10 @@ export class ConfigError extends Error {
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const inOrder = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
     super(
-      [`The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`, ...inOrder.map(describeProblem)].join('\n  '),
+      [
+        `The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`,
+        ...inOrder.map(describeProblem),
+      ].join('\n  '),
     )
     this.file = file
     this.problems = inOrder
@@ -29,5 +34,10 @@ export class ConfigError extends Error {
 
 /** `line 4: hooks.mappings[2].channel ("orders") is no channel` */
 export function describeProblem({ path, id, line, problem }: ConfigProblem): string {
-  return [line === undefined ? '' : `line ${line}: `, path ? `${path} ` : '', id === undefined ? '' : `(${JSON.stringify(id)}) `, problem].join('')
+  return [
+    line === undefined ? '' : `line ${line}: `,
+    path ? `${path} ` : '',
+    id === undefined ? '' : `(${JSON.stringify(id)}) `,
+    problem,
+  ].join('')
 }

@@ -23,7 +23,9 @@ export function resolveCredential(auth: AuthSettings, env: NodeJS.ProcessEnv): C
 
 /** Everything that could open the gateway, whatever the mode: what a hook token must not repeat. */
 export const allCredentials = (auth: AuthSettings, env: NodeJS.ProcessEnv): string[] =>
-  [auth.token, auth.password, env['SVC_GATEWAY_TOKEN'], env['SVC_GATEWAY_PASSWORD']].flatMap((value) => firstOf(value) ?? [])
+  [auth.token, auth.password, env['SVC_GATEWAY_TOKEN'], env['SVC_GATEWAY_PASSWORD']].flatMap(
+    (value) => firstOf(value) ?? [],
+  )
 
 /** A credential is sent in a header, which loses white space around it; nothing but white space is none. */
 const firstOf = (...values: (string | undefined)[]) => values.map((value) => value?.trim()).find(Boolean)

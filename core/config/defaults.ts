@@ -2,10 +2,16 @@
 import type { JsonSchema } from '../typebox.ts'
 import { childSchema, isRecord } from './walk.ts'
 
-/** A copy of `value` in which every absent key that has a default has it. Values that are there stay as they are, fitting or not. */
+/**
+ * A copy of `value` in which every absent key that has a default has it. Values that are there stay as they are,
+ * fitting or not.
+ */
 export function fillDefaults(schema: JsonSchema, value: unknown): unknown {
   const { default: otherwise, properties } = schema as { default?: unknown; properties?: object }
-  if (value === undefined) return otherwise === undefined ? undefined : fillDefaults({ ...schema, default: undefined }, structuredClone(otherwise))
+  if (value === undefined)
+    return otherwise === undefined
+      ? undefined
+      : fillDefaults({ ...schema, default: undefined }, structuredClone(otherwise))
   const fill = (key: string, child: unknown) => {
     const known = childSchema(schema, key)
     return known ? fillDefaults(known, child) : child
@@ -14,6 +20,8 @@ export function fillDefaults(schema: JsonSchema, value: unknown): unknown {
   if (!isRecord(value)) return value
   const keys = new Set([...Object.keys(properties ?? {}), ...Object.keys(value)])
   return Object.fromEntries(
-    [...keys].map((key) => [key, fill(key, Object.hasOwn(value, key) ? value[key] : undefined)]).filter(([, child]) => child !== undefined),
+    [...keys]
+      .map((key) => [key, fill(key, Object.hasOwn(value, key) ? value[key] : undefined)])
+      .filter(([, child]) => child !== undefined),
   )
 }

@@ -1,4 +1,5 @@
-// The section `gateway` alone, for commands that talk to the running gateway: nothing else need be right, and no plugin is loaded.
+// The section `gateway` alone, for commands that talk to the running gateway: nothing else need be right, and no plugin
+// is loaded.
 import { dotted, listProblems, Type } from '../typebox.ts'
 import { ConfigError } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'

@@ -4,7 +4,9 @@
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const mistakes = (name: string) => distance(typed.toLowerCase(), name.toLowerCase())
   const best = names.map((name) => ({ name, mistakes: mistakes(name) })).toSorted((a, b) => a.mistakes - b.mistakes)[0]
-  return best && best.mistakes <= Math.max(1, Math.floor(Math.max(typed.length, best.name.length) / 3)) ? best.name : undefined
+  return best && best.mistakes <= Math.max(1, Math.floor(Math.max(typed.length, best.name.length) / 3))
+    ? best.name
+    : undefined
 }
 
 /** How many letters must be added, dropped, changed or swapped with their neighbour. */
@@ -15,7 +17,8 @@ function distance(a: string, b: string): number {
     rows[i] = [i]
     for (let j = 1; j <= b.length; j++) {
       const changed = cost(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? cost(i - 2, j - 2) + 1 : Infinity
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? cost(i - 2, j - 2) + 1 : Infinity
       rows[i]?.push(Math.min(changed, swapped, cost(i - 1, j) + 1, cost(i, j - 1) + 1))
     }
   }

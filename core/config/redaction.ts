@@ -7,9 +7,16 @@ const redacted = '[redacted]'
 
 /** A copy that can be shown: every secret is replaced by `[redacted]`. */
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
-  replaceValues(config, (value, { secret }) => (secret && typeof value === 'string' ? redacted : value), rootPosition(schema))
+  replaceValues(
+    config,
+    (value, { secret }) => (secret && typeof value === 'string' ? redacted : value),
+    rootPosition(schema),
+  )
 
-/** The exact path of every secret, as pino's `redact` takes it: `channels["my-chat"].botToken`. `prefix` is the field under which a configuration is logged. */
+/**
+ * The exact path of every secret, as pino's `redact` takes it: `channels["my-chat"].botToken`. `prefix` is the field
+ * under which a configuration is logged.
+ */
 export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string): string[] =>
   secretsOf(config, schema).map(({ keys }) => pinoPath(prefix === undefined ? keys : [prefix, ...keys]))
 
@@ -17,18 +24,29 @@ export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string
 const shortestSecret = 6
 
 /** The secrets themselves, longest first, to take them out of texts. */
-export const secretValues = (config: unknown, schema: JsonSchema): string[] => longestFirst(secretsOf(config, schema).map(({ value }) => value))
+export const secretValues = (config: unknown, schema: JsonSchema): string[] =>
+  longestFirst(secretsOf(config, schema).map(({ value }) => value))
 
-/** Every value that no line of the log may hold: the secrets of the configuration, and the credentials from the environment. */
-export const logSecrets = ({ config, schema }: { config: { gateway: { auth: AuthSettings } }; schema: JsonSchema }, env: NodeJS.ProcessEnv): string[] =>
-  longestFirst([...secretValues(config, schema), ...allCredentials(config.gateway.auth, env)])
+/**
+ * Every value that no line of the log may hold: the secrets of the configuration, and the credentials from the
+ * environment.
+ */
+export const logSecrets = (
+  { config, schema }: { config: { gateway: { auth: AuthSettings } }; schema: JsonSchema },
+  env: NodeJS.ProcessEnv,
+): string[] => longestFirst([...secretValues(config, schema), ...allCredentials(config.gateway.auth, env)])
 
 /** Longest first, so that none hides a part of another. */
 const longestFirst = (values: readonly string[]): string[] =>
-  [...new Set(values.map((value) => value.trim()))].filter((value) => value.length >= shortestSecret).toSorted((a, b) => b.length - a.length)
+  [...new Set(values.map((value) => value.trim()))]
+    .filter((value) => value.length >= shortestSecret)
+    .toSorted((a, b) => b.length - a.length)
 
 export interface Redactor {
-  /** Adds values. Those of earlier configurations stay hidden: work that began under them, and other services, may still use them. */
+  /**
+   * Adds values. Those of earlier configurations stay hidden: work that began under them, and other services, may still
+   * use them.
+   */
   hide(values: readonly string[]): void
   /** The text without the values. */
   text(text: string): string
@@ -50,7 +68,8 @@ export function createRedactor(values: readonly string[] = []): Redactor {
   const text: Redactor['text'] = (given) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), given)
   const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? text(value) : value)
   // Parsing costs more than looking, and few lines hold a secret.
-  const json: Redactor['json'] = (given) => (secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(JSON.parse(given, redactLeaf)) : given)
+  const json: Redactor['json'] = (given) =>
+    secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(JSON.parse(given, redactLeaf)) : given
 
   hide(values)
   return { hide, text, json }
@@ -74,7 +93,10 @@ function pinoPath(keys: readonly string[]): string {
   const unnamable = keys.findIndex((key) => key.includes(']') || (key.includes('"') && key.includes("'")))
   const named = unnamable < 0 ? keys : keys.slice(0, unnamable)
   return named.reduce(
-    (path, key) => (/^[A-Za-z_$][\w$]*$/.test(key) ? `${path}${path && '.'}${key}` : `${path}[${key.includes('"') ? `'${key}'` : `"${key}"`}]`),
+    (path, key) =>
+      /^[A-Za-z_$][\w$]*$/.test(key)
+        ? `${path}${path && '.'}${key}`
+        : `${path}[${key.includes('"') ? `'${key}'` : `"${key}"`}]`,
     '',
   )
 }

@@ -32,7 +32,10 @@ export function resolveConfig(document: ConfigDocument, extensions: Configurable
   const config = fillDefaults(schema, without(filled, misfits)) as Config
   const findings = checkRules({ config, extensions, env, dir })
   const unfit = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits]
-  const problems = [...firstOfEachKey(unfit), ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding)))]
+  const problems = [
+    ...firstOfEachKey(unfit),
+    ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding))),
+  ]
   if (problems.length > 0) throw new ConfigError(file, placeInFile(problems, document))
   const warnings = placeInFile([...findings, ...openSecrets(document, config, schema)], document)
   return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
@@ -42,10 +45,16 @@ function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
   const meant = nearest(keys.at(-1) ?? '', names)
-  return { keys, problem: `${problem}; ${meant ? `did you mean "${meant}"?` : names.length > 0 ? `known here: ${names.join(', ')}` : 'nothing is known here'}` }
+  return {
+    keys,
+    problem: `${problem}; ${meant ? `did you mean "${meant}"?` : names.length > 0 ? `known here: ${names.join(', ')}` : 'nothing is known here'}`,
+  }
 }
 
-/** What does not fit is left out, so that the rules can look at all the rest in the same go. Lists keep a hole in its place. */
+/**
+ * What does not fit is left out, so that the rules can look at all the rest in the same go. Lists keep a hole in its
+ * place.
+ */
 function without(value: unknown, misfits: readonly Finding[]): unknown {
   const rest = structuredClone(value)
   for (const { keys } of misfits) remove(rest, keys)
@@ -56,7 +65,9 @@ function without(value: unknown, misfits: readonly Finding[]): unknown {
 function remove(root: unknown, keys: readonly string[]): void {
   const key = keys.at(-1)
   if (key === undefined) return
-  const holder = keys.slice(0, -1).reduce<unknown>((at, inside) => (at as Record<string, unknown> | undefined)?.[inside], root)
+  const holder = keys
+    .slice(0, -1)
+    .reduce<unknown>((at, inside) => (at as Record<string, unknown> | undefined)?.[inside], root)
   if (holder instanceof Object && Object.hasOwn(holder, key)) Reflect.deleteProperty(holder, key)
   else remove(root, keys.slice(0, -1))
 }
@@ -64,22 +75,32 @@ function remove(root: unknown, keys: readonly string[]): void {
 const repeatedKeys = ({ layout }: ConfigDocument): (Finding & { line: number })[] =>
   layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'is given twice; keep one of them' }))
 
-/** Of several ways in which one value does not fit, the others follow from the first; so does what a rule says of such a value. */
+/**
+ * Of several ways in which one value does not fit, the others follow from the first; so does what a rule says of such a
+ * value.
+ */
 const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
   findings.filter((one, index) => findings.findIndex((other) => isSameKey(one, other)) === index)
 
 const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
 
 /** Where each finding is in the file. */
-export function placeInFile(findings: readonly (Finding & { line?: number })[], { layout, value }: ConfigDocument): ConfigProblem[] {
+export function placeInFile(
+  findings: readonly (Finding & { line?: number })[],
+  { layout, value }: ConfigDocument,
+): ConfigProblem[] {
   return findings.map(({ keys, line, problem }) => {
     const id = mappingIdOf(keys, value)
     return { path: dotted(keys), ...(id !== undefined && { id }), line: line ?? layout.lineOf(keys), problem }
   })
 }
 
-function mappingIdOf([section, list, index = '']: readonly string[], { hooks }: Record<string, unknown>): string | undefined {
-  if (section !== 'hooks' || list !== 'mappings' || !isRecord(hooks) || !Array.isArray(hooks['mappings'])) return undefined
+function mappingIdOf(
+  [section, list, index = '']: readonly string[],
+  { hooks }: Record<string, unknown>,
+): string | undefined {
+  if (section !== 'hooks' || list !== 'mappings' || !isRecord(hooks) || !Array.isArray(hooks['mappings']))
+    return undefined
   const mapping = hooks['mappings'][Number(index)] as unknown
   return isRecord(mapping) && typeof mapping['id'] === 'string' ? mapping['id'] : undefined
 }
@@ -87,7 +108,15 @@ function mappingIdOf([section, list, index = '']: readonly string[], { hooks }: 
 /** A secret that stands in a file which every user of the machine can read. */
 function openSecrets({ file, text, mode }: ConfigDocument, config: Config, schema: JsonSchema): RuleFinding[] {
   const readable = (mode & 0o004) !== 0 && secretValues(config, schema).some((secret) => text.includes(secret))
-  return readable ? [{ keys: [], problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`, warning: true }] : []
+  return readable
+    ? [
+        {
+          keys: [],
+          problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
+          warning: true,
+        },
+      ]
+    : []
 }
 
 /** The one spelling of values that may be written in several. */

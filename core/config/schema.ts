@@ -15,8 +15,9 @@ export type { ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
 /**
- * The schema of a configuration with these extensions loaded. A key with a default counts as required: defaults are filled in before the check.
- * `document` is the configuration itself where there is one: the keys of a section of `providers` depend on its `kind`.
+ * The schema of a configuration with these extensions loaded. A key with a default counts as required: defaults are
+ * filled in before the check. `document` is the configuration itself where there is one: the keys of a section of
+ * `providers` depend on its `kind`.
  */
 export function createConfigSchema(extensions: ConfigurableExtensions, document: { providers?: unknown } = {}) {
   return Type.Object(

@@ -22,7 +22,10 @@ export type Template = (scope: TemplateScope) => string
 
 const longestBytes = 1024 * 1024
 
-/** What is between braces and can't be understood renders as nothing, like all that is missing; `findTemplateProblem` tells of it. */
+/**
+ * What is between braces and can't be understood renders as nothing, like all that is missing; `findTemplateProblem`
+ * tells of it.
+ */
 export function compileTemplate(text: string): Template {
   const pieces = piecesOf(text).map(({ literal, inner }) => literal ?? compileExpression(inner) ?? nothing)
   return (scope) => {
@@ -39,9 +42,13 @@ export function compileTemplate(text: string): Template {
 /** Of one UTF-16 code unit, in UTF-8. */
 const mostBytes = 3
 
-const tooLong = () => new GatewayError('invalid_request', 'The text that a template makes of this payload is larger than 1 MiB; send less.')
+const tooLong = () =>
+  new GatewayError('invalid_request', 'The text that a template makes of this payload is larger than 1 MiB; send less.')
 
-/** Compiles what may stand between braces: `payload.items`, `headers.x-event`, `a.b[0]["any key"]`. @returns undefined when it is not such a path */
+/**
+ * Compiles what may stand between braces: `payload.items`, `headers.x-event`, `a.b[0]["any key"]`. @returns undefined
+ * when it is not such a path
+ */
 export function compileExpression(text: string): Expression | undefined {
   const keys = parsePath(text.trim())
   const [first, ...rest] = keys ?? []
@@ -50,12 +57,18 @@ export function compileExpression(text: string): Expression | undefined {
   return (scope) => (isRoot(first, scope) ? reach(scope[first], rest) : reach(scope.payload, keys))
 }
 
-/** The first thing between braces that is not a path, or braces that are never closed, as the end of a sentence about the template. */
+/**
+ * The first thing between braces that is not a path, or braces that are never closed, as the end of a sentence about
+ * the template.
+ */
 export function findTemplateProblem(text: string): string | undefined {
   const pieces = piecesOf(text)
   const odd = pieces.find(({ literal, inner }) => literal === undefined && !compileExpression(inner))
-  if (odd) return `holds {{${odd.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
-  return pieces.at(-1)?.literal?.includes('{{') ? 'holds "{{" without a closing "}}", so that part is sent as plain text; close it' : undefined
+  if (odd)
+    return `holds {{${odd.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
+  return pieces.at(-1)?.literal?.includes('{{')
+    ? 'holds "{{" without a closing "}}", so that part is sent as plain text; close it'
+    : undefined
 }
 
 /** Whether anything in it is looked up. */

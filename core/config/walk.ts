@@ -12,15 +12,22 @@ export interface SchemaPosition {
   secret: boolean
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A copy of `value` in which `visit` replaces what it likes. Replaced values are not walked into. */
-export function replaceValues(value: unknown, visit: (value: unknown, position: SchemaPosition) => unknown, position: SchemaPosition): unknown {
+export function replaceValues(
+  value: unknown,
+  visit: (value: unknown, position: SchemaPosition) => unknown,
+  position: SchemaPosition,
+): unknown {
   const replaced = visit(value, position)
   if (replaced !== value) return replaced
   const inside = (child: unknown, key: string) => replaceValues(child, visit, positionInside(position, key))
   if (Array.isArray(value)) return value.map((item, index) => inside(item, String(index)))
-  return isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, child]) => [key, inside(child, key)])) : value
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, child]) => [key, inside(child, key)]))
+    : value
 }
 
 /** The place to begin at. */
@@ -28,13 +35,23 @@ export const rootPosition = (schema?: JsonSchema): SchemaPosition => ({ keys: []
 
 function positionInside({ keys, schema, secret }: SchemaPosition, key: string): SchemaPosition {
   const child = childSchema(schema, key)
-  return { keys: [...keys, key], schema: child, secret: secret || alternatives(child).some((node) => node['secret'] === true) }
+  return {
+    keys: [...keys, key],
+    schema: child,
+    secret: secret || alternatives(child).some((node) => node['secret'] === true),
+  }
 }
 
 /** The schema of what stands under `key` of an object, or at that index of a list. */
 export function childSchema(schema: JsonSchema | undefined, key: string): Node | undefined {
   return alternatives(schema)
-    .map((node) => own(node['properties'], key) ?? byPattern(node['patternProperties'], key) ?? node['items'] ?? node['additionalProperties'])
+    .map(
+      (node) =>
+        own(node['properties'], key) ??
+        byPattern(node['patternProperties'], key) ??
+        node['items'] ??
+        node['additionalProperties'],
+    )
     .find(isRecord)
 }
 
@@ -47,11 +64,14 @@ export function knownKeys(schema: JsonSchema | undefined, keys: readonly string[
 /** A schema and the schemas that it is combined from. */
 function alternatives(schema: JsonSchema | undefined): Node[] {
   if (!isRecord(schema)) return []
-  const combined = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => (Array.isArray(schema[word]) ? (schema[word] as Node[]) : []))
+  const combined = ['allOf', 'anyOf', 'oneOf'].flatMap((word) =>
+    Array.isArray(schema[word]) ? (schema[word] as Node[]) : [],
+  )
   return [schema, ...combined.flatMap(alternatives)]
 }
 
-const own = (properties: unknown, key: string) => (isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined)
+const own = (properties: unknown, key: string) =>
+  isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined
 
 const byPattern = (patterns: unknown, key: string) =>
   isRecord(patterns) ? Object.entries(patterns).find(([pattern]) => new RegExp(pattern, 'u').test(key))?.[1] : undefined

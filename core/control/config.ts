@@ -4,7 +4,13 @@ import { type Config, type ConfigurableExtensions, createConfigSchema } from '..
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 
-export function configEndpoints({ config, extensions }: { config: Config; extensions: ConfigurableExtensions }): Endpoint[] {
+export function configEndpoints({
+  config,
+  extensions,
+}: {
+  config: Config
+  extensions: ConfigurableExtensions
+}): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -15,4 +21,7 @@ export function configEndpoints({ config, extensions }: { config: Config; extens
   ]
 }
 
-const Shown = Type.Unsafe<object>({ type: 'object', description: 'The configuration with its defaults; every secret is `[redacted]`.' })
+const Shown = Type.Unsafe<object>({
+  type: 'object',
+  description: 'The configuration with its defaults; every secret is `[redacted]`.',
+})

@@ -1,4 +1,5 @@
-// The page at /docs: Swagger UI over the OpenAPI document. The page holds nothing; the document comes when the visitor gives the credential.
+// The page at /docs: Swagger UI over the OpenAPI document. The page holds nothing; the document comes when the visitor
+// gives the credential.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -9,7 +10,10 @@ export interface PageFile {
   content: string | Buffer
 }
 
-/** A page of our own, and nothing from elsewhere: no script or style in the page itself, no frame around it, no form that is sent. */
+/**
+ * A page of our own, and nothing from elsewhere: no script or style in the page itself, no frame around it, no form
+ * that is sent.
+ */
 export const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -33,9 +37,13 @@ function packageFolder(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
   } catch (cause) {
-    throw new GatewayError('not_found', 'The optional package @fastify/swagger-ui is not installed, so there is no page; /openapi.json is there without it.', {
-      cause,
-    })
+    throw new GatewayError(
+      'not_found',
+      'The optional package @fastify/swagger-ui is not installed, so there is no page; /openapi.json is there without it.',
+      {
+        cause,
+      },
+    )
   }
 }
 

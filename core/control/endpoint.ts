@@ -29,7 +29,9 @@ type TypeOf<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
 type Definition<Schema extends EndpointSchema> = Pick<Endpoint, 'method' | 'path'> & {
   schema: Schema
-  handle(asked: Asked<TypeOf<Schema['params']>, TypeOf<Schema['querystring']>, TypeOf<Schema['body']>>): Promise<unknown>
+  handle(
+    asked: Asked<TypeOf<Schema['params']>, TypeOf<Schema['querystring']>, TypeOf<Schema['body']>>,
+  ): Promise<unknown>
 }
 
 /** Ties what a handler gets to the schemas that it is checked against. */

@@ -1,4 +1,5 @@
-// What this gateway is made of: plugins and their extensions, channels and how they are, tools and the names a policy can use, routes.
+// What this gateway is made of: plugins and their extensions, channels and how they are, tools and the names a policy
+// can use, routes.
 import type { ConnectionState } from '../delivery/connections.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
@@ -19,11 +20,18 @@ export function extensionEndpoints({ extensions, connections, tools, routes }: E
     endpoint({
       method: 'GET',
       path: '/api/extensions',
-      schema: { summary: 'Shows plugins, channels and how they are, presets, tools and routes.', response: { 200: Answer } },
+      schema: {
+        summary: 'Shows plugins, channels and how they are, presets, tools and routes.',
+        response: { 200: Answer },
+      },
       handle: async () => ({
         plugins: pluginsOf(extensions),
         problems: extensions.problems,
-        channels: Array.from(extensions.channels.values(), ({ name, description }) => ({ name, description, accounts: accountsOf(name, connections()) })),
+        channels: Array.from(extensions.channels.values(), ({ name, description }) => ({
+          name,
+          description,
+          accounts: accountsOf(name, connections()),
+        })),
         presets: [...extensions.presets.keys()],
         policy: policyOf(tools()),
         routes: routes().map(({ method, path, schema: { summary } }) => ({ method, path, summary })),
@@ -35,7 +43,10 @@ export function extensionEndpoints({ extensions, connections, tools, routes }: E
 /** Grouped by who brought them. */
 function pluginsOf({ sources }: Extensions) {
   const bySource = Map.groupBy(sources, ([, source]) => source)
-  return Array.from(bySource, ([source, entries]) => ({ source, extensions: entries.map(([{ kind, name }]) => ({ kind, name })) }))
+  return Array.from(bySource, ([source, entries]) => ({
+    source,
+    extensions: entries.map(([{ kind, name }]) => ({ kind, name })),
+  }))
 }
 
 const accountsOf = (name: string, states: readonly ConnectionState[]) =>
@@ -44,7 +55,11 @@ const accountsOf = (name: string, states: readonly ConnectionState[]) =>
 function policyOf(entries: readonly RegisteredTool[]) {
   const groups = new Set(entries.flatMap(({ tool: { group } }) => (group === undefined ? [] : `group:${group}`)))
   return {
-    tools: entries.map(({ tool: { name, group }, toolset }) => ({ name, toolset, ...(group !== undefined && { group }) })),
+    tools: entries.map(({ tool: { name, group }, toolset }) => ({
+      name,
+      toolset,
+      ...(group !== undefined && { group }),
+    })),
     groups: [...groups].toSorted(),
     toolsets: [...new Set(entries.map(({ toolset }) => toolset))].toSorted(),
   }
@@ -53,25 +68,37 @@ function policyOf(entries: readonly RegisteredTool[]) {
 const Names = (description: string) => Type.Array(Type.String(), { description })
 
 const Answer = Type.Object({
-  plugins: Type.Array(Type.Object({ source: Type.String(), extensions: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() })) })),
+  plugins: Type.Array(
+    Type.Object({
+      source: Type.String(),
+      extensions: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() })),
+    }),
+  ),
   problems: Names('What was refused at the start, and why.'),
   channels: Type.Array(
     Type.Object({
       name: Type.String(),
       description: Type.String(),
-      accounts: Type.Array(Type.Object({ accountId: Type.String(), state: Type.Enum(['connecting', 'connected', 'failing']) }), {
-        description: 'The configured accounts; none: the channel is loaded, but not set up.',
-      }),
+      accounts: Type.Array(
+        Type.Object({ accountId: Type.String(), state: Type.Enum(['connecting', 'connected', 'failing']) }),
+        {
+          description: 'The configured accounts; none: the channel is loaded, but not set up.',
+        },
+      ),
     }),
   ),
   presets: Names('Loaded presets.'),
   policy: Type.Object(
     {
-      tools: Type.Array(Type.Object({ name: Type.String(), toolset: Type.String(), group: Type.Optional(Type.String()) })),
+      tools: Type.Array(
+        Type.Object({ name: Type.String(), toolset: Type.String(), group: Type.Optional(Type.String()) }),
+      ),
       groups: Names('Groups of the tools, as a policy writes them.'),
       toolsets: Names('Toolsets, whose names stand for all of their tools.'),
     },
     { description: 'The names that a tool policy can use.' },
   ),
-  routes: Type.Array(Type.Object({ method: Type.String(), path: Type.String(), summary: Type.Optional(Type.String()) })),
+  routes: Type.Array(
+    Type.Object({ method: Type.String(), path: Type.String(), summary: Type.Optional(Type.String()) }),
+  ),
 })

@@ -31,7 +31,10 @@ export function hookEndpoints({ hooks, config }: HooksDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/hooks',
-      schema: { summary: 'Shows the hooks, their mappings, and when each secret was last used.', response: { 200: Answer } },
+      schema: {
+        summary: 'Shows the hooks, their mappings, and when each secret was last used.',
+        response: { 200: Answer },
+      },
       handle: async () => ({ items: (await hooks()).map((hook) => viewHook(hook, config.hooks.path)) }),
     }),
   ]
@@ -39,10 +42,17 @@ export function hookEndpoints({ hooks, config }: HooksDeps): Endpoint[] {
 
 const viewHook = ({ name, mappings }: Hook, path: string) => ({
   ...(name !== undefined && { name, path: `${path}/${name}` }),
-  mappings: mappings.map(({ secrets, ...mapping }) => ({ ...mapping, ...(secrets && { secrets: secrets.map(viewSecret) }) })),
+  mappings: mappings.map(({ secrets, ...mapping }) => ({
+    ...mapping,
+    ...(secrets && { secrets: secrets.map(viewSecret) }),
+  })),
 })
 
-const viewSecret = ({ index, notAfter, lastUsedAt }: Secret) => ({ index, notAfter, ...(lastUsedAt !== undefined && { lastUsedAt: iso(lastUsedAt) }) })
+const viewSecret = ({ index, notAfter, lastUsedAt }: Secret) => ({
+  index,
+  notAfter,
+  ...(lastUsedAt !== undefined && { lastUsedAt: iso(lastUsedAt) }),
+})
 
 const SecretLine = Type.Object({
   index: Type.Integer({ minimum: 0, description: 'Its place in the configuration, from 0.' }),
@@ -53,8 +63,12 @@ const SecretLine = Type.Object({
 const Transform = Type.Object({
   module: Type.String(),
   export: Type.String(),
-  state: Type.Enum(['loading', 'ready', 'failed', 'off'], { description: '`failed`: no version of it could run. `off`: it was ended too often, and rests.' }),
-  problem: Type.Optional(Type.String({ description: 'What is wrong with the file as it is now; an older version may still be in use.' })),
+  state: Type.Enum(['loading', 'ready', 'failed', 'off'], {
+    description: '`failed`: no version of it could run. `off`: it was ended too often, and rests.',
+  }),
+  problem: Type.Optional(
+    Type.String({ description: 'What is wrong with the file as it is now; an older version may still be in use.' }),
+  ),
   loadedAt: Type.Optional(Time()),
 })
 
@@ -62,7 +76,9 @@ const Mapping = Type.Object({
   id: Type.String({ description: 'Of a preset: its name.' }),
   source: Type.Optional(Type.String({ description: 'The `source` that a payload must have.' })),
   scheme: Type.String({ description: '`hook-token`, or the scheme of its own `auth`.' }),
-  secrets: Type.Optional(Type.Array(SecretLine, { description: 'Those of its own `auth`, in the order of the configuration.' })),
+  secrets: Type.Optional(
+    Type.Array(SecretLine, { description: 'Those of its own `auth`, in the order of the configuration.' }),
+  ),
   transform: Type.Optional(Transform),
 })
 
@@ -71,7 +87,9 @@ const Answer = Type.Object({
     Type.Object({
       name: Type.Optional(Type.String({ description: 'Absent: any name that is not among the others.' })),
       path: Type.Optional(Type.String()),
-      mappings: Type.Array(Mapping, { description: "Those that a request may reach, in the order in which they are tried; none: the gateway's own." }),
+      mappings: Type.Array(Mapping, {
+        description: "Those that a request may reach, in the order in which they are tried; none: the gateway's own.",
+      }),
     }),
   ),
 })

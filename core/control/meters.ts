@@ -38,7 +38,10 @@ export function createMeters(): Meters {
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
 
-function watch(store: Store, { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'watch'>): Store {
+function watch(
+  store: Store,
+  { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'watch'>,
+): Store {
   return {
     ...store,
     ...runs.watch(store),

@@ -13,7 +13,11 @@ export function createOpenApi(routes: readonly RouteInfo[], version: string): No
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'svc-gateway', version, description: 'Runs agents, and lets the outside world reach them over HTTP.' },
+    info: {
+      title: 'svc-gateway',
+      version,
+      description: 'Runs agents, and lets the outside world reach them over HTTP.',
+    },
     servers: [{ url: '/' }],
     tags: Object.entries(routeGroups).map(([name, { description }]) => ({ name, description })),
     paths,
@@ -41,7 +45,12 @@ const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
 
 const securitySchemes = {
   hook: { type: 'http', scheme: 'bearer', description: 'The hook token, `hooks.token`.' },
-  hookHeader: { type: 'apiKey', in: 'header', name: 'x-svc-token', description: 'The hook token, for senders that cannot set `Authorization`.' },
+  hookHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-svc-token',
+    description: 'The hook token, for senders that cannot set `Authorization`.',
+  },
   gateway: { type: 'http', scheme: 'bearer', description: "The gateway's own credential, `gateway.auth`." },
 }
 
@@ -80,14 +89,23 @@ function sharedResponses(): Node {
     headers: sharedHeaders[status],
     content: json({ $ref: '#/components/schemas/Failure' }),
   })
-  return Object.fromEntries(Object.entries(sharedDescriptions).map(([status, description]) => [`Failure${status}`, response(Number(status), description)]))
+  return Object.fromEntries(
+    Object.entries(sharedDescriptions).map(([status, description]) => [
+      `Failure${status}`,
+      response(Number(status), description),
+    ]),
+  )
 }
 
 const json = (schema: unknown): Node => ({ 'application/json': { schema } })
 
 function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): Node {
   const body: unknown = schema.body ?? schema.readsBody?.()
-  const parameters = [...parametersOf('path', schema.params), ...parametersOf('query', schema.querystring), ...headersOf(schema)]
+  const parameters = [
+    ...parametersOf('path', schema.params),
+    ...parametersOf('query', schema.querystring),
+    ...headersOf(schema),
+  ]
   return {
     operationId: [method.toLowerCase(), ...path.split(/\W+/).filter(Boolean)].join('_'),
     summary: schema.summary,
@@ -99,10 +117,16 @@ function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): N
   }
 }
 
-const headersOf = ({ headers, readsHeaders }: RouteInfo['schema']): Node[] => [...parametersOf('header', headers), ...parametersOf('header', readsHeaders)]
+const headersOf = ({ headers, readsHeaders }: RouteInfo['schema']): Node[] => [
+  ...parametersOf('header', headers),
+  ...parametersOf('header', readsHeaders),
+]
 
 function parametersOf(place: string, schema: unknown): Node[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Node>; required?: string[] }
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Node>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
@@ -113,15 +137,24 @@ function parametersOf(place: string, schema: unknown): Node[] {
 }
 
 function responsesOf({ method, routeGroup, schema }: Pick<RouteInfo, 'method' | 'routeGroup' | 'schema'>): Node {
-  const shared = sharedStatuses({ method, routeGroup }).map((status) => [status, { $ref: `#/components/responses/Failure${status}` }])
-  const own = Object.entries((schema.response ?? {}) as Record<string, Node>).map(([status, answer]) => [status, responseOf(status, answer)])
+  const shared = sharedStatuses({ method, routeGroup }).map((status) => [
+    status,
+    { $ref: `#/components/responses/Failure${status}` },
+  ])
+  const own = Object.entries((schema.response ?? {}) as Record<string, Node>).map(([status, answer]) => [
+    status,
+    responseOf(status, answer),
+  ])
   return { ...Object.fromEntries(own), ...Object.fromEntries(shared) } as Node
 }
 
 /** A route that answers something else than JSON, or nothing, says so by `content`. */
 function responseOf(status: string, answer: Node): Node {
   if (isFailure(answer))
-    return { description: ownDescriptions[status] ?? STATUS_CODES[status] ?? status, content: json({ $ref: '#/components/schemas/Failure' }) }
+    return {
+      description: ownDescriptions[status] ?? STATUS_CODES[status] ?? status,
+      content: json({ $ref: '#/components/schemas/Failure' }),
+    }
   const content = answer['content'] ?? json(answer)
   return { description: answer['description'] ?? STATUS_CODES[status] ?? status, content }
 }

@@ -33,7 +33,10 @@ export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
         if (!delivery) throw new GatewayError('delivery_not_found')
         if (!delivery.to) throw new GatewayError('conflict', 'The delivery has no recipient, so it cannot be sent.')
         if (!(await store.retryDelivery(id, Date.now())))
-          throw new GatewayError('conflict', `Only a delivery that is failed or unknown is sent once more; this one is ${delivery.status}.`)
+          throw new GatewayError(
+            'conflict',
+            `Only a delivery that is failed or unknown is sent once more; this one is ${delivery.status}.`,
+          )
         notify()
         return { ok: true, deliveryId: id }
       },
@@ -41,7 +44,20 @@ export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
   ]
 }
 
-export function viewDelivery({ id, runId, channel, accountId, to, threadId, text, status, reason, attempt, nextAt, createdAt }: Omit<StoredDelivery, 'seq'>) {
+export function viewDelivery({
+  id,
+  runId,
+  channel,
+  accountId,
+  to,
+  threadId,
+  text,
+  status,
+  reason,
+  attempt,
+  nextAt,
+  createdAt,
+}: Omit<StoredDelivery, 'seq'>) {
   return {
     id,
     runId,

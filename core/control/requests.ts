@@ -27,23 +27,41 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/requests',
-      schema: { summary: 'Lists what came in through the hooks.', querystring: RequestsQuery, response: { 200: pageOf(Summary) } },
+      schema: {
+        summary: 'Lists what came in through the hooks.',
+        querystring: RequestsQuery,
+        response: { 200: pageOf(Summary) },
+      },
       handle: async ({ query }) => {
         const { hook, status, runStatus, since, q } = query
-        return viewPage(await store.listRequests({ hook, status, runStatus, since: momentOf(since), text: q }, pageRequest(query)), viewRequest)
+        return viewPage(
+          await store.listRequests({ hook, status, runStatus, since: momentOf(since), text: q }, pageRequest(query)),
+          viewRequest,
+        )
       },
     }),
     endpoint({
       method: 'GET',
       path: '/api/requests/:id',
-      schema: { summary: 'Tells what came in, and what it led to.', params: IdParams, response: { 200: WebhookRequest, ...failures(404) } },
+      schema: {
+        summary: 'Tells what came in, and what it led to.',
+        params: IdParams,
+        response: { 200: WebhookRequest, ...failures(404) },
+      },
       handle: async ({ params }) => {
         const request = await find(params.id)
         const { headers, query, body, result } = request
         const runs = await runsOf(request)
         const wakes = (result.eventIds ?? []).map((eventId) => ({ action: 'wake', eventId }))
         const work = runs.map(({ id, agentId, sessionKey }) => ({ action: 'agent', runId: id, agentId, sessionKey }))
-        return { ...viewRequest(request), headers, query, body, actions: [...wakes, ...work], runs: await Promise.all(runs.map(view)) }
+        return {
+          ...viewRequest(request),
+          headers,
+          query,
+          body,
+          actions: [...wakes, ...work],
+          runs: await Promise.all(runs.map(view)),
+        }
       },
     }),
     endpoint({
@@ -57,7 +75,11 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
       },
       handle: async ({ params, body, client }) => {
         const request = await find(params.id)
-        if (!replay) throw new GatewayError('conflict', 'The hooks are off, so nothing can be repeated; hooks.enabled turns them on.')
+        if (!replay)
+          throw new GatewayError(
+            'conflict',
+            'The hooks are off, so nothing can be repeated; hooks.enabled turns them on.',
+          )
         return await replay(request, { client, ...body })
       },
     }),
@@ -82,7 +104,8 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
 function momentOf(since: string | undefined): number | undefined {
   if (since === undefined) return undefined
   const at = Date.parse(since)
-  if (Number.isNaN(at)) throw new GatewayError('invalid_request', 'since is not a time; write it like 2026-11-20T08:00:00Z.')
+  if (Number.isNaN(at))
+    throw new GatewayError('invalid_request', 'since is not a time; write it like 2026-11-20T08:00:00Z.')
   return at
 }
 
@@ -99,14 +122,17 @@ const RequestsQuery = Type.Object({
   hook: Type.Optional(Type.String({ description: '`wake`, `agent`, or the name of a mapped hook.' })),
   status: Type.Optional(Status),
   runStatus: Type.Optional(
-    Type.Enum([...runStatuses], { description: 'Only what led to a run with this status. Two hundred requests are looked at for each page.' }),
+    Type.Enum([...runStatuses], {
+      description: 'Only what led to a run with this status. Two hundred requests are looked at for each page.',
+    }),
   ),
   since: Type.Optional(Type.String({ description: 'Only what came at or after this time, ISO 8601.' })),
   q: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Text that the body holds, in any case. At most 200 bodies are searched for each page, or 2 MiB of them.',
+      description:
+        'Text that the body holds, in any case. At most 200 bodies are searched for each page, or 2 MiB of them.',
     }),
   ),
 })
@@ -119,8 +145,17 @@ const summary = {
   client: Type.String({ description: 'Address of the sender, or of the operator who had it repeated.' }),
   runIds: Type.Optional(Type.Array(Type.String())),
   eventIds: Type.Optional(Type.Array(Type.String())),
-  error: Type.Optional(Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Why it led to nothing: what the sender was answered.' })),
-  reason: Type.Optional(Type.Enum(['handshake'], { description: 'Why there was nothing to do: the service only asked whether somebody is there.' })),
+  error: Type.Optional(
+    Type.Object(
+      { type: Type.String(), message: Type.String() },
+      { description: 'Why it led to nothing: what the sender was answered.' },
+    ),
+  ),
+  reason: Type.Optional(
+    Type.Enum(['handshake'], {
+      description: 'Why there was nothing to do: the service only asked whether somebody is there.',
+    }),
+  ),
   replayOf: Type.Optional(Type.String({ description: 'The request that this one repeats.' })),
   authentication: Type.Optional(Authentication),
 }
@@ -130,9 +165,12 @@ const Summary = Type.Object(summary)
 const WebhookRequest = Type.Object({
   ...summary,
   headers: Type.Record(Type.String(), Type.String(), { description: 'Without credentials and signatures.' }),
-  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), { description: 'The query of the address, without secrets.' }),
+  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
+    description: 'The query of the address, without secrets.',
+  }),
   body: Type.Union([Type.String(), Type.Null()], {
-    description: 'As it came, but for the tokens of a handshake; null when none was read, or it is not kept, or no more.',
+    description:
+      'As it came, but for the tokens of a handshake; null when none was read, or it is not kept, or no more.',
   }),
   actions: Type.Array(
     Type.Object({
@@ -148,6 +186,12 @@ const WebhookRequest = Type.Object({
 
 const ReplayBody = Type.Object({
   body: Type.Optional(Type.Unknown({ description: 'JSON in place of the body that came.' })),
-  mapping: Type.Optional(Type.String({ description: 'Id of the mapping, or name of the preset, that is to have it. Left out: the one that is found.' })),
-  dryRun: Type.Optional(Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' })),
+  mapping: Type.Optional(
+    Type.String({
+      description: 'Id of the mapping, or name of the preset, that is to have it. Left out: the one that is found.',
+    }),
+  ),
+  dryRun: Type.Optional(
+    Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' }),
+  ),
 })

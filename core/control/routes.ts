@@ -1,4 +1,5 @@
-// What the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page /docs.
+// What the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page
+// /docs.
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
@@ -22,7 +23,10 @@ export interface ControlRoutesDeps {
 
 const maxBodyBytes = 2 * 1024 * 1024
 
-export function registerControl(app: FastifyInstance, { auth, endpoints, routes, meters, metrics }: ControlRoutesDeps): void {
+export function registerControl(
+  app: FastifyInstance,
+  { auth, endpoints, routes, meters, metrics }: ControlRoutesDeps,
+): void {
   countRequests(app, meters)
   registerDocs(app)
   void app.register(async (routeGroup) => {
@@ -34,16 +38,26 @@ export function registerControl(app: FastifyInstance, { auth, endpoints, routes,
     })
     routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
     for (const { method, path, schema, handle } of endpoints) {
-      routeGroup.route({ method, url: path, schema, handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }) })
+      routeGroup.route({
+        method,
+        url: path,
+        schema,
+        handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }),
+      })
     }
     registerDocument(routeGroup, routes)
-    routeGroup.get('/metrics', { schema: schemas.metrics }, async (_request, reply) => reply.type(metricsType).send(await metrics.read()))
+    routeGroup.get('/metrics', { schema: schemas.metrics }, async (_request, reply) =>
+      reply.type(metricsType).send(await metrics.read()),
+    )
     routeGroup.addHook('onClose', async () => metrics.close())
   })
 }
 
 /** What is answered here is for whoever holds the credential: no cache keeps it, and no page shows it as its own. */
-const privateHeaders = { 'cache-control': 'no-store', 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" }
+const privateHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
 
 /** Every response of every route group. */
 function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
@@ -65,7 +79,9 @@ function registerDocs(app: FastifyInstance): void {
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'docs')
     routeGroup.get('/docs', { schema: schemas.page }, (_request, reply) => sendFile(reply, ''))
-    routeGroup.get<{ Params: { file: string } }>('/docs/:file', { schema: schemas.file }, ({ params }, reply) => sendFile(reply, params.file))
+    routeGroup.get<{ Params: { file: string } }>('/docs/:file', { schema: schemas.file }, ({ params }, reply) =>
+      sendFile(reply, params.file),
+    )
   })
 }
 
@@ -74,12 +90,24 @@ async function sendFile(reply: FastifyReply, name: string): Promise<FastifyReply
   return reply.headers(pageHeaders).type(type).send(content)
 }
 
-const answering = (type: string, description: string) => ({ description, content: { [type]: { schema: Type.String() } } })
+const answering = (type: string, description: string) => ({
+  description,
+  content: { [type]: { schema: Type.String() } },
+})
 
 const schemas = {
-  document: { summary: 'This document.', response: { 200: Type.Unsafe<object>({ type: 'object', description: 'OpenAPI 3.1.' }) } },
-  metrics: { summary: 'Tells Prometheus how things stand.', response: { 200: answering('text/plain', 'The text format of Prometheus.') } },
-  page: { summary: 'Shows this document to people.', response: { 200: answering('text/html', 'A page that asks for the credential.') } },
+  document: {
+    summary: 'This document.',
+    response: { 200: Type.Unsafe<object>({ type: 'object', description: 'OpenAPI 3.1.' }) },
+  },
+  metrics: {
+    summary: 'Tells Prometheus how things stand.',
+    response: { 200: answering('text/plain', 'The text format of Prometheus.') },
+  },
+  page: {
+    summary: 'Shows this document to people.',
+    response: { 200: answering('text/html', 'A page that asks for the credential.') },
+  },
   file: {
     summary: 'A file of the page.',
     params: Type.Object({ file: Type.String() }),

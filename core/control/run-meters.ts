@@ -14,7 +14,10 @@ export interface RunMeters {
   watch(store: Store): Pick<Store, 'claimRuns' | 'releaseRun' | 'recoverExpiredRuns' | 'endRun' | 'cancelQueuedRun'>
 }
 
-/** Agents and models come and go with the configuration, and requests may choose a model: what is beyond these is `other`. */
+/**
+ * Agents and models come and go with the configuration, and requests may choose a model: what is beyond these is
+ * `other`.
+ */
 const [mostAgents, mostModels] = [100, 100]
 const bounds = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
 
@@ -25,7 +28,12 @@ interface UnderWay {
 }
 
 export function createRunMeters(): RunMeters {
-  const [accepted, ended, failures, tokens] = [new Map(), new Map(), new Map(), new Map()] as [Counter, Counter, Counter, Counter]
+  const [accepted, ended, failures, tokens] = [new Map(), new Map(), new Map(), new Map()] as [
+    Counter,
+    Counter,
+    Counter,
+    Counter,
+  ]
   const seconds = new Map<string, Histogram>()
   const [agentName, modelName] = [createValues(mostAgents), createValues(mostModels)]
   const underWay = new Map<string, UnderWay>()
@@ -36,11 +44,18 @@ export function createRunMeters(): RunMeters {
     const { run, begun } = known
     count(ended, labels({ kind: run.kind, status }))
     const about = { agent: agentName(run.agentId), model: modelName(result.model ?? 'none') }
-    if (status === 'failed' || status === 'timed_out') count(failures, labels({ ...about, type: result.error?.type ?? status }))
+    if (status === 'failed' || status === 'timed_out')
+      count(failures, labels({ ...about, type: result.error?.type ?? status }))
     // Without a model there was no turn: nothing waited for this agent's check, say.
-    if (begun !== undefined && result.model !== undefined) histogramOf(labels(about)).observe((performance.now() - begun) / 1000)
+    if (begun !== undefined && result.model !== undefined)
+      histogramOf(labels(about)).observe((performance.now() - begun) / 1000)
     const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, reasoningTokens = 0 } = result.usage ?? {}
-    const spent = { input: inputTokens, output: outputTokens, cached_input: cachedInputTokens, reasoning: reasoningTokens }
+    const spent = {
+      input: inputTokens,
+      output: outputTokens,
+      cached_input: cachedInputTokens,
+      reasoning: reasoningTokens,
+    }
     for (const [type, times] of Object.entries(spent)) if (times > 0) count(tokens, labels({ ...about, type }), times)
   }
 

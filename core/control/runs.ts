@@ -36,7 +36,11 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/api/runs/:id/cancel',
-      schema: { summary: 'Ends a run that waits or is under way.', params: IdParams, response: { 200: Cancelled, ...failures(404, 409) } },
+      schema: {
+        summary: 'Ends a run that waits or is under way.',
+        params: IdParams,
+        response: { 200: Cancelled, ...failures(404, 409) },
+      },
       handle: async ({ params: { id } }) => {
         if (await runs.cancel(id)) return { ok: true, runId: id }
         const { status } = await find(id)
@@ -46,7 +50,11 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/api/runs/:id/retry',
-      schema: { summary: 'Does a failed run once more, as a run of its own.', params: IdParams, response: { 200: Retried, ...failures(404, 409) } },
+      schema: {
+        summary: 'Does a failed run once more, as a run of its own.',
+        params: IdParams,
+        response: { 200: Retried, ...failures(404, 409) },
+      },
       handle: async ({ params }) => {
         const { id, sessionKey, status, result } = await find(params.id)
         const failed = status === 'failed' || status === 'timed_out'
@@ -54,7 +62,10 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
         const retriedAs = await runs.retry(id)
         if (retriedAs !== undefined) return { ok: true, runId: retriedAs, sessionKey, retryOf: id }
         const { retriedAs: other } = (await store.getRun(id))?.result ?? result
-        throw new GatewayError('conflict', `The run was retried already, as ${other}; see what became of that one, and retry it if it failed, too.`)
+        throw new GatewayError(
+          'conflict',
+          `The run was retried already, as ${other}; see what became of that one, and retry it if it failed, too.`,
+        )
       },
     }),
   ]
@@ -77,7 +88,12 @@ const RunsQuery = Type.Object({
 
 const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
 
-const Retried = Type.Object({ ok: Type.Literal(true), runId: Type.String(), sessionKey: Type.String(), retryOf: Type.String() })
+const Retried = Type.Object({
+  ok: Type.Literal(true),
+  runId: Type.String(),
+  sessionKey: Type.String(),
+  retryOf: Type.String(),
+})
 
 const Delivery = Type.Object({
   id: Type.String(),
@@ -93,10 +109,17 @@ export const Run = Type.Object({
   kind: Type.Enum([...runKinds], { description: 'What began it.' }),
   agentId: Type.String(),
   sessionKey: Type.String(),
-  model: Type.Optional(Type.String({ description: 'The model that ran it; before that, the one that was asked for, if any.' })),
+  model: Type.Optional(
+    Type.String({ description: 'The model that ran it; before that, the one that was asked for, if any.' }),
+  ),
   status: Type.Enum([...runStatuses], { description: 'The last four are final.' }),
   origin: Type.Object(
-    { kind: Type.Enum([...runKinds]), name: Type.String(), mapping: Type.Optional(Type.String()), trusted: Type.Boolean() },
+    {
+      kind: Type.Enum([...runKinds]),
+      name: Type.String(),
+      mapping: Type.Optional(Type.String()),
+      trusted: Type.Boolean(),
+    },
     { description: 'Where its work came from.' },
   ),
   name: Type.Optional(Type.String()),

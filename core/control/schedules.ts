@@ -13,8 +13,13 @@ export const scheduleEndpoints = ({ store }: SchedulesDeps): Endpoint[] => [
   endpoint({
     method: 'GET',
     path: '/api/schedules',
-    schema: { summary: 'Lists the schedules of all agents.', querystring: SchedulesQuery, response: { 200: pageOf(Schedule) } },
-    handle: async ({ query }) => viewPage(await store.schedulePage({ agentId: query.agentId }, pageRequest(query)), view),
+    schema: {
+      summary: 'Lists the schedules of all agents.',
+      querystring: SchedulesQuery,
+      response: { 200: pageOf(Schedule) },
+    },
+    handle: async ({ query }) =>
+      viewPage(await store.schedulePage({ agentId: query.agentId }, pageRequest(query)), view),
   }),
 ]
 

@@ -9,7 +9,10 @@ import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
 
 interface SessionsDeps {
-  store: Pick<Store, 'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'countWaitingEvents' | 'transcript'>
+  store: Pick<
+    Store,
+    'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'countWaitingEvents' | 'transcript'
+  >
   agents: SessionOwners
 }
 
@@ -23,9 +26,18 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/sessions',
-      schema: { summary: 'Lists sessions, the one that was used last first.', querystring: SessionsQuery, response: { 200: pageOf(Session) } },
+      schema: {
+        summary: 'Lists sessions, the one that was used last first.',
+        querystring: SessionsQuery,
+        response: { 200: pageOf(Session) },
+      },
       handle: async ({ query }) => {
-        const filter = { agentId: query.agentId, defaultAgentId: agents.default.id, after: throwSiteOf(query.cursor), limit: limitOf(query) }
+        const filter = {
+          agentId: query.agentId,
+          defaultAgentId: agents.default.id,
+          after: throwSiteOf(query.cursor),
+          limit: limitOf(query),
+        }
         const { items, next } = await store.listSessions(filter)
         return { items: items.map(viewSession), ...(next && { next: cursorOf(next) }) }
       },
@@ -71,40 +83,65 @@ function throwSiteOf(cursor: string | undefined): SessionPlace | undefined {
   return updatedAt === undefined ? undefined : { updatedAt: Number(updatedAt), run: Number(run), key }
 }
 
-const firstEvent = ([event]: readonly StoredEvent[], session: Pick<StoredSession, 'key' | 'agentId'>): StoredSession | undefined =>
-  event && { ...session, updatedAt: event.at }
+const firstEvent = (
+  [event]: readonly StoredEvent[],
+  session: Pick<StoredSession, 'key' | 'agentId'>,
+): StoredSession | undefined => event && { ...session, updatedAt: event.at }
 
 const viewSession = ({ key, agentId, updatedAt }: StoredSession) => ({ key, agentId, updatedAt: iso(updatedAt) })
 
-const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({ channel, to, accountId, ...(threadId !== null && { threadId }), at: iso(at) })
+const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({
+  channel,
+  to,
+  accountId,
+  ...(threadId !== null && { threadId }),
+  at: iso(at),
+})
 
 const SessionsQuery = Type.Object({
   ...pageQuery,
-  cursor: Type.Optional(Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the page before.' })),
+  cursor: Type.Optional(
+    Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the page before.' }),
+  ),
   agentId: Type.Optional(Type.String()),
 })
 
 const KeyParams = Type.Object({
-  key: Type.String({ description: '`agent:<agent>:<key>`; a key without its agent is the default agent’s; `main` is its main session.' }),
+  key: Type.String({
+    description: '`agent:<agent>:<key>`; a key without its agent is the default agent’s; `main` is its main session.',
+  }),
 })
 
 const session = { key: Type.String(), agentId: Type.String(), updatedAt: Time() }
 const Session = Type.Object(session)
 
 const Route = Type.Object(
-  { channel: Type.String(), to: Type.String(), accountId: Type.String(), threadId: Type.Optional(Type.String()), at: Time() },
+  {
+    channel: Type.String(),
+    to: Type.String(),
+    accountId: Type.String(),
+    threadId: Type.Optional(Type.String()),
+    at: Time(),
+  },
   { description: 'Where its messages last came from.' },
 )
 
 const WholeSession = Type.Object({
   ...session,
   lastRoute: Type.Optional(Route),
-  events: Type.Array(Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }), {
-    description: `Events that no turn has rendered yet: the oldest ${shownEvents.count}, or fewer where they are long.`,
-  }),
+  events: Type.Array(
+    Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }),
+    {
+      description: `Events that no turn has rendered yet: the oldest ${shownEvents.count}, or fewer where they are long.`,
+    },
+  ),
   waitingEvents: Type.Integer({ description: 'How many events wait in all.' }),
   transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
     description: 'What was said, the newest lines, oldest first.',
   }),
-  next: Type.Optional(Type.String({ description: 'The `cursor` for the lines before these; absent at the beginning of the conversation.' })),
+  next: Type.Optional(
+    Type.String({
+      description: 'The `cursor` for the lines before these; absent at the beginning of the conversation.',
+    }),
+  ),
 })

@@ -1,4 +1,5 @@
-// Cuts a reply into messages that a channel takes: at paragraphs, lines or words, never inside a character; a parted code block is closed and opened again.
+// Cuts a reply into messages that a channel takes: at paragraphs, lines or words, never inside a character; a parted
+// code block is closed and opened again.
 
 /** The same text and limit always give the same chunks: a delivery continues after a crash where it stopped. */
 export function splitIntoChunks(text: string, limit: number): string[] {

@@ -75,7 +75,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       for (const link of links.values()) link.open()
     },
     get: (channel, accountId) => links.get(linkKey(channel, accountId)),
-    states: () => Array.from(links.values(), ({ channel, accountId, state }) => ({ channel: channel.name, accountId, state })),
+    states: () =>
+      Array.from(links.values(), ({ channel, accountId, state }) => ({ channel: channel.name, accountId, state })),
     close: async () => void (await Promise.allSettled([...links.values()].map((link) => link.close()))),
   }
 }
@@ -88,7 +89,12 @@ function accountsOf({ channels, config }: Pick<ConnectionsDeps, 'channels' | 'co
   return Object.entries(config).flatMap(([name, section]) => {
     const channel = channels.get(name)
     if (!channel || !section.enabled) return []
-    return resolveAccounts(section, channel.config).map(({ id, settings }) => ({ channel, accountId: id, settings, allowFrom: section.allowFrom }))
+    return resolveAccounts(section, channel.config).map(({ id, settings }) => ({
+      channel,
+      accountId: id,
+      settings,
+      allowFrom: section.allowFrom,
+    }))
   })
 }
 
@@ -122,7 +128,10 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
         if (own.connection) lose(own.connection, reason)
         else own.lost ??= reason
       }
-      const connection = await channel.connect(account.settings, contextOf(deps, account, { signal: stop.signal, lost }))
+      const connection = await channel.connect(
+        account.settings,
+        contextOf(deps, account, { signal: stop.signal, lost }),
+      )
       own.connection = connection
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
@@ -173,7 +182,11 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
   return link
 }
 
-function contextOf(deps: ConnectionsDeps, account: Account, own: Pick<ChannelContext, 'signal' | 'lost'>): ChannelContext {
+function contextOf(
+  deps: ConnectionsDeps,
+  account: Account,
+  own: Pick<ChannelContext, 'signal' | 'lost'>,
+): ChannelContext {
   return {
     accountId: account.accountId,
     ...own,

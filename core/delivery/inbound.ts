@@ -1,4 +1,5 @@
-// A message that came in on a channel becomes a run in its session, and the last route of that session; both durable before the platform hears.
+// A message that came in on a channel becomes a run in its session, and the last route of that session; both durable
+// before the platform hears.
 import { createHash } from 'node:crypto'
 import type { ChannelContext, InboundMessage, Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
@@ -27,18 +28,33 @@ export function createInbound({ accept, agent, maxAttempts, createId, routes, lo
     const message = wellFormed(received)
     if (!mayTalk(account, message.from.id)) {
       // Whoever sets up a channel finds here what to put into the list.
-      log.info({ channel: account.channel.name, accountId: account.accountId, sender: message.from.id }, 'message ignored: its sender is not in allowFrom')
+      log.info(
+        { channel: account.channel.name, accountId: account.accountId, sender: message.from.id },
+        'message ignored: its sender is not in allowFrom',
+      )
       return 'ignored'
     }
     if (!message.text.trim()) return 'ignored'
     const at = Date.now()
     const channel = account.channel.name
-    const address = { channel, accountId: account.accountId, to: message.to, threadId: message.threadId ?? null, route: message.route ?? null }
+    const address = {
+      channel,
+      accountId: account.accountId,
+      to: message.to,
+      threadId: message.threadId ?? null,
+      route: message.route ?? null,
+    }
     const sessionKey = sessionOf(account, message, agent)
     const spec: RunSpec = {
       message: message.text,
       origin: { kind: 'channel', name: channel, trusted: true },
-      deliver: { channel, to: message.to, accountId: account.accountId, threadId: message.threadId, route: message.route },
+      deliver: {
+        channel,
+        to: message.to,
+        accountId: account.accountId,
+        threadId: message.threadId,
+        route: message.route,
+      },
       wakeMode: 'next-heartbeat',
     }
     const result = await accept({
@@ -61,7 +77,10 @@ export function createInbound({ accept, agent, maxAttempts, createId, routes, lo
 
 /** Without a list nobody may talk to the agent; `*` stands for everybody. */
 function mayTalk({ allowFrom }: Account, sender: string): boolean {
-  return allowFrom?.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.toLowerCase()) ?? false
+  return (
+    allowFrom?.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.toLowerCase()) ??
+    false
+  )
 }
 
 /** A person alone talks in the main session; a group has a session of its own. */

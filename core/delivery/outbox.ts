@@ -1,4 +1,5 @@
-// The outbox: takes what must be said from the store, in order per recipient, has it sent, and records what became of it.
+// The outbox: takes what must be said from the store, in order per recipient, has it sent, and records what became of
+// it.
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
@@ -45,7 +46,9 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
   }
   const poller = createPoller({ claim, retryMs: limits.firstBackoff, log })
 
-  /** The stop came between the claim and the sending: nothing was sent this time, and what was unclear before still is. */
+  /**
+   * The stop came between the claim and the sending: nothing was sent this time, and what was unclear before still is.
+   */
   const giveBack = async (deliveries: readonly StoredDelivery[]): Promise<void> => {
     const reason = 'The gateway stopped before it was sent.'
     for (const { id, fencingToken, uncertain } of deliveries)
@@ -54,7 +57,9 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
 
   const begin = (delivery: StoredDelivery): void => {
     const done = deliver(delivery)
-      .catch((error: Error) => log.error({ deliveryId: delivery.id, ...describeError(error) }, 'could not record a delivery'))
+      .catch((error: Error) =>
+        log.error({ deliveryId: delivery.id, ...describeError(error) }, 'could not record a delivery'),
+      )
       .finally(() => {
         sending.delete(done)
         poller.notify()
@@ -66,9 +71,11 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     const { id, fencingToken, channel, accountId } = delivery
     // What the platform did can't be undone, so it is recorded however long the store is away.
     const patience = { everyMs: limits.firstBackoff, givenUp: () => closing }
-    const advance = (chunksSent: number) => retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience)
+    const advance = (chunksSent: number) =>
+      retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience)
     const end = await sendDelivery(delivery, { link: connections.get(channel, accountId), limits, advance })
-    if (end.status !== 'sent') log.warn({ deliveryId: id, channel, status: end.status, reason: end.reason }, 'delivery not sent')
+    if (end.status !== 'sent')
+      log.warn({ deliveryId: id, channel, status: end.status, reason: end.reason }, 'delivery not sent')
     await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience)
   }
 
@@ -86,7 +93,12 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     notify: poller.notify,
     resume: async () => {
       for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now())) {
-        await store.endDelivery(id, fencingToken, { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true }, Date.now())
+        await store.endDelivery(
+          id,
+          fencingToken,
+          { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true },
+          Date.now(),
+        )
       }
       poller.notify()
     },

@@ -18,7 +18,10 @@ export type Resolution = { address: Address } | { channel: string; to: string; r
 
 export interface Recipients {
   resolve(recipient: Recipient): Promise<Resolution>
-  /** Why a reply could not be delivered if it were there now; undefined when it could. Asks nobody, so that accepting a webhook costs no more. */
+  /**
+   * Why a reply could not be delivered if it were there now; undefined when it could. Asks nobody, so that accepting a
+   * webhook costs no more.
+   */
   whyUndeliverable(recipient: Recipient): string | undefined
 }
 
@@ -34,7 +37,8 @@ interface RecipientDeps {
 export function createRecipients({ store, routes, channels, loaded, mainSession }: RecipientDeps): Recipients {
   const unusable = (channel: string): string | undefined => {
     if (!loaded.has(channel)) return `No plugin brings the channel "${channel}"; install one and list it in plugins.`
-    if (!channels[channel]?.enabled) return `The channel "${channel}" is not configured; add channels.${channel} to the config.`
+    if (!channels[channel]?.enabled)
+      return `The channel "${channel}" is not configured; add channels.${channel} to the config.`
     return undefined
   }
 
@@ -46,9 +50,11 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
     if (reason) return nowhere((channelOf(recipient) ?? last) ? reason : noRouteYet)
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
-    if (!Object.hasOwn(accountsOf(section), accountId)) return nowhere(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
+    if (!Object.hasOwn(accountsOf(section), accountId))
+      return nowhere(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
-    if (!to) return nowhere(`The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`)
+    if (!to)
+      return nowhere(`The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`)
     const sameAsLast = last?.to === to
     return {
       address: {

@@ -1,4 +1,5 @@
-// The routes of main sessions, in memory: the answer to a webhook says whether a reply can be delivered, and must not wait for the store to say it.
+// The routes of main sessions, in memory: the answer to a webhook says whether a reply can be delivered, and must not
+// wait for the store to say it.
 import type { NewRoute, Store, StoredRoute } from '../store/store.ts'
 
 export type KnownRoute = Pick<StoredRoute, 'channel' | 'accountId' | 'to' | 'threadId' | 'route' | 'at'>
@@ -34,7 +35,10 @@ export function createReplyRoutes({ store }: { store: Pick<Store, 'lastRoute'> }
     last: (sessionKey, channel) => {
       const known = watched.get(sessionKey)
       if (channel !== undefined) return known?.get(channel)
-      return [...(known?.values() ?? [])].reduce<KnownRoute | undefined>((newest, one) => (newest && newest.at > one.at ? newest : one), undefined)
+      return [...(known?.values() ?? [])].reduce<KnownRoute | undefined>(
+        (newest, one) => (newest && newest.at > one.at ? newest : one),
+        undefined,
+      )
     },
   }
 }

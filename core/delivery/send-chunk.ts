@@ -14,8 +14,8 @@ export interface Chunk {
 }
 
 /**
- * `open`: it may have arrived; trying again later is safe, since the key is then asked for first or makes doubles impossible.
- * `inFlight`: the channel never came back, so it may even arrive yet.
+ * `open`: it may have arrived; trying again later is safe, since the key is then asked for first or makes doubles
+ * impossible. `inFlight`: the channel never came back, so it may even arrive yet.
  */
 export type ChunkEnd = SendResult | { outcome: 'open'; detail: string; inFlight?: boolean }
 
@@ -38,7 +38,9 @@ function endOfLate(fate: Fate): ChunkEnd {
 
 const lost = 'Nobody knows whether the delivery arrived.'
 
-/** What the platform knows of a chunk. `repeatable`: it drops doubles by our key. `unasked`: it could not be asked now. */
+/**
+ * What the platform knows of a chunk. `repeatable`: it drops doubles by our key. `unasked`: it could not be asked now.
+ */
 type Fate = 'sent' | 'absent' | 'unknown' | 'repeatable' | 'unasked'
 
 function endOf(fate: Fate, detail: string): ChunkEnd {
@@ -75,8 +77,12 @@ function understood(answer: unknown): SendResult {
   const result = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Record<string, unknown>>
   const detail = typeof result['detail'] === 'string' ? result['detail'] : 'The channel did not say why.'
   if (result['outcome'] === 'sent') return { outcome: 'sent', ...(isId(result['id']) && { id: String(result['id']) }) }
-  if (result['outcome'] === 'failed' && reasons.has(result['reason'])) return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
-  return { outcome: 'unknown', detail: result['outcome'] === 'unknown' ? detail : 'The channel gave an answer that means nothing.' }
+  if (result['outcome'] === 'failed' && reasons.has(result['reason']))
+    return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
+  return {
+    outcome: 'unknown',
+    detail: result['outcome'] === 'unknown' ? detail : 'The channel gave an answer that means nothing.',
+  }
 }
 
 const isId = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number'

@@ -1,4 +1,5 @@
-// Sends one delivery of the outbox, chunk by chunk from where it stopped, and says how the attempt ended: over, or to be repeated when.
+// Sends one delivery of the outbox, chunk by chunk from where it stopped, and says how the attempt ended: over, or to
+// be repeated when.
 import type { DeliveryEnd, StoredDelivery } from '../store/store.ts'
 import { splitIntoChunks } from './chunks.ts'
 import type { Link } from './connections.ts'
@@ -14,7 +15,12 @@ export interface OutboxLimits {
   giveUp: number
 }
 
-export const defaultLimits: OutboxLimits = { send: 30_000, firstBackoff: 1_000, longestBackoff: 300_000, giveUp: 6 * 60 * 60_000 }
+export const defaultLimits: OutboxLimits = {
+  send: 30_000,
+  firstBackoff: 1_000,
+  longestBackoff: 300_000,
+  giveUp: 6 * 60 * 60_000,
+}
 
 /** Longest wait of a delivery for its channel to connect: it should go soon after that. */
 const longestUnconnectedMs = 30_000
@@ -32,12 +38,23 @@ interface Sending {
 export async function sendDelivery(delivery: StoredDelivery, { link, limits, advance }: Sending): Promise<DeliveryEnd> {
   if (!link) return { status: 'failed', reason: 'The account of the channel is not configured.' }
   const { channel, connection } = link
-  if (!connection) return retry({ delivery, limits }, { reason: 'The channel is not connected.', uncertain: delivery.uncertain, atMost: longestUnconnectedMs })
+  if (!connection)
+    return retry(
+      { delivery, limits },
+      { reason: 'The channel is not connected.', uncertain: delivery.uncertain, atMost: longestUnconnectedMs },
+    )
   const chunks = splitIntoChunks(delivery.text, channel.limits.maxText)
   let { platformId } = delivery
   for (let index = delivery.chunksSent; index < chunks.length; index++) {
     const uncertain = delivery.uncertain && index === delivery.chunksSent
-    const chunk = { channel, connection, delivery, text: chunks[index] as string, key: `${delivery.id}:${index}`, uncertain }
+    const chunk = {
+      channel,
+      connection,
+      delivery,
+      text: chunks[index] as string,
+      key: `${delivery.id}:${index}`,
+      uncertain,
+    }
     const result = await sendChunk(chunk, limits.send)
     if (result.outcome !== 'sent') return endOf(result, { delivery, limits })
     platformId = result.id ?? platformId
@@ -55,9 +72,12 @@ interface Trial {
 function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, trial: Trial): DeliveryEnd {
   const reason = result.detail
   if (result.outcome === 'unknown') return { status: 'unknown', reason }
-  if (result.outcome === 'open') return retry(trial, { reason, uncertain: true, afterMs: result.inFlight ? trial.limits.send : undefined })
+  if (result.outcome === 'open')
+    return retry(trial, { reason, uncertain: true, afterMs: result.inFlight ? trial.limits.send : undefined })
   const repeatable = result.reason === 'rate' || result.reason === 'transient'
-  return repeatable ? retry(trial, { reason, uncertain: false, afterMs: result.retryAfterMs }) : { status: 'failed', reason }
+  return repeatable
+    ? retry(trial, { reason, uncertain: false, afterMs: result.retryAfterMs })
+    : { status: 'failed', reason }
 }
 
 interface Again {
@@ -69,7 +89,10 @@ interface Again {
   atMost?: number
 }
 
-function retry({ delivery, limits }: Trial, { reason, uncertain, afterMs, atMost = limits.longestBackoff }: Again): DeliveryEnd {
+function retry(
+  { delivery, limits }: Trial,
+  { reason, uncertain, afterMs, atMost = limits.longestBackoff }: Again,
+): DeliveryEnd {
   const asked = Number.isFinite(afterMs) ? Math.max(Number(afterMs), limits.firstBackoff) : undefined
   const nextAt = Math.ceil(Date.now() + (asked ?? Math.min(backoffMs(delivery.attempt, limits), atMost)))
   if (nextAt - delivery.createdAt <= limits.giveUp) return { status: 'retry', reason, nextAt, uncertain }

@@ -1,4 +1,5 @@
-// Says something on a channel because a tool asks for it: the recipient is settled, the message is in the outbox, then it goes.
+// Says something on a channel because a tool asks for it: the recipient is settled, the message is in the outbox, then
+// it goes.
 import { type DeliveryReceipt, type DeliveryRequest, InputError } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, Store } from '../store/store.ts'
@@ -38,7 +39,13 @@ interface ToolDeliveryDeps {
 /** Longest message, in characters. */
 const longestText = 100_000
 
-export function createToolDelivery({ store, recipients, accept, onDeliveries, createId }: ToolDeliveryDeps): ToolDelivery {
+export function createToolDelivery({
+  store,
+  recipients,
+  accept,
+  onDeliveries,
+  createId,
+}: ToolDeliveryDeps): ToolDelivery {
   const settle: ToolDelivery['settle'] = async (request, sessionKey) => {
     const found = await recipients.resolve(await recipientOf(request, sessionKey))
     if ('address' in found) return found.address
@@ -50,8 +57,15 @@ export function createToolDelivery({ store, recipients, accept, onDeliveries, cr
     const { to, accountId, threadId } = request
     const channel = request.channel?.trim()
     const own = channel === 'last' ? undefined : await store.lastRoute(sessionKey, channel)
-    if (!own || (to !== undefined && to.trim() !== own.to)) return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
-    return { channel: own.channel, to: own.to, accountId: accountId ?? own.accountId, threadId: threadId ?? own.threadId ?? undefined, route: own.route }
+    if (!own || (to !== undefined && to.trim() !== own.to))
+      return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+    return {
+      channel: own.channel,
+      to: own.to,
+      accountId: accountId ?? own.accountId,
+      threadId: threadId ?? own.threadId ?? undefined,
+      route: own.route,
+    }
   }
 
   return {
@@ -62,14 +76,19 @@ export function createToolDelivery({ store, recipients, accept, onDeliveries, cr
         reply && recipients.resolve(reply),
         answersSession ? store.lastRoute(sessionKey, address.channel) : undefined,
       ])
-      return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some((own) => own && isSameRecipient(own, address))
+      return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some(
+        (own) => own && isSameRecipient(own, address),
+      )
     },
     send: async (request, { sessionKey, runId = '' }) => {
       if (request.text.trim() === '') throw new InputError('text is blank; there is nothing to say.')
       if (request.text.length > longestText) throw new InputError(`text may have at most ${longestText} characters.`)
       const address = await settle(request, sessionKey)
       const id = createId()
-      await accept({ at: Date.now(), deliveries: [{ id, runId, text: request.text, ...address, status: 'pending', reason: null }] })
+      await accept({
+        at: Date.now(),
+        deliveries: [{ id, runId, text: request.text, ...address, status: 'pending', reason: null }],
+      })
       onDeliveries()
       return { id, channel: address.channel, to: address.to }
     },

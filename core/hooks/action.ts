@@ -9,7 +9,9 @@ const WakeMode = (description: string) => Type.Enum(['now', 'next-heartbeat'], {
 
 export const WakeBody = Type.Object({
   text: Text('Description of the event.'),
-  mode: Type.Optional(WakeMode('`now` triggers an immediate heartbeat; `next-heartbeat` waits for the next periodic check.')),
+  mode: Type.Optional(
+    WakeMode('`now` triggers an immediate heartbeat; `next-heartbeat` waits for the next periodic check.'),
+  ),
 })
 export type WakeBody = Static<typeof WakeBody>
 
@@ -21,13 +23,22 @@ export function createAgentBody(loadedChannels: Iterable<string>) {
     name: Type.Optional(Text('Human-readable name of the hook, used as a prefix in session summaries.')),
     agentId: Type.Optional(Text('Agent that runs it; an unknown id means the default agent.')),
     sessionKey: Type.Optional(Text("Key of the agent's session; refused unless hooks.allowRequestSessionKey is true.")),
-    wakeMode: Type.Optional(WakeMode('`now` triggers a heartbeat right after the run; `next-heartbeat` waits for the next periodic check.')),
+    wakeMode: Type.Optional(
+      WakeMode('`now` triggers a heartbeat right after the run; `next-heartbeat` waits for the next periodic check.'),
+    ),
     deliver: Type.Optional(Type.Boolean({ default: true, description: 'Whether the reply is sent to the channel.' })),
-    channel: Type.Optional(Type.Enum(channels, { default: 'last', description: 'Channel for the reply; `last` is where the main session last heard from.' })),
+    channel: Type.Optional(
+      Type.Enum(channels, {
+        default: 'last',
+        description: 'Channel for the reply; `last` is where the main session last heard from.',
+      }),
+    ),
     to: Type.Optional(Text('Recipient on the channel; absent: the last recipient in the main session.')),
     model: Type.Optional(Text('Model for this run: `<provider>/<model>` or an alias.')),
     thinking: Type.Optional(Type.Enum([...thinkingLevels], { description: 'Thinking level for this run.' })),
-    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of the run, in seconds.' })),
+    timeoutSeconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of the run, in seconds.' }),
+    ),
   })
 }
 export type AgentBody = Static<ReturnType<typeof createAgentBody>>
@@ -52,13 +63,18 @@ export const WakeReply = Type.Object({
   ok: Type.Literal(true),
   mode: Type.Enum(['now', 'next-heartbeat']),
   eventId: Type.String(),
-  warnings: Type.Optional(Type.Array(Type.String(), { description: 'What is not done as asked: that another agent is woken.' })),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: 'What is not done as asked: that another agent is woken.' }),
+  ),
 })
 export type WakeReply = Static<typeof WakeReply>
 
 const RunError = Type.Object(
   { type: Type.String(), message: Type.String() },
-  { description: 'With `Prefer: wait`: why there is no reply, or why the last attempt failed of a run that is tried again.' },
+  {
+    description:
+      'With `Prefer: wait`: why there is no reply, or why the last attempt failed of a run that is tried again.',
+  },
 )
 
 export const AgentReply = Type.Object({
@@ -66,7 +82,9 @@ export const AgentReply = Type.Object({
   runId: Type.String({ description: 'For `GET /runs/{id}`.' }),
   sessionKey: Type.String({ description: 'The whole key of the session that it runs in.' }),
   warnings: Type.Optional(
-    Type.Array(Type.String(), { description: 'What is not done as asked: why the reply cannot be delivered, or that another agent runs it.' }),
+    Type.Array(Type.String(), {
+      description: 'What is not done as asked: why the reply cannot be delivered, or that another agent runs it.',
+    }),
   ),
   status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: how far the run came.' })),
   reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
@@ -87,7 +105,12 @@ export const MappedReply = Type.Object({
   eventIds: Ids('Of several actions: the events.'),
   runs: Type.Optional(
     Type.Array(
-      Type.Object({ runId: Type.String(), status: Type.Enum([...runStatuses]), reply: Type.Optional(Type.String()), error: Type.Optional(RunError) }),
+      Type.Object({
+        runId: Type.String(),
+        status: Type.Enum([...runStatuses]),
+        reply: Type.Optional(Type.String()),
+        error: Type.Optional(RunError),
+      }),
       {
         description: 'With `Prefer: wait`, of several actions: how far the runs came.',
       },
@@ -97,9 +120,16 @@ export const MappedReply = Type.Object({
 
 /** Headers that both endpoints know; what is wrong with them is told by whoever reads them. */
 export const IdempotencyHeader = Type.Object({
-  'idempotency-key': Type.Optional(Type.String({ maxLength: 256, description: 'The same key and body again get the first reply again, for 24 hours.' })),
+  'idempotency-key': Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description: 'The same key and body again get the first reply again, for 24 hours.',
+    }),
+  ),
 })
 export const AgentHeaders = Type.Object({
   ...IdempotencyHeader.properties,
-  prefer: Type.Optional(Type.String({ description: '`wait=N` holds the reply until the run has ended, at most N seconds (300).' })),
+  prefer: Type.Optional(
+    Type.String({ description: '`wait=N` holds the reply until the run has ended, at most N seconds (300).' }),
+  ),
 })

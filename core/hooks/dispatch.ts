@@ -63,13 +63,33 @@ export interface Source {
 }
 
 /** Of a request whose body is the action: what it says is the sender's. */
-export const direct = (hook: string, keepBody: boolean): Source => ({ hook, trusted: false, auth: 'token', direct: true, keepBody })
+export const direct = (hook: string, keepBody: boolean): Source => ({
+  hook,
+  trusted: false,
+  auth: 'token',
+  direct: true,
+  keepBody,
+})
 
 /** Of a request that a mapping has turned into actions. */
 export const sourceOf = (
   hook: string,
-  { id, trusted, verifier, concurrencyLimit, keepBody }: Pick<Source, 'trusted' | 'concurrencyLimit' | 'keepBody'> & { id: string; verifier: unknown },
-): Source => ({ hook, mapping: id, trusted, auth: verifier ? 'signed' : 'token', direct: false, keepBody, concurrencyLimit })
+  {
+    id,
+    trusted,
+    verifier,
+    concurrencyLimit,
+    keepBody,
+  }: Pick<Source, 'trusted' | 'concurrencyLimit' | 'keepBody'> & { id: string; verifier: unknown },
+): Source => ({
+  hook,
+  mapping: id,
+  trusted,
+  auth: verifier ? 'signed' : 'token',
+  direct: false,
+  keepBody,
+  concurrencyLimit,
+})
 
 /** The agent payload, and what only a mapping may set. */
 export interface AgentWork extends AgentBody {
@@ -88,9 +108,17 @@ export interface WakeWork extends WakeBody {
 }
 
 /** A body that a sender wrote may hold any field; those that only a mapping may set are ignored. */
-const withoutMappingFields = ({ accountId: _account, threadId: _thread, fixedKey: _key, ...body }: AgentWork): AgentBody => body
+const withoutMappingFields = ({
+  accountId: _account,
+  threadId: _thread,
+  fixedKey: _key,
+  ...body
+}: AgentWork): AgentBody => body
 
-/** What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they refuse. */
+/**
+ * What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they
+ * refuse.
+ */
 export interface Planner {
   planWake(body: WakeWork, source: Source): Plan<WakeReply>
   planAgent(body: AgentWork, source: Source): Plan<AgentReply>
@@ -124,16 +152,30 @@ export function createPlanner(deps: PlannerDeps): Planner {
     const id = createId()
     const { text, mode = 'now' } = body
     const target = direct ? { sessionKey: agents.default.mainSession } : wakeTarget(deps, body)
-    const event = { id, ...target, text: text.trim(), mode, source: `webhook ${hook}`, trusted, inBody: direct && keepBody }
+    const event = {
+      id,
+      ...target,
+      text: text.trim(),
+      mode,
+      source: `webhook ${hook}`,
+      trusted,
+      inBody: direct && keepBody,
+    }
     const warnings = direct ? [] : agentWarnings(body.agentId, agents.get(body.agentId).id)
-    return { work: { events: [event] }, reply: { ok: true, mode, eventId: id, ...(warnings.length > 0 && { warnings }) } }
+    return {
+      work: { events: [event] },
+      reply: { ok: true, mode, eventId: id, ...(warnings.length > 0 && { warnings }) },
+    }
   }
 
   const planAgent: Planner['planAgent'] = (given, source) => {
     const body = source.direct ? withoutMappingFields(given) : given
     const run = createRun(deps, body, source)
     const warnings = warningsOf(deps, body, run)
-    return { work: { runs: [run] }, reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warnings.length > 0 && { warnings }) } }
+    return {
+      work: { runs: [run] },
+      reply: { ok: true, runId: run.id, sessionKey: run.sessionKey, ...(warnings.length > 0 && { warnings }) },
+    }
   }
 
   return { planWake, planAgent }
@@ -142,11 +184,27 @@ export function createPlanner(deps: PlannerDeps): Planner {
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const { runs, requestLog, createId } = deps
 
-  const accept = async <Reply extends object>(incoming: IncomingRequest, { work, reply }: Plan<Reply>): Promise<Dispatched<Reply>> => {
+  const accept = async <Reply extends object>(
+    incoming: IncomingRequest,
+    { work, reply }: Plan<Reply>,
+  ): Promise<Dispatched<Reply>> => {
     const at = Date.now()
     const { hook, client, headers, query, rawBody, keepBody, replayOf, authentication } = incoming
-    const request = { id: createId(), hook, client, headers, query, body: keepBody ? rawBody : null, replayOf, authentication }
-    const idempotency = incoming.idempotency && { ...incoming.idempotency, expiresAt: at + idempotencyMs, reply: JSON.stringify(reply) }
+    const request = {
+      id: createId(),
+      hook,
+      client,
+      headers,
+      query,
+      body: keepBody ? rawBody : null,
+      replayOf,
+      authentication,
+    }
+    const idempotency = incoming.idempotency && {
+      ...incoming.idempotency,
+      expiresAt: at + idempotencyMs,
+      reply: JSON.stringify(reply),
+    }
     const result = await runs.accept({ at, request, idempotency, events: work.events, runs: work.runs })
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
@@ -157,7 +215,11 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   return { ...createPlanner(deps), accept }
 }
 
-function createRun({ config, agents, models, createId }: PlannerDeps, body: AgentWork, { hook, mapping, trusted, auth, concurrencyLimit }: Source): NewRun {
+function createRun(
+  { config, agents, models, createId }: PlannerDeps,
+  body: AgentWork,
+  { hook, mapping, trusted, auth, concurrencyLimit }: Source,
+): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
@@ -169,10 +231,18 @@ function createRun({ config, agents, models, createId }: PlannerDeps, body: Agen
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,
-    deliver: body.deliver === false ? null : { channel: body.channel ?? 'last', to: body.to?.trim(), accountId: body.accountId, threadId: body.threadId },
+    deliver:
+      body.deliver === false
+        ? null
+        : { channel: body.channel ?? 'last', to: body.to?.trim(), accountId: body.accountId, threadId: body.threadId },
     wakeMode: body.wakeMode ?? 'now',
   }
-  const sessionKey = resolveHookSessionKey(config, { agentId: agent.id, requested: body.sessionKey, fixed: body.fixedKey, createId })
+  const sessionKey = resolveHookSessionKey(config, {
+    agentId: agent.id,
+    requested: body.sessionKey,
+    fixed: body.fixedKey,
+    createId,
+  })
   const unnamedSession = (body.fixedKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
   return {
     id: createId(),
@@ -193,15 +263,23 @@ function warningsOf({ recipients }: PlannerDeps, { agentId }: AgentWork, { agent
 }
 
 const agentWarnings = (asked: string | undefined, agentId: string): string[] =>
-  asked === undefined || asked.trim().toLowerCase() === agentId ? [] : ['agentId names no configured agent; the default agent runs it.']
+  asked === undefined || asked.trim().toLowerCase() === agentId
+    ? []
+    : ['agentId names no configured agent; the default agent runs it.']
 
 /** Where the event of a mapping goes. Without an agent and a session it is the main session, as for every wake. */
-function wakeTarget({ config, agents, createId }: PlannerDeps, { agentId, sessionKey, fixedKey }: WakeWork): Pick<NewEvent, 'sessionKey' | 'agentId'> {
+function wakeTarget(
+  { config, agents, createId }: PlannerDeps,
+  { agentId, sessionKey, fixedKey }: WakeWork,
+): Pick<NewEvent, 'sessionKey' | 'agentId'> {
   checkAgentId(config, agentId)
   const agent = agents.get(agentId)
   const isNamed = (fixedKey ?? sessionKey) !== undefined
   if (!isNamed) return { sessionKey: agent.mainSession, agentId: agentId === undefined ? undefined : agent.id }
-  return { sessionKey: resolveHookSessionKey(config, { agentId: agent.id, requested: sessionKey, fixed: fixedKey, createId }), agentId: agent.id }
+  return {
+    sessionKey: resolveHookSessionKey(config, { agentId: agent.id, requested: sessionKey, fixed: fixedKey, createId }),
+    agentId: agent.id,
+  }
 }
 
 /** The list holds for the id that was asked for, known or not; asking for none is always allowed. */
@@ -210,6 +288,9 @@ function checkAgentId({ hooks }: Config, asked: string | undefined): void {
   if (asked === undefined || !allowed || allowed.includes('*')) return
   const id = asked.trim().toLowerCase()
   if (!allowed.some((entry) => entry.trim().toLowerCase() === id)) {
-    throw new GatewayError('invalid_request', 'agentId is not one of hooks.allowedAgentIds; leave it out for the default agent, or add it there.')
+    throw new GatewayError(
+      'invalid_request',
+      'agentId is not one of hooks.allowedAgentIds; leave it out for the default agent, or add it there.',
+    )
   }
 }

@@ -44,7 +44,13 @@ export function createDryRun(preview: Preview): (replayed: Replayed, asked: Aske
   }
 }
 
-const viewWake = ({ agentId, sessionKey, text, mode }: NewEvent): object => ({ action: 'wake', agentId, sessionKey, text, mode })
+const viewWake = ({ agentId, sessionKey, text, mode }: NewEvent): object => ({
+  action: 'wake',
+  agentId,
+  sessionKey,
+  text,
+  mode,
+})
 
 function matchedBy(mapping: Mapping | undefined): string {
   if (!mapping) return 'endpoint'
@@ -53,4 +59,5 @@ function matchedBy(mapping: Mapping | undefined): string {
 }
 
 /** How it was proven when it came: its signature itself is not kept. */
-const givenBy = ({ result }: StoredRequest): object => (result.replayOf === undefined ? { given: result.authentication ?? { scheme: 'hook-token' } } : {})
+const givenBy = ({ result }: StoredRequest): object =>
+  result.replayOf === undefined ? { given: result.authentication ?? { scheme: 'hook-token' } } : {}

@@ -23,7 +23,10 @@ export interface AuthContext {
 }
 
 export interface Kept extends AuthContext {
-  /** The id of the request where the signature covers it: a header that anybody could change does not take precedence over it. */
+  /**
+   * The id of the request where the signature covers it: a header that anybody could change does not take precedence
+   * over it.
+   */
   signedId?: string | undefined
   /** The id that the mapping or preset found in the request. */
   providerId?: string | undefined
@@ -53,7 +56,11 @@ export const skippedOf = (request: FastifyRequest, authContext: AuthContext): Om
 })
 
 /** What is kept of a request that was refused: as much of it as was read. */
-export function refusalOf(request: FastifyRequest, error: GatewayError, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> {
+export function refusalOf(
+  request: FastifyRequest,
+  error: GatewayError,
+  authContext: AuthContext,
+): Omit<NewRefusal, 'id' | 'hook'> {
   return {
     ...senderOf(request, authContext),
     body: keptBytes(request, authContext)?.toString('utf8') ?? null,
@@ -62,16 +69,26 @@ export function refusalOf(request: FastifyRequest, error: GatewayError, authCont
   }
 }
 
-/** What is kept of a request that only asks whether somebody is there: the tokens in its body are for nobody to read. */
+/**
+ * What is kept of a request that only asks whether somebody is there: the tokens in its body are for nobody to read.
+ */
 export function handshakeOf(request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> {
   const bytes = keptBytes(request, authContext)
-  return { ...senderOf(request, authContext), body: bytes && withoutSecrets(bytes.toString('utf8')), status: 'skipped', reason: 'handshake' }
+  return {
+    ...senderOf(request, authContext),
+    body: bytes && withoutSecrets(bytes.toString('utf8')),
+    status: 'skipped',
+    reason: 'handshake',
+  }
 }
 
 /** Null where they were not read, too. */
 const keptBytes = ({ rawBody }: FastifyRequest, { keepBody }: AuthContext): Buffer | null => (keepBody ? rawBody : null)
 
-const senderOf = (request: FastifyRequest, { hidden = [], authentication }: Pick<AuthContext, 'hidden' | 'authentication'>) => ({
+const senderOf = (
+  request: FastifyRequest,
+  { hidden = [], authentication }: Pick<AuthContext, 'hidden' | 'authentication'>,
+) => ({
   client: request.client.address,
   headers: harmless(request.headers, hidden),
   query: queryOf(request),
@@ -84,16 +101,22 @@ function recordedMessage(error: GatewayError): string {
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }
 
-const withoutSecrets = (body: string): string => JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretParameter(name) ? redacted : value))
+const withoutSecrets = (body: string): string =>
+  JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretParameter(name) ? redacted : value))
 
 /**
- * An id that the provider assigned identifies the request by itself, since its retries carry fresh times and counters; a key that a caller
- * chose is compared with the body. The two have scopes of their own, so that nobody can use up the id of a request that is still to come.
+ * An id that the provider assigned identifies the request by itself, since its retries carry fresh times and counters;
+ * a key that a caller chose is compared with the body. The two have scopes of their own, so that nobody can use up the
+ * id of a request that is still to come.
  */
-function idempotencyOf(request: FastifyRequest, { hook, signedId, providerId, source }: Kept): IncomingRequest['idempotency'] {
+function idempotencyOf(
+  request: FastifyRequest,
+  { hook, signedId, providerId, source }: Kept,
+): IncomingRequest['idempotency'] {
   const key = signedId === undefined && request.headers['idempotency-key'] !== undefined ? readKey(request) : undefined
   // Some providers send their id in this very header.
-  if (key !== undefined && key !== providerId) return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
+  if (key !== undefined && key !== providerId)
+    return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
   const id = signedId ?? providerId
   if (id === undefined) return undefined
   checkProviderId(id)
@@ -102,18 +125,27 @@ function idempotencyOf(request: FastifyRequest, { hook, signedId, providerId, so
 
 export function checkProviderId(id: string): void {
   if (id.length <= longestKey) return
-  throw new GatewayError('invalid_request', `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`)
+  throw new GatewayError(
+    'invalid_request',
+    `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`,
+  )
 }
 
 function readKey(request: FastifyRequest): string {
   const key = headerReader(request)('idempotency-key') ?? ''
-  if (!key.trim()) throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
-  if (key.length > longestKey) throw new GatewayError('invalid_request', `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`)
+  if (!key.trim())
+    throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
+  if (key.length > longestKey)
+    throw new GatewayError(
+      'invalid_request',
+      `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`,
+    )
   return key
 }
 
 /** Most requests have none, and pay for none. */
-const queryOf = ({ url, query }: FastifyRequest): string | undefined => (url.includes('?') ? redactQuery(query) : undefined)
+const queryOf = ({ url, query }: FastifyRequest): string | undefined =>
+  url.includes('?') ? redactQuery(query) : undefined
 
 /** Credentials and signatures are never kept. */
 function harmless(headers: FastifyRequest['headers'], hidden: readonly string[]): string {

@@ -26,7 +26,10 @@ const wakeFields = (text: string | undefined, { wakeMode: mode, agentId, session
 
 function fitting(check: Check, body: object): object {
   if (check.fits(body)) return body
-  throw new GatewayError('invalid_request', `The hook makes no valid action of this payload: ${firstProblem(check.problems(body), 'it')}.`)
+  throw new GatewayError(
+    'invalid_request',
+    `The hook makes no valid action of this payload: ${firstProblem(check.problems(body), 'it')}.`,
+  )
 }
 
 function lazily<Made>(make: () => Made): () => Made {
@@ -44,7 +47,9 @@ export interface SeveralReply {
 
 /** All actions of one request, as one piece of work. */
 export function planActions(planner: Planner, actions: readonly Action[], source: Source): Plan<object> {
-  const plans = actions.map((action) => (action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source)))
+  const plans = actions.map((action) =>
+    action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source),
+  )
   const [first] = plans
   if (plans.length === 1 && first) return first
   const events = plans.flatMap(({ work }) => work.events ?? [])

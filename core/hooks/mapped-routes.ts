@@ -46,7 +46,9 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
     if (asked) registerChallenge(app, { name, verifier: asked, guard: deps.guard, note: noteHandshake })
   }
 
-  /** First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say. */
+  /**
+   * First who may ask and whether there is anything, then the bytes, then the signature over them, then what they say.
+   */
   function stagesOf(hookOf: (request: FastifyRequest) => Hook) {
     return {
       onRequest: (request, reply, done) => {
@@ -72,7 +74,11 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
     return { name, hookRoute: mappings.at(name) }
   }
 
-  async function handleRequest({ name, hookRoute }: Hook, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  async function handleRequest(
+    { name, hookRoute }: Hook,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<object> {
     const authenticated = isSigned(hookRoute) ? await authenticate({ name, hookRoute }, request) : undefined
     if (authenticated?.handshake) {
       noteHandshake(request, request.authContext as AuthContext)
@@ -103,8 +109,17 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
     }
     const plan = planActions(deps.dispatch, resolved.actions, sourceOf(name, mapping))
     // Where no header competes with it, it makes no difference whether an id was signed.
-    const signedId = passed?.id ?? (passed?.verifier?.signsBody && request.headers['idempotency-key'] !== undefined ? mapping.idInBody(seen) : undefined)
-    const incoming = readIncomingRequest(request, { ...sender, signedId, providerId: resolved.providerId, source: mapping.source })
+    const signedId =
+      passed?.id ??
+      (passed?.verifier?.signsBody && request.headers['idempotency-key'] !== undefined
+        ? mapping.idInBody(seen)
+        : undefined)
+    const incoming = readIncomingRequest(request, {
+      ...sender,
+      signedId,
+      providerId: resolved.providerId,
+      source: mapping.source,
+    })
     const { reply: accepted, replayed } = await deps.dispatch.accept(incoming, plan)
     if (replayed) void reply.header('idempotent-replayed', 'true')
     return request.headers.prefer === undefined ? accepted : await outcomeOf(deps.runs, accepted, { request, reply })
@@ -123,12 +138,21 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
         continue
       }
       if (verdict.secretIndex !== undefined) secrets?.note(verdict.secretIndex, signed.now)
-      passed.push({ verifier, authentication: { scheme: verifier.scheme, secret: verdict.secretIndex }, id: verdict.id })
+      passed.push({
+        verifier,
+        authentication: { scheme: verifier.scheme, secret: verdict.secretIndex },
+        id: verdict.id,
+      })
       handshake ??= verdict.handshake
     }
     if (hookRoute.token && deps.guard.hasToken(request)) passed.push({ verifier: undefined })
     deps.guard.judge(request, passed.length > 0)
-    deps.setAuthContext(request, { hook: name, hidden: hookRoute.hidden, authentication: passed[0]?.authentication, keepBody: hookRoute.keepBody })
+    deps.setAuthContext(request, {
+      hook: name,
+      hidden: hookRoute.hidden,
+      authentication: passed[0]?.authentication,
+      keepBody: hookRoute.keepBody,
+    })
     return { passed, handshake }
   }
 
@@ -198,13 +222,25 @@ interface Challenge {
 
 /** Some services ask with a GET, once, whether the address is ours. */
 function registerChallenge(app: FastifyInstance, { name, verifier, guard, note }: Challenge): void {
-  const answer = { description: 'What the service wants to hear.', content: { 'text/plain': { schema: { type: 'string' } } } }
-  const schema = { summary: `Answers the question with which the service of "${name}" makes sure of the address.`, signed: true, response: { 200: answer } }
+  const answer = {
+    description: 'What the service wants to hear.',
+    content: { 'text/plain': { schema: { type: 'string' } } },
+  }
+  const schema = {
+    summary: `Answers the question with which the service of "${name}" makes sure of the address.`,
+    signed: true,
+    response: { 200: answer },
+  }
   app.get(`/${name}`, { schema, onRequest: async (request) => refuseTokenInQuery(request) }, async (request, reply) => {
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const found = verifier.challenge?.(new URLSearchParams(query))
     guard.judge(request, found !== undefined)
-    note(request, { hook: name, hidden: verifier.hiddenHeaders, authentication: { scheme: verifier.scheme }, keepBody: false })
+    note(request, {
+      hook: name,
+      hidden: verifier.hiddenHeaders,
+      authentication: { scheme: verifier.scheme },
+      keepBody: false,
+    })
     return answerQuestion(reply, found as HandshakeReply)
   })
 }
@@ -227,7 +263,11 @@ const withQuestions = {
 }
 
 /** Adds how its runs ended, where the caller wants to wait for that. */
-async function outcomeOf(runs: Runs, accepted: object, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): Promise<object> {
+async function outcomeOf(
+  runs: Runs,
+  accepted: object,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Promise<object> {
   const { runId, runIds } = accepted as { runId?: string; runIds?: readonly string[] }
   const seconds = waitSeconds(request.headers.prefer as string | undefined)
   if (seconds === undefined || (runId === undefined && runIds === undefined)) return accepted

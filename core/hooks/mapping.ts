@@ -80,7 +80,10 @@ export interface Fields extends ActionOverrides {
   fixedKey?: string | undefined
 }
 
-export function createMapping(seed: MappingSeed, { keepBody, readAction, secretUse, address, log }: MappingDeps): Mapping {
+export function createMapping(
+  seed: MappingSeed,
+  { keepBody, readAction, secretUse, address, log }: MappingDeps,
+): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
   const fieldsOf = compileFields(config)
@@ -89,7 +92,8 @@ export function createMapping(seed: MappingSeed, { keepBody, readAction, secretU
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
   const secrets = config.auth && secretUse.open(id, config.auth)
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
-  const idOf = (request: MappedRequest): string | undefined => notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
+  const idOf = (request: MappedRequest): string | undefined =>
+    notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
 
   return {
     id,
@@ -101,7 +105,8 @@ export function createMapping(seed: MappingSeed, { keepBody, readAction, secretU
     secrets,
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
-    concurrencyLimit: config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
+    concurrencyLimit:
+      config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
     async resolveActions(request) {
       // What templates make of a well-formed payload is well-formed; code may cut a character into halves.
@@ -126,9 +131,16 @@ function compileForEach(forEach: string | undefined): (request: MappedRequest) =
   const expression = compileExpression(forEach)
   return (request) => {
     const items = expression?.(request)
-    if (!Array.isArray(items)) throw new GatewayError('invalid_request', `${forEach} must be a list: this hook has one action for each of its elements.`)
+    if (!Array.isArray(items))
+      throw new GatewayError(
+        'invalid_request',
+        `${forEach} must be a list: this hook has one action for each of its elements.`,
+      )
     if (items.length > mostActions)
-      throw new GatewayError('invalid_request', `${forEach} has ${items.length} elements; ${mostActions} are the most, so send them in parts.`)
+      throw new GatewayError(
+        'invalid_request',
+        `${forEach} has ${items.length} elements; ${mostActions} are the most, so send them in parts.`,
+      )
     const withElement = (item: unknown, index: number): TemplateScope => ({ ...request, item, index })
     return items.map(withElement)
   }
@@ -156,7 +168,15 @@ function compileFields(config: MappingConfig): ((scope: TemplateScope) => Fields
   const plain = defined({ action, wakeMode, agentId, deliver, channel, accountId, threadId, timeoutSeconds })
   // A payload must not choose another namespace than that of the hooks.
   const ownKey = sessionKey !== undefined && (!isTemplate(sessionKey) || sessionKey.trim().startsWith('hook:'))
-  const texts = { message: messageTemplate, text: textTemplate, name, to, model, thinking, [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey }
+  const texts = {
+    message: messageTemplate,
+    text: textTemplate,
+    name,
+    to,
+    model,
+    thinking,
+    [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey,
+  }
   const templates = Object.entries(defined(texts)).map(([key, text]) => [key, compileTemplate(text as string)] as const)
   if (templates.length === 0 && Object.keys(plain).length === 0) return undefined
   return (scope) => {
@@ -169,7 +189,9 @@ function compileFields(config: MappingConfig): ((scope: TemplateScope) => Fields
   }
 }
 
-/** The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset. */
+/**
+ * The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset.
+ */
 function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields | undefined): Fields[] {
   if (!said) return [merge(fields, settings)]
   return [said].flat().map((overrides) => merge(merge(fields, overrides), settings))
@@ -188,7 +210,10 @@ function merge(fields: Fields, overrides: Fields | undefined): Fields {
 
 type Said = Fields | readonly Fields[] | null | undefined
 
-function createTransformCall(handle: TransformHandle, { config, id, log }: { config: MappingConfig; id: string; log: Log }) {
+function createTransformCall(
+  handle: TransformHandle,
+  { config, id, log }: { config: MappingConfig; id: string; log: Log },
+) {
   const { auth: _auth, ...mapping } = config
   return async ({ payload, ...rest }: MappedRequest): Promise<Said> => {
     try {
@@ -196,7 +221,8 @@ function createTransformCall(handle: TransformHandle, { config, id, log }: { con
       return withFixedKeys(result as Said)
     } catch (error) {
       // Its message names the file and never what the transform said.
-      if (error instanceof TransformError && error.status >= 500) log.error({ mapping: id, fault: error.fault }, error.message)
+      if (error instanceof TransformError && error.status >= 500)
+        log.error({ mapping: id, fault: error.fault }, error.message)
       throw error
     }
   }
@@ -207,18 +233,25 @@ function createPresetReader(preset: Preset, config: Record<string, unknown>) {
   return {
     read(request: MappedRequest): Said {
       check ??= compileCheck(preset.payload)
-      if (!check.fits(request.payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
+      if (!check.fits(request.payload))
+        throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
       return withFixedKeys(ask(() => preset.toAction?.({ ...request, config })))
     },
-    deliveryId: (request: MappedRequest): string | undefined => notBlankOf(ask(() => preset.deliveryId?.({ ...request, config }))),
+    deliveryId: (request: MappedRequest): string | undefined =>
+      notBlankOf(ask(() => preset.deliveryId?.({ ...request, config }))),
   }
 }
 
-/** Transforms and presets are the operator's choice, and so are the sessions that they name among those of the hooks. */
-const withFixedKeys = (said: Said): Said => (Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as Fields))
+/**
+ * Transforms and presets are the operator's choice, and so are the sessions that they name among those of the hooks.
+ */
+const withFixedKeys = (said: Said): Said =>
+  Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as Fields)
 
 function withFixedKey({ sessionKey, ...fields }: Fields): Fields {
-  return sessionKey?.trim().startsWith('hook:') ? { ...fields, fixedKey: sessionKey } : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
+  return sessionKey?.trim().startsWith('hook:')
+    ? { ...fields, fixedKey: sessionKey }
+    : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 
 /** By its name, since a plugin may bring a copy of the contract of its own. */
@@ -226,7 +259,8 @@ function ask<Answer>(question: () => Answer): Answer {
   try {
     return question()
   } catch (cause) {
-    if (cause instanceof Error && cause.name === 'InputError') throw new GatewayError('invalid_request', cause.message, { cause })
+    if (cause instanceof Error && cause.name === 'InputError')
+      throw new GatewayError('invalid_request', cause.message, { cause })
     throw new GatewayError('transform_failed', undefined, { cause })
   }
 }

@@ -1,4 +1,5 @@
-// Which mapping has a request: the user's in their order, then the presets; found in the same time however many there are.
+// Which mapping has a request: the user's in their order, then the presets; found in the same time however many there
+// are.
 import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import type { Config, MappingConfig } from '../config/schema.ts'
@@ -59,17 +60,29 @@ interface MappingsDeps {
   log: Log
 }
 
-export function createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log }: MappingsDeps): Mappings {
+export function createMappings({
+  hooks,
+  publicUrl,
+  presets,
+  agentBody,
+  sandbox,
+  secretUse,
+  log,
+}: MappingsDeps): Mappings {
   const readAction = createActionReader(agentBody)
   const seeds = [
     ...hooks.mappings.map((config, index) => seedOf(config, { index, sandbox })),
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
   const address = publicUrl && publicUrl + hooks.path
-  const all = seeds.map((seed) => createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, address, log }))
+  const all = seeds.map((seed) =>
+    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, address, log }),
+  )
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
-  const hookRoutes = new Map(names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]))
+  const hookRoutes = new Map(
+    names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]),
+  )
   const elsewhere = createHookRoute(all.filter(({ path }) => path === undefined))
   const inFlight = createInFlightCount()
 

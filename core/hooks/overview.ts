@@ -1,4 +1,5 @@
-// What hooks there are, and how they stand: which mappings a name may reach, how their senders prove who they are, their transforms.
+// What hooks there are, and how they stand: which mappings a name may reach, how their senders prove who they are,
+// their transforms.
 import type { TransformState } from '../sandbox/transform.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
@@ -22,7 +23,9 @@ export interface MappingLine {
 
 export async function viewHooks(mappings: Mappings): Promise<HookLine[]> {
   const names = ['wake', 'agent', ...mappings.names]
-  const lines = await Promise.all(names.map(async (name) => ({ name, mappings: await Promise.all(mappings.at(name).mappings.map(viewMapping)) })))
+  const lines = await Promise.all(
+    names.map(async (name) => ({ name, mappings: await Promise.all(mappings.at(name).mappings.map(viewMapping)) })),
+  )
   const others = mappings.elsewhere.mappings
   return others.length === 0 ? lines : [...lines, { mappings: await Promise.all(others.map(viewMapping)) }]
 }

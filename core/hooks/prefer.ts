@@ -4,7 +4,10 @@ import type { RunStatus } from '../store/run-spec.ts'
 
 const longestSeconds = 300
 
-/** Whole seconds to wait, at most 300; undefined when none are asked for. What is not understood is ignored, as the RFC says. */
+/**
+ * Whole seconds to wait, at most 300; undefined when none are asked for. What is not understood is ignored, as the RFC
+ * says.
+ */
 export function waitSeconds(prefer: string | undefined): number | undefined {
   if (!prefer) return undefined
   for (const preference of prefer.split(',')) {
@@ -26,5 +29,9 @@ export async function stateAfter(runs: Pick<Runs, 'ended'>, runId: string, secon
   const run = await runs.ended(runId, seconds * 1000)
   const { reply, error } = run?.result ?? {}
   // What the service of a model said is for the record alone.
-  return { status: run?.status ?? 'queued', ...(reply !== undefined && { reply }), ...(error && { error: { type: error.type, message: error.message } }) }
+  return {
+    status: run?.status ?? 'queued',
+    ...(reply !== undefined && { reply }),
+    ...(error && { error: { type: error.type, message: error.message } }),
+  }
 }

@@ -1,4 +1,5 @@
-// An operator has a request repeated: the same rules as at the route group, another request in the log, no idempotency key.
+// An operator has a request repeated: the same rules as at the route group, another request in the log, no idempotency
+// key.
 import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
@@ -45,7 +46,15 @@ export interface Replayed {
   mapping?: Mapping
 }
 
-export function createReplay({ dispatch, agentBody, mappings, keepBody, requestLog, createId, preview }: ReplayDeps): Replay {
+export function createReplay({
+  dispatch,
+  agentBody,
+  mappings,
+  keepBody,
+  requestLog,
+  createId,
+  preview,
+}: ReplayDeps): Replay {
   const showDryRun = createDryRun(preview)
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
@@ -80,7 +89,12 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, requestL
     const check = (checks[hook] as () => Check)()
     if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
     const source = direct(hook, keepBody)
-    return { plan: hook === 'wake' ? dispatch.planWake(payload as WakeBody, source) : dispatch.planAgent(payload as AgentBody, source) }
+    return {
+      plan:
+        hook === 'wake'
+          ? dispatch.planWake(payload as WakeBody, source)
+          : dispatch.planAgent(payload as AgentBody, source),
+    }
   }
 
   async function planMapped(
@@ -95,14 +109,19 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, requestL
     if (!mapping) throw noHook()
     const visible = visibleHeaders(headers, mappings.at(hook).hidden.concat(mapping.verifier?.hiddenHeaders ?? []))
     const leave = mappings.enter()
-    const { actions } = await mapping.resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() }).finally(leave)
+    const { actions } = await mapping
+      .resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() })
+      .finally(leave)
     return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping }
   }
 
   function named(id: string): Mapping {
     const mapping = mappings.byId(id)
     if (!mapping)
-      throw new GatewayError('invalid_request', 'mapping is the id of no mapping and the name of no enabled preset; leave it out for the one that is found.')
+      throw new GatewayError(
+        'invalid_request',
+        'mapping is the id of no mapping and the name of no enabled preset; leave it out for the one that is found.',
+      )
     return mapping
   }
 
@@ -113,7 +132,8 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, requestL
   }
 }
 
-const handshake = 'This request only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
+const handshake =
+  'This request only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
 
 const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
 

@@ -1,4 +1,5 @@
-// Notes requests that led to nothing. Nobody waits for a record, and where too many are being written the next ones are dropped.
+// Notes requests that led to nothing. Nobody waits for a record, and where too many are being written the next ones are
+// dropped.
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import type { NewRefusal, Store } from '../store/store.ts'
@@ -12,7 +13,11 @@ const mostAtOnce = 64
 
 export function createRequestLog({ store, log }: { store: Pick<Store, 'recordRefusal'>; log: Log }): RequestLog {
   let underWay = 0
-  const outage = createOutage(log, { level: 'warn', failed: 'a refused request could not be noted', worked: 'refused requests are noted again' })
+  const outage = createOutage(log, {
+    level: 'warn',
+    failed: 'a refused request could not be noted',
+    worked: 'refused requests are noted again',
+  })
   return {
     record(refusal) {
       if (underWay >= mostAtOnce) return

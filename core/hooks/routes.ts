@@ -9,7 +9,16 @@ import { toGatewayError } from '../http/replies.ts'
 import { setRouteGroup } from '../http/route-list.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Log } from '../plugin.ts'
-import { type AgentBody, AgentHeaders, AgentReply, type createAgentBody, IdempotencyHeader, trimNames, WakeBody, WakeReply } from './action.ts'
+import {
+  type AgentBody,
+  AgentHeaders,
+  AgentReply,
+  type createAgentBody,
+  IdempotencyHeader,
+  trimNames,
+  WakeBody,
+  WakeReply,
+} from './action.ts'
 import { type AuthContext, readIncomingRequest, refusalOf } from './incoming-request.ts'
 import { type Dispatch, type Dispatched, direct } from './dispatch.ts'
 import type { RequestLog } from './request-log.ts'
@@ -48,14 +57,21 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
     readsHeaders: IdempotencyHeader,
     response: { 200: WakeReply, ...failures(422) },
   }
-  const agent = { summary: 'Gives an agent work.', body: agentBody, readsHeaders: AgentHeaders, response: { 200: AgentReply, ...failures(422) } }
+  const agent = {
+    summary: 'Gives an agent work.',
+    body: agentBody,
+    readsHeaders: AgentHeaders,
+    response: { 200: AgentReply, ...failures(422) },
+  }
 
   void app.register(
     async (scope) => {
       setRouteGroup(scope, 'hooks')
       const guard = createHookGuard({ token: hooks.token, throttle })
       const setAuthContext = noteRefusals(scope)
-      scope.register(async (mapped) => registerMapped(mapped, { ...deps, guard, setAuthContext, maxBytes: hooks.maxBodyBytes }))
+      scope.register(async (mapped) =>
+        registerMapped(mapped, { ...deps, guard, setAuthContext, maxBytes: hooks.maxBodyBytes }),
+      )
       scope.register(async (strict) => {
         strict.addHook('onRequest', createHookAuth(guard))
         strict.addHook('onRequest', (request, _reply, done) => {
@@ -66,14 +82,24 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
         strict.post<{ Body: WakeBody }>('/wake', { schema: wake }, async (request, reply) => {
           return answer(
             reply,
-            await dispatch.accept(readIncomingRequest(request, { hook: 'wake', keepBody }), dispatch.planWake(request.body, direct('wake', keepBody))),
+            await dispatch.accept(
+              readIncomingRequest(request, { hook: 'wake', keepBody }),
+              dispatch.planWake(request.body, direct('wake', keepBody)),
+            ),
           )
         })
-        strict.post<{ Body: AgentBody }>('/agent', { schema: agent, preValidation: withTrimmedNames }, async (request, reply) => {
-          const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
-          const accepted = answer(reply, await dispatch.accept(incoming, dispatch.planAgent(request.body, direct('agent', keepBody))))
-          return request.headers.prefer === undefined ? accepted : await waitFor(runs, accepted, { request, reply })
-        })
+        strict.post<{ Body: AgentBody }>(
+          '/agent',
+          { schema: agent, preValidation: withTrimmedNames },
+          async (request, reply) => {
+            const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
+            const accepted = answer(
+              reply,
+              await dispatch.accept(incoming, dispatch.planAgent(request.body, direct('agent', keepBody))),
+            )
+            return request.headers.prefer === undefined ? accepted : await waitFor(runs, accepted, { request, reply })
+          },
+        )
       })
     },
     { prefix: hooks.path },
@@ -85,7 +111,11 @@ export function registerHooks(app: FastifyInstance, { hooks, throttle, agentBody
     scope.addHook('onError', async (request, _reply, error) => {
       const { authContext } = request
       if (authContext)
-        requestLog.record({ id: createId(), hook: authContext.hook.slice(0, longestName), ...refusalOf(request, toGatewayError(error), authContext) })
+        requestLog.record({
+          id: createId(),
+          hook: authContext.hook.slice(0, longestName),
+          ...refusalOf(request, toGatewayError(error), authContext),
+        })
     })
     return (request, known) => void (request.authContext = known)
   }
@@ -108,7 +138,11 @@ function answer<Reply>(reply: FastifyReply, { reply: body, replayed }: Dispatche
 }
 
 /** Holds the reply until the run ends or the caller's patience does: `Prefer: wait=N`. */
-async function waitFor(runs: Runs, accepted: AgentReply, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): Promise<AgentReply> {
+async function waitFor(
+  runs: Runs,
+  accepted: AgentReply,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Promise<AgentReply> {
   const seconds = waitSeconds(request.headers.prefer as string | undefined)
   if (seconds === undefined) return accepted
   void reply.header('preference-applied', `wait=${seconds}`)

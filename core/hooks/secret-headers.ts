@@ -7,7 +7,8 @@ const secretWord =
 /** Words that do so at the end: `x-functions-key`, `sig`. */
 const secretEnd = /(?:^|[.-])(?:sig|key|auth|pass|pwd|otp|pin)$/
 /** Keys that open nothing: they say what happened, where it belongs, or that it came before. */
-const harmlessKey = /(?:^|[.-])(?:event|idempotency|issue|message|object|partition|routing|cache|surrogate|dedup(?:e|lication)?)-key$/
+const harmlessKey =
+  /(?:^|[.-])(?:event|idempotency|issue|message|object|partition|routing|cache|surrogate|dedup(?:e|lication)?)-key$/
 
 function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replaceAll('_', '-')
@@ -24,7 +25,9 @@ export const isSecretParameter = isSecretName
 export function redactQuery(query: unknown): string | undefined {
   const entries = Object.entries(query as Record<string, unknown>)
   if (entries.length === 0) return undefined
-  return JSON.stringify(Object.fromEntries(entries.map(([name, value]) => [name, isSecretParameter(name) ? redacted : value])))
+  return JSON.stringify(
+    Object.fromEntries(entries.map(([name, value]) => [name, isSecretParameter(name) ? redacted : value])),
+  )
 }
 
 /** What a template or a transform sees of a query that was kept. */
@@ -33,8 +36,14 @@ export const visibleQuery = (query: Readonly<Record<string, unknown>>): Record<s
 
 export const redacted = '[redacted]'
 
-/** What a template or a transform sees of a request's headers. `hidden`: further names in lower case, such as that of a signature of one's own. */
-export function visibleHeaders(headers: Readonly<Record<string, string | string[] | undefined>>, hidden: readonly string[] = []): Record<string, string> {
+/**
+ * What a template or a transform sees of a request's headers. `hidden`: further names in lower case, such as that of a
+ * signature of one's own.
+ */
+export function visibleHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  hidden: readonly string[] = [],
+): Record<string, string> {
   const visible: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]

@@ -1,4 +1,5 @@
-// Tries a transform as its hook would use it: the payload is read and the result judged by the same rules, and nothing is stored or started.
+// Tries a transform as its hook would use it: the payload is read and the result judged by the same rules, and nothing
+// is stored or started.
 import { createAgents } from '../agents/agents.ts'
 import { createModels } from '../agents/models.ts'
 import type { Config, MappingConfig } from '../config/schema.ts'
@@ -46,13 +47,19 @@ interface TrialDeps {
   log: Log
 }
 
-export async function tryTransform({ config, dir, extensions, sandbox, log }: TrialDeps, request: TrialRequest): Promise<Trial> {
+export async function tryTransform(
+  { config, dir, extensions, sandbox, log }: TrialDeps,
+  request: TrialRequest,
+): Promise<Trial> {
   const { module, exportName, body, now } = request
   const { id, settings } = mappingOf(config, request)
   let run: TransformRun | undefined
   try {
     const handle = sandbox.load(module, { ...settings.transform, export: exportName })
-    const transform = { ...handle, run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)) }
+    const transform = {
+      ...handle,
+      run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)),
+    }
     const path = normalizeHookName(settings.match?.path ?? module.replace(/^.*\/|\.\w+$/g, ''))
     const readAction = createActionReader(createAgentBody(extensions.channels.keys()))
     const mapping = createMapping(
@@ -72,12 +79,19 @@ export async function tryTransform({ config, dir, extensions, sandbox, log }: Tr
 }
 
 /** The mapping that uses the transform; else one that gives everything that a transform may leave to its mapping. */
-function mappingOf({ hooks }: Config, { module, exportName }: TrialRequest): { id: string | undefined; settings: MappingConfig } {
-  const isUsed = ({ transform }: MappingConfig): boolean => transform?.module === module && (transform.export ?? 'default') === exportName
+function mappingOf(
+  { hooks }: Config,
+  { module, exportName }: TrialRequest,
+): { id: string | undefined; settings: MappingConfig } {
+  const isUsed = ({ transform }: MappingConfig): boolean =>
+    transform?.module === module && (transform.export ?? 'default') === exportName
   const index = hooks.mappings.findIndex(isUsed)
   const settings = hooks.mappings[index]
   if (settings) return { id: settings.id ?? `mappings[${index}]`, settings }
-  return { id: undefined, settings: { messageTemplate: 'from the mapping', textTemplate: 'from the mapping', transform: { module } } }
+  return {
+    id: undefined,
+    settings: { messageTemplate: 'from the mapping', textTemplate: 'from the mapping', transform: { module } },
+  }
 }
 
 function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>) {

@@ -18,8 +18,8 @@ export interface HookGuard {
 }
 
 /**
- * Guards the webhook route groups. Whoever proves who it is passes even while its address is locked out, and clears the count:
- * a sender that shares its address with an attacker must not lose webhooks.
+ * Guards the webhook route groups. Whoever proves who it is passes even while its address is locked out, and clears the
+ * count: a sender that shares its address with an attacker must not lose webhooks.
  */
 export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuard {
   const matches = createMatcher(token)

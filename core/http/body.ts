@@ -12,8 +12,9 @@ export interface BodyOptions {
 }
 
 /**
- * Reads the body of a POST before its schema is checked: `request.rawBody` holds the bytes, `request.text` the text, `request.body` the value.
- * A client that goes away before the end leaves nothing behind: its request never reaches the handler.
+ * Reads the body of a POST before its schema is checked: `request.rawBody` holds the bytes, `request.text` the text,
+ * `request.body` the value. A client that goes away before the end leaves nothing behind: its request never reaches the
+ * handler.
  */
 export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHandler {
   return (request, _reply, done) => {
@@ -36,7 +37,8 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
   }
 }
 
-const tooLarge = (maxBytes: number) => new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`)
+const tooLarge = (maxBytes: number) =>
+  new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`)
 
 function refuseBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
@@ -44,7 +46,8 @@ function refuseBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): vo
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
-const hasNoBody = (headers: IncomingHttpHeaders): boolean => headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
 
 type Collected = (error: Error | undefined, bytes: Buffer) => void
 

@@ -35,7 +35,8 @@ export function createClientOf(trustedProxies: readonly string[]): ClientOf {
       .slice(-maxHops)
       .filter((hop) => hop.trim() !== '')
     let { address } = peer
-    // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last one known.
+    // Right to left: each trusted hop vouches for the one before it. A hop that is no address ends the walk at the last
+    // one known.
     for (const hop of hops.toReversed()) {
       const next = normalAddress(hop)
       if (next === undefined) return { ...client(address), local: false }
@@ -52,8 +53,8 @@ const maxHops = 20
 const client = (address: string): Client => ({ address, key: keyOf(address), local: isLoopback(address) })
 
 /**
- * Whether a Host header is empty, a loopback name, or an IP address. Any other name leads here only through DNS, and its owner
- * can let the browser of this machine's user call the gateway for a page of his (DNS rebinding).
+ * Whether a Host header is empty, a loopback name, or an IP address. Any other name leads here only through DNS, and
+ * its owner can let the browser of this machine's user call the gateway for a page of his (DNS rebinding).
  */
 function isOwnHost(host: string): boolean {
   const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
@@ -78,7 +79,9 @@ function trustedList(entries: readonly string[]): (address: string) => boolean {
 
 const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
 
-/** An address in its plain form, without port, brackets or zone; an IPv4 address mapped into IPv6 is that IPv4 address. */
+/**
+ * An address in its plain form, without port, brackets or zone; an IPv4 address mapped into IPv6 is that IPv4 address.
+ */
 function normalAddress(text: string): string | undefined {
   if (isIP(text) === 4) return text
   const bare = text
@@ -88,7 +91,8 @@ function normalAddress(text: string): string | undefined {
     .replace(/%.*$/, '')
   if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
   const groups = groupsOf(bare)
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return dotted(groups[6] ?? 0, groups[7] ?? 0)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)
+    return dotted(groups[6] ?? 0, groups[7] ?? 0)
   return bare.toLowerCase()
 }
 

@@ -14,7 +14,8 @@ export const Failure = Type.Object(
 export type Failure = Static<typeof Failure>
 
 /** The responses of a route beside its 200: `failures(400, 401)`. */
-export const failures = (...statuses: readonly number[]): Record<number, typeof Failure> => Object.fromEntries(statuses.map((status) => [status, Failure]))
+export const failures = (...statuses: readonly number[]): Record<number, typeof Failure> =>
+  Object.fromEntries(statuses.map((status) => [status, Failure]))
 
 /** A response that has no body. */
 export const withoutBody = (description: string) => ({ description, content: {} })

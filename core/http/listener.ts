@@ -1,4 +1,5 @@
-// The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without losing its last answer.
+// The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without
+// losing its last answer.
 import type { IncomingMessage, RequestListener, Server, ServerResponse as Response } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
@@ -11,13 +12,20 @@ export interface ConnectionLimits {
   headersMs: number
   /** From the first byte to the end of the body. */
   requestMs: number
-  /** An idle connection is kept longer than the usual proxy keeps it (60 s), so that the proxy is the one that closes. */
+  /**
+   * An idle connection is kept longer than the usual proxy keeps it (60 s), so that the proxy is the one that closes.
+   */
   keepAliveMs: number
   /** How often overdue requests are looked for. */
   checkEveryMs: number
 }
 
-export const connectionLimits: ConnectionLimits = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 72_000, checkEveryMs: 1_000 }
+export const connectionLimits: ConnectionLimits = {
+  headersMs: 15_000,
+  requestMs: 30_000,
+  keepAliveMs: 72_000,
+  checkEveryMs: 1_000,
+}
 
 const maxHeaderBytes = 16_384
 
@@ -38,13 +46,19 @@ export interface Listener {
   switchTo(handler: RequestListener): void
   /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
   onClientError: (error: NodeJS.ErrnoException, socket: Socket) => void
-  /** Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the client can read it. */
+  /**
+   * Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the
+   * client can read it.
+   */
   closeAfterAnswer: (request: IncomingMessage) => void
   /** The connection of a request that asks to leave HTTP for a WebSocket, at the one path where that is possible. */
   upgradeOf: (request: IncomingMessage) => Upgrade | undefined
 }
 
-/** A connection that may leave HTTP. Until it is taken, the request can be answered like any other, and the connection then ends. */
+/**
+ * A connection that may leave HTTP. Until it is taken, the request can be answered like any other, and the connection
+ * then ends.
+ */
 export interface Upgrade {
   socket: Socket
   /** What has been read behind the request. */
@@ -73,12 +87,15 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     if (current) return createServer()
     current = handler
     const handle: RequestListener = (request, response) => current?.(request, response)
-    const server = (owner = createServer({ ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade }, (request, response) => {
-      // What was pipelined behind a request that ended the connection is not executed.
-      if (closing.has(request.socket)) return
-      latest.set(request.socket, response)
-      handle(request, response)
-    }))
+    const server = (owner = createServer(
+      { ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade },
+      (request, response) => {
+        // What was pipelined behind a request that ended the connection is not executed.
+        if (closing.has(request.socket)) return
+        latest.set(request.socket, response)
+        handle(request, response)
+      },
+    ))
     // An expectation that we do not know is ignored; Node would answer a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_request, socket) => {
@@ -90,10 +107,17 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     return server
   }
 
-  /** Everything else that asks for another protocol stays HTTP. So does a request behind one whose answer is not out: that one needs the connection. */
+  /**
+   * Everything else that asks for another protocol stays HTTP. So does a request behind one whose answer is not out:
+   * that one needs the connection.
+   */
   function mayUpgrade({ method, url, headers, socket }: IncomingMessage): boolean {
     if (socketPath === undefined || method !== 'GET' || url?.split('?', 1)[0] !== socketPath) return false
-    return headers.upgrade?.toLowerCase() === 'websocket' && latest.get(socket)?.writableFinished !== false && !closing.has(socket)
+    return (
+      headers.upgrade?.toLowerCase() === 'websocket' &&
+      latest.get(socket)?.writableFinished !== false &&
+      !closing.has(socket)
+    )
   }
 
   /** Node has let go of the socket: this gives it a response, so that the request can go the way of all others. */
@@ -143,7 +167,8 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
 
   function closeAfterAnswer({ socket }: IncomingMessage): void {
     closing.add(socket)
-    // Node would destroy the socket once the answer is written: with unread bytes that is a reset, which may swallow the answer.
+    // Node would destroy the socket once the answer is written: with unread bytes that is a reset, which may swallow
+    // the answer.
     socket.destroySoon = () => linger(socket)
   }
 
@@ -208,7 +233,10 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   return 'malformed_http'
 }
 
-/** Says that no more will be written, throws away what still comes in, and ends for good when the client does or a bound is reached. */
+/**
+ * Says that no more will be written, throws away what still comes in, and ends for good when the client does or a bound
+ * is reached.
+ */
 function linger(socket: Socket): void {
   let left = lingerBytes
   // Without this the HTTP parser would go on reading.

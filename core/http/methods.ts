@@ -10,7 +10,10 @@ export interface NoRoute {
   allow: string | undefined
 }
 
-/** Asks the router itself, so that a route need not list what it refuses. It runs before any route group's auth: a wrong method costs no failure. */
+/**
+ * Asks the router itself, so that a route need not list what it refuses. It runs before any route group's auth: a wrong
+ * method costs no failure.
+ */
 export function noRoute(app: FastifyInstance, path: string): NoRoute {
   const taken = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
   if (taken.length === 0) return { error: new GatewayError('not_found'), allow: undefined }

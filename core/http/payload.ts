@@ -1,9 +1,12 @@
-// Bytes → text → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was given.
+// Bytes → text → value: strict UTF-8, JSON of bounded depth, or a form where one is taken. Never echoes what it was
+// given.
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../errors.ts'
 import { wellFormedJson } from '../well-formed.ts'
 
-/** What a route group takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included. */
+/**
+ * What a route group takes: an object; or whatever a stranger's webhook sends, a top-level array and a form included.
+ */
 export type Accept = 'object' | 'object-or-array-or-form'
 
 const maxDepth = 64
@@ -20,7 +23,10 @@ export function parsePayload(marked: string, accept: Accept, contentType: string
   if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text)
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null || (accept === 'object' && Array.isArray(value))) {
-    throw new GatewayError('invalid_request', `The body must be a JSON object${accept === 'object' ? '' : ' or array'}.`)
+    throw new GatewayError(
+      'invalid_request',
+      `The body must be a JSON object${accept === 'object' ? '' : ' or array'}.`,
+    )
   }
   clean(value, 1)
   return wellFormedJson(text, value)
@@ -41,7 +47,8 @@ function parseJson(text: string): unknown {
  * and drops `__proto__` keys: copied carelessly, they would change a prototype.
  */
 function clean(value: unknown, depth: number): void {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new GatewayError('invalid_request', 'The body holds a number that is out of range.')
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new GatewayError('invalid_request', 'The body holds a number that is out of range.')
   if (typeof value !== 'object' || value === null) return
   if (depth > maxDepth) throw new GatewayError('invalid_request', `The body nests deeper than ${maxDepth} levels.`)
   if (Array.isArray(value)) {
@@ -55,7 +62,8 @@ function clean(value: unknown, depth: number): void {
   }
 }
 
-const isForm = (contentType: string | undefined): boolean => /^\s*application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
+const isForm = (contentType: string | undefined): boolean =>
+  /^\s*application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
 
 /** `curl -d '{…}'` calls its JSON a form; a real form would have encoded the bracket. */
 const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)

@@ -9,7 +9,10 @@ export interface Envelope {
   error: { type: ErrorCode; message: string }
 }
 
-export const envelope = (error: GatewayError): Envelope => ({ ok: false, error: { type: error.code, message: error.publicMessage } })
+export const envelope = (error: GatewayError): Envelope => ({
+  ok: false,
+  error: { type: error.code, message: error.publicMessage },
+})
 
 /** The headers that every response carries beside its request id. */
 export const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const
@@ -18,12 +21,15 @@ export const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
-  if (typeof status === 'number' && status >= 400 && status < 500) return new GatewayError(codeOfStatus(status), undefined, { cause: error })
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return new GatewayError(codeOfStatus(status), undefined, { cause: error })
   return new GatewayError('internal_error', undefined, { cause: error })
 }
 
 function codeOfStatus(status: number): ErrorCode {
-  const row = (Object.entries(errorTable) as [ErrorCode, readonly [number, string]][]).find(([, [listed]]) => listed === status)
+  const row = (Object.entries(errorTable) as [ErrorCode, readonly [number, string]][]).find(
+    ([, [listed]]) => listed === status,
+  )
   return row && status !== 400 ? row[0] : 'invalid_request'
 }
 
@@ -31,7 +37,8 @@ function codeOfStatus(status: number): ErrorCode {
 export function headersOf(error: GatewayError): Record<string, string> {
   if (error.status === 426) return { connection: 'upgrade', upgrade: 'websocket' }
   if (error.status === 401) return { 'www-authenticate': 'Bearer' }
-  if (error.status === 429 || error.status === 503) return { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 1))) }
+  if (error.status === 429 || error.status === 503)
+    return { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfter ?? 1))) }
   return {}
 }
 
@@ -49,7 +56,8 @@ export interface FailedRequest {
 export function logFailure(log: Log, error: GatewayError, request: FailedRequest): void {
   const fields = { ...request, status: error.status, type: error.code }
   // Whoever asks while the gateway starts or stops has met no fault of it.
-  if (error.status >= 500 && error.code !== 'shutting_down') log.error({ ...fields, ...throwSiteOf(error.cause) }, 'request failed')
+  if (error.status >= 500 && error.code !== 'shutting_down')
+    log.error({ ...fields, ...throwSiteOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
 }
 

@@ -50,12 +50,15 @@ function infoOf({ method, url, config, schema = {} }: RouteOptions): RouteInfo[]
     .map((name) => ({ method: name, path: url, routeGroup: config?.routeGroup, schema }))
 }
 
-/** Says of all routes of a scope, and of the requests that get to them, which route group they belong to. Call it first. */
+/**
+ * Says of all routes of a scope, and of the requests that get to them, which route group they belong to. Call it first.
+ */
 export function setRouteGroup(scope: FastifyInstance, routeGroup: RouteGroup): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, routeGroup }
   })
-  // Fastify makes its description of a route anew whenever it is asked for, which costs more than all else that counting takes.
+  // Fastify makes its description of a route anew whenever it is asked for, which costs more than all else that
+  // counting takes.
   scope.addHook('onRequest', (request, _reply, done) => {
     request.routeGroup = routeGroup
     done()

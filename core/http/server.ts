@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import {
+  fastify,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import { fastifyPlugin } from 'fastify-plugin'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
@@ -47,10 +53,19 @@ interface ListenerOptions {
 }
 
 export function createHttpListener({ log, limits, socketPath }: ListenerOptions): Listener {
-  return createListener({ limits: { ...connectionLimits, ...limits }, refusal: createRefusal(log, createRequestIds()), socketPath })
+  return createListener({
+    limits: { ...connectionLimits, ...limits },
+    refusal: createRefusal(log, createRequestIds()),
+    socketPath,
+  })
 }
 
-export function createServer({ log, trustedProxies, isReady, listener = createHttpListener({ log }) }: ServerOptions): FastifyInstance {
+export function createServer({
+  log,
+  trustedProxies,
+  isReady,
+  listener = createHttpListener({ log }),
+}: ServerOptions): FastifyInstance {
   const clientOf = createClientOf(trustedProxies)
   const nextId = createRequestIds()
   const fail = createFailureReply({ log, listener, clientOf })
@@ -83,7 +98,15 @@ export function createServer({ log, trustedProxies, isReady, listener = createHt
 
 type Fail = (error: GatewayError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-function fastifyOptions({ listener, nextId, fail }: { listener: Listener; nextId: () => string; fail: Fail }): FastifyServerOptions {
+function fastifyOptions({
+  listener,
+  nextId,
+  fail,
+}: {
+  listener: Listener
+  nextId: () => string
+  fail: Fail
+}): FastifyServerOptions {
   return {
     genReqId: nextId,
     serverFactory: listener.open,
@@ -95,7 +118,12 @@ function fastifyOptions({ listener, nextId, fail }: { listener: Listener; nextId
       fail(new GatewayError('invalid_request', 'The path is not valid.'), request, begin(request, reply))
     },
     // Fastify's own compilers cost the start more than all the rest.
-    schemaController: { compilersFactory: { buildValidator: (() => compileValidator) as never, buildSerializer: () => () => JSON.stringify } },
+    schemaController: {
+      compilersFactory: {
+        buildValidator: (() => compileValidator) as never,
+        buildSerializer: () => () => JSON.stringify,
+      },
+    },
   }
 }
 
@@ -115,7 +143,8 @@ const maxHeaders = 100
 /** What Node's parser lets through and we do not. */
 function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maxHeaders) throw new GatewayError('headers_too_large')
-  if (url?.charCodeAt(0) !== 47) throw new GatewayError('malformed_http', 'The request target must be a path that begins with a slash.')
+  if (url?.charCodeAt(0) !== 47)
+    throw new GatewayError('malformed_http', 'The request target must be a path that begins with a slash.')
   if (httpVersion === '1.1') {
     if (headers.host === undefined) throw new GatewayError('malformed_http', 'The Host header is missing.')
   } else if (httpVersion !== '1.0' || headers['transfer-encoding'] !== undefined) {
@@ -144,12 +173,21 @@ async function leaveBodiesToRoutes(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Answers with the envelope, leaves one log line, and ends the connection where the rest of the request can't be trusted or awaited. */
+/**
+ * Answers with the envelope, leaves one log line, and ends the connection where the rest of the request can't be
+ * trusted or awaited.
+ */
 function createFailureReply({ log, listener, clientOf }: { log: Log; listener: Listener; clientOf: ClientOf }): Fail {
   return (error, request, reply) => {
     const { raw, rawBody } = request
     const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
-    logFailure(log, error, { reqId: request.id, method: raw.method ?? '', path: pathOf(raw), bodyBytes, client: clientOf(raw).address })
+    logFailure(log, error, {
+      reqId: request.id,
+      method: raw.method ?? '',
+      path: pathOf(raw),
+      bodyBytes,
+      client: clientOf(raw).address,
+    })
     const ends = endsConnection(error, raw)
     if (ends) listener.closeAfterAnswer(raw)
     return reply
@@ -159,12 +197,17 @@ function createFailureReply({ log, listener, clientOf }: { log: Log; listener: L
   }
 }
 
-/** A body of this size that nobody reads is thrown away and the connection kept; a larger one, or one of unknown size, is not awaited. */
+/**
+ * A body of this size that nobody reads is thrown away and the connection kept; a larger one, or one of unknown size,
+ * is not awaited.
+ */
 const awaitedBytes = 65_536
 
 function endsConnection({ code }: GatewayError, { complete, headers }: IncomingMessage): boolean {
   if (code === 'malformed_http' || code === 'headers_too_large' || code === 'request_timeout') return true
-  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > awaitedBytes)
+  return (
+    !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > awaitedBytes)
+  )
 }
 
 function createRefusal(log: Log, nextId: () => string) {

@@ -25,7 +25,11 @@ export interface Throttle {
   isEmpty(): boolean
 }
 
-export function createThrottle({ limits, now = () => performance.now(), maxClients = 10_000 }: ThrottleOptions): Throttle {
+export function createThrottle({
+  limits,
+  now = () => performance.now(),
+  maxClients = 10_000,
+}: ThrottleOptions): Throttle {
   // Two tables: a flood of addresses that fail once each can push out other failures, never a lock.
   const failures = createTable<number[]>(maxClients)
   const lockedUntil = createTable<number>(maxClients)
@@ -58,7 +62,9 @@ export function createThrottle({ limits, now = () => performance.now(), maxClien
   return { lockedFor, fail, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }
 }
 
-/** Keeps the newest `size` entries at least and twice as many at most: when the young half is full, the old half goes. */
+/**
+ * Keeps the newest `size` entries at least and twice as many at most: when the young half is full, the old half goes.
+ */
 function createTable<Value>(size: number) {
   let young = new Map<string, Value>()
   let old = new Map<string, Value>()

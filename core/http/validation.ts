@@ -1,4 +1,5 @@
-// How routes check what they were sent: our schemas in place of Fastify's own validator, and one sentence for what does not fit.
+// How routes check what they were sent: our schemas in place of Fastify's own validator, and one sentence for what does
+// not fit.
 import type { FastifySchemaCompiler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem, type JsonSchema } from '../typebox.ts'

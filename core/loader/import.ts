@@ -1,4 +1,5 @@
-// Imports the modules of plugins: JavaScript natively, TypeScript through jiti, and `svc-gateway/plugin` is always this very gateway.
+// Imports the modules of plugins: JavaScript natively, TypeScript through jiti, and `svc-gateway/plugin` is always this
+// very gateway.
 import { chmod, mkdir } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { extname, join } from 'node:path'
@@ -21,7 +22,9 @@ export function createImporter(dir: string): Importer {
     async importPlugin(entry) {
       const loader = await (jiti ??= openJiti(dir))
       const file = resolveEntry(loader, entry, dir)
-      return isTypeScript(file) ? loader.import(file, { default: true }) : defaultOf(await import(pathToFileURL(file).href))
+      return isTypeScript(file)
+        ? loader.import(file, { default: true })
+        : defaultOf(await import(pathToFileURL(file).href))
     },
     close: () => hooks.deregister(),
   }
@@ -34,7 +37,10 @@ export async function importOwn(file: string): Promise<unknown> {
 
 const contractUrl = new URL(`../plugin${extname(import.meta.filename)}`, import.meta.url).href
 
-/** A plugin may lie anywhere, and may even bring a copy of us for its own tests: it gets the contract of the gateway that runs it. */
+/**
+ * A plugin may lie anywhere, and may even bring a copy of us for its own tests: it gets the contract of the gateway
+ * that runs it.
+ */
 const resolveContract: Parameters<typeof registerHooks>[0]['resolve'] = (specifier, context, next) =>
   specifier === 'svc-gateway/plugin' ? { url: contractUrl, shortCircuit: true } : next(specifier, context)
 

@@ -1,4 +1,5 @@
-// Loads every extension, ours and those of the configured plugins; what is broken is refused with one sentence and the rest starts.
+// Loads every extension, ours and those of the configured plugins; what is broken is refused with one sentence and the
+// rest starts.
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
 import { discoverExtensions } from './discover.ts'
 import { createImporter, importOwn } from './import.ts'
@@ -32,7 +33,9 @@ export interface Extensions {
 export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Extensions> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
   const own = (await discoverExtensions()).map((file) => load(ownSource, importOwn(file), importLimitMs))
-  const theirs = importer ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs)) : []
+  const theirs = importer
+    ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs))
+    : []
   const registry = createRegistry()
   for (const module of await Promise.all([...own, ...theirs])) registry.addModule(module)
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
@@ -87,7 +90,8 @@ function createRegistry() {
 
   function duplicateFault(extension: Extension): string | undefined {
     const twin = shelves[extension.kind].get(extension.name)
-    if (twin) return `"${sources.get(twin)}" brings one of that name already; rename it, or take one of the two out of \`plugins\``
+    if (twin)
+      return `"${sources.get(twin)}" brings one of that name already; rename it, or take one of the two out of \`plugins\``
     const names = toolNames(extension)
     const double = names.find((name, index) => toolSources.has(name) || names.indexOf(name) !== index)
     return double && `"${toolSources.get(double) ?? 'itself'}" brings a tool "${double}" already; rename it`
@@ -104,11 +108,19 @@ function createRegistry() {
       if (fault === undefined) for (const extension of [exported].flat()) add(extension as Extension, source)
       else problems.push(`The plugin "${source}" was refused: ${fault}.`)
     },
-    extensions: { channels: shelves.channel, toolsets: shelves.toolset, providers: shelves.provider, presets: shelves.preset, sources, problems },
+    extensions: {
+      channels: shelves.channel,
+      toolsets: shelves.toolset,
+      providers: shelves.provider,
+      presets: shelves.preset,
+      sources,
+      problems,
+    },
   }
 }
 
-const toolNames = (extension: Extension): string[] => (extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : [])
+const toolNames = (extension: Extension): string[] =>
+  extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : []
 
 /** A declaration that throws while it is read is at fault too. */
 function faultOf(find: () => string | undefined): string | undefined {
@@ -123,7 +135,9 @@ function faultOf(find: () => string | undefined): string | undefined {
 function labelOf(extension: Partial<Extension> | null | undefined): string {
   try {
     const kind = typeof extension?.kind === 'string' ? extension.kind : 'extension'
-    return typeof extension?.name === 'string' ? `The ${kind} ${JSON.stringify(extension.name.slice(0, 80))}` : `${kind === 'extension' ? 'An' : 'A'} ${kind}`
+    return typeof extension?.name === 'string'
+      ? `The ${kind} ${JSON.stringify(extension.name.slice(0, 80))}`
+      : `${kind === 'extension' ? 'An' : 'A'} ${kind}`
   } catch {
     return 'An extension'
   }

@@ -24,7 +24,10 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
   channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
   provider: { names: [], settings: ['kind'] },
-  preset: { names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'], settings: keysOfMappings.split(' ') },
+  preset: {
+    names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'],
+    settings: keysOfMappings.split(' '),
+  },
 }
 
 const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
@@ -46,7 +49,8 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
     return
   }
   yield nameFault(kind, name)
-  for (const [field, need] of Object.entries(needs[kind])) yield fieldFault(field, need, { value: extension[field], compile })
+  for (const [field, need] of Object.entries(needs[kind]))
+    yield fieldFault(field, need, { value: extension[field], compile })
   yield settingsFault(kind, extension['config'])
   if (kind === 'channel') yield limitsFault(extension['limits'] as Fields)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
@@ -60,7 +64,11 @@ function nameFault(kind: Kind, name: unknown): string | undefined {
   return taken[kind].names.includes(name) ? `the name "${name}" has another meaning; take another one` : undefined
 }
 
-function fieldFault(field: string, need: Need, { value, compile }: { value: unknown; compile: boolean }): string | undefined {
+function fieldFault(
+  field: string,
+  need: Need,
+  { value, compile }: { value: unknown; compile: boolean },
+): string | undefined {
   switch (need) {
     case 'text':
       return isText(value) ? undefined : `\`${field}\` is missing; say in one sentence what it is for`
@@ -90,7 +98,9 @@ function schemaFault(field: string, schema: unknown, compile: boolean): string |
 }
 
 function objectSchemaFault(field: string, schema: unknown): string | undefined {
-  return (schema as Fields)['type'] === 'object' ? undefined : `\`${field}\` must be the schema of an object; declare it with Type.Object`
+  return (schema as Fields)['type'] === 'object'
+    ? undefined
+    : `\`${field}\` must be the schema of an object; declare it with Type.Object`
 }
 
 function settingsFault(kind: Kind, schema: unknown): string | undefined {
@@ -104,19 +114,30 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
   if (config !== undefined) yield fieldFault('config', 'settings', { value: config, compile })
   if (expected !== undefined) yield fieldFault('expected', 'function', { value: expected, compile })
   if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
-  else if (!Array.isArray(tools) || tools.length === 0) yield 'it has no tools; give `tools`, or `open` when they need a connection'
+  else if (!Array.isArray(tools) || tools.length === 0)
+    yield 'it has no tools; give `tools`, or `open` when they need a connection'
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
 }
 
 function* presetFaults(preset: Fields, compile: boolean): Generator<string | undefined> {
-  const optional: Record<string, Need> = { auth: 'object', config: 'settings', deliveryId: 'function', toAction: 'function' }
-  for (const [field, need] of Object.entries(optional)) if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
+  const optional: Record<string, Need> = {
+    auth: 'object',
+    config: 'settings',
+    deliveryId: 'function',
+    toAction: 'function',
+  }
+  for (const [field, need] of Object.entries(optional))
+    if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
 }
 
 function limitsFault(limits: Fields): string | undefined {
-  if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1) return '`limits.maxText` must be a whole number of at least 1'
-  if (!['plain', 'markdown'].includes(limits['format'] as string)) return '`limits.format` must be "plain" or "markdown"'
-  return ['native', 'reconcile', 'none'].includes(limits['idempotency'] as string) ? undefined : '`limits.idempotency` must be "native", "reconcile" or "none"'
+  if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1)
+    return '`limits.maxText` must be a whole number of at least 1'
+  if (!['plain', 'markdown'].includes(limits['format'] as string))
+    return '`limits.format` must be "plain" or "markdown"'
+  return ['native', 'reconcile', 'none'].includes(limits['idempotency'] as string)
+    ? undefined
+    : '`limits.idempotency` must be "native", "reconcile" or "none"'
 }
 
 /** @returns what is wrong with one tool; also asked for the tools that a toolset opens later. */
@@ -135,7 +156,8 @@ export function toolFault(tool: Partial<Tool>, compile: boolean): string | undef
 /** Names the values that there are: a slip would close the tool, or open it, without a word. */
 function effectsFault(effects: unknown): string | undefined {
   const isEffect = (effect: unknown) => effect === 'reads-private' || effect === 'sends'
-  const sound = effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
+  const sound =
+    effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
   return sound ? undefined : '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
 }
 
@@ -145,6 +167,7 @@ export function reasonOf(error: unknown): string {
   return text.split('\n', 1)[0]?.slice(0, 300) ?? ''
 }
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown) => typeof value === 'string' && value.trim() !== ''
 const isKind = (value: unknown): value is Kind => typeof value === 'string' && Object.hasOwn(needs, value)

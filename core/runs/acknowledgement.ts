@@ -27,7 +27,9 @@ function stripMarkup(text: string): string {
 function withoutLeading(text: string): string | undefined {
   if (!text.startsWith(word)) return undefined
   const rest = text.slice(word.length)
-  return /^_*[\p{L}\p{N}]/u.test(rest) ? undefined : rest.replace(/^(?:<[^<>]{1,200}>|[*_`~])*[^\p{L}\p{N}\s<]{0,4}/u, '').trim()
+  return /^_*[\p{L}\p{N}]/u.test(rest)
+    ? undefined
+    : rest.replace(/^(?:<[^<>]{1,200}>|[*_`~])*[^\p{L}\p{N}\s<]{0,4}/u, '').trim()
 }
 
 function withoutTrailing(text: string): string | undefined {

@@ -104,7 +104,10 @@ async function readSession(deps: AttemptDeps, run: StoredRun, signal: AbortSigna
     const events = await store.claimEvents(run, run.sessionKey, eventBatch)
     const stored = await readTranscript(store, run.sessionKey, turns * 20)
     const messages = stored.map((entry) => entry.message)
-    const exposure = { beganOutside: await beganOutside(deps, run.sessionKey), readOutside: await readOutside(store, run) }
+    const exposure = {
+      beganOutside: await beganOutside(deps, run.sessionKey),
+      readOutside: await readOutside(store, run),
+    }
     return { events, history: boundHistory(messages, { turns, tokens }), exposure }
   }
   return await whenStoreAnswers(read, signal)
@@ -126,26 +129,50 @@ async function haveTurn(deps: AttemptDeps, { run, agent, session, signal }: Turn
   const { events, history, exposure } = session
   const { spec } = run
   const notes = run.kind === 'heartbeat' ? await heartbeatNotes(agent, run.sessionKey) : undefined
-  if (run.kind === 'heartbeat' && events.length === 0 && !notes) return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
-  logSuspicious(run, [...(spec.origin.trusted ? [] : [spec.message]), ...events.filter(({ trusted }) => !trusted).map(({ text }) => text)], log)
+  if (run.kind === 'heartbeat' && events.length === 0 && !notes)
+    return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
+  logSuspicious(
+    run,
+    [
+      ...(spec.origin.trusted ? [] : [spec.message]),
+      ...events.filter(({ trusted }) => !trusted).map(({ text }) => text),
+    ],
+    log,
+  )
   const plan = planTurn(deps, { run, agent, events, notes, ...exposure })
   const { fromHook: external = false, scopes: [scope] = [] } = plan.from
   let isExternal = external
-  const countAsRead = (scope: string) => deps.store.useEffects({ scopes: [scope], effects: ['reads-private'], force: true })
+  const countAsRead = (scope: string) =>
+    deps.store.useEffects({ scopes: [scope], effects: ['reads-private'], force: true })
   const onExternalContent = async (): Promise<void> => {
     isExternal = true
     await countAsRead(run.id)
   }
   if (scope !== undefined) {
-    const prepare = async (): Promise<void> => void ((await beginsWithPrivate(deps.store, { run, scope })) && (await countAsRead(scope)))
+    const prepare = async (): Promise<void> =>
+      void ((await beginsWithPrivate(deps.store, { run, scope })) && (await countAsRead(scope)))
     await whenStoreAnswers(prepare, signal)
   }
   const { progress } = run.result
-  const turn = await runTurn({ ...plan, history, runId: run.id, signal, progress, onDelta: replyStreams.of(run.id), onExternalContent })
+  const turn = await runTurn({
+    ...plan,
+    history,
+    runId: run.id,
+    signal,
+    progress,
+    onDelta: replyStreams.of(run.id),
+    onExternalContent,
+  })
   // The steps were used up, and the last one had no words either.
   if (turn.finishReason === 'tool-calls' && !turn.reply) {
     const error = { type: 'no_answer', message: `The model gave no answer within ${turn.usage.steps} steps.` }
-    return { status: 'failed', result: { model: plan.model.ref, usage: turn.usage, error }, transcript: [], eventsRendered: false, external: isExternal }
+    return {
+      status: 'failed',
+      result: { model: plan.model.ref, usage: turn.usage, error },
+      transcript: [],
+      eventsRendered: false,
+      external: isExternal,
+    }
   }
   return {
     status: 'succeeded',
@@ -173,7 +200,8 @@ export const cancelled = endWith('cancelled', { type: 'cancelled', message: 'The
 
 function endOf(error: unknown, { run, seconds, log }: { run: StoredRun; seconds: number; log: Log }): Ended {
   if (error instanceof Stopped) {
-    if (error.reason === 'timed_out') return endWith('timed_out', { type: 'timed_out', message: `The run was stopped after ${seconds} seconds.` })
+    if (error.reason === 'timed_out')
+      return endWith('timed_out', { type: 'timed_out', message: `The run was stopped after ${seconds} seconds.` })
     if (error.reason === 'cancelled') return cancelled
     throw error
   }

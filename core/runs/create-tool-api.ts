@@ -22,14 +22,21 @@ interface ToolApiDeps {
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway } = deps
   const workspaces = new Map(agents.all.map((agent) => [agent.id, createWorkspace(agent.workspace)]))
-  const listed = agents.all.map(({ id, name, model, mainSession }) => ({ id, name, default: id === agents.default.id, model, mainSession }))
+  const listed = agents.all.map(({ id, name, model, mainSession }) => ({
+    id,
+    name,
+    default: id === agents.default.id,
+    model,
+    mainSession,
+  }))
   return (caller) => {
     const { agentId, sessionKey } = caller.subject
     const agent = agents.get(agentId)
     const keyOf = (key: string): string => resolveSession(agents, key).sessionKey
     /** What was said in a session that holds external content is external content for whoever reads it. */
     const tellExternal = async (key: string | undefined): Promise<void> => {
-      if (caller.onExternalContent && key !== undefined && (await store.getExposure(key))) await caller.onExternalContent()
+      if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))
+        await caller.onExternalContent()
     }
     const replyRoutes = async (): Promise<ReplyRoutes> => {
       const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)

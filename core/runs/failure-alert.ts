@@ -1,4 +1,5 @@
-// Tells a person that a webhook's run has failed: where `hooks.onFailure` says, and once for a cause within ten minutes.
+// Tells a person that a webhook's run has failed: where `hooks.onFailure` says, and once for a cause within ten
+// minutes.
 import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin.ts'
@@ -14,7 +15,11 @@ interface AlertDeps {
 const quietMs = 10 * 60 * 1000
 
 /** Undefined: nobody is to be told, or can be. */
-export async function createAlert({ onFailure, recipients, log }: AlertDeps, run: StoredRun, ended: Ended): Promise<FailureAlert | undefined> {
+export async function createAlert(
+  { onFailure, recipients, log }: AlertDeps,
+  run: StoredRun,
+  ended: Ended,
+): Promise<FailureAlert | undefined> {
   if (!onFailure || run.kind !== 'hook' || (ended.status !== 'failed' && ended.status !== 'timed_out')) return undefined
   const found = await recipients.resolve(onFailure)
   if (!('address' in found)) {
@@ -22,7 +27,14 @@ export async function createAlert({ onFailure, recipients, log }: AlertDeps, run
     return undefined
   }
   const { error } = ended.result
-  const delivery = { id: `${run.id}:alert`, runId: run.id, ...found.address, text: textOf(run, error?.message ?? ''), status: 'pending', reason: null } as const
+  const delivery = {
+    id: `${run.id}:alert`,
+    runId: run.id,
+    ...found.address,
+    text: textOf(run, error?.message ?? ''),
+    status: 'pending',
+    reason: null,
+  } as const
   // What varies from run to run is no part of the cause.
   return { cause: `${error?.type}: ${ended.cause ?? error?.message}`, quietMs, delivery }
 }

@@ -30,7 +30,18 @@ export interface ReloadResult {
   restartFor: string[]
 }
 
-export function createGatewayApi({ config, file, extensions, env, store, agents, connections, reload, startedAt, reloaded }: GatewayApiDeps): GatewayApi {
+export function createGatewayApi({
+  config,
+  file,
+  extensions,
+  env,
+  store,
+  agents,
+  connections,
+  reload,
+  startedAt,
+  reloaded,
+}: GatewayApiDeps): GatewayApi {
   const reloadedAt = reloaded ? new Date().toISOString() : undefined
   return {
     status: async () => ({
@@ -38,7 +49,9 @@ export function createGatewayApi({ config, file, extensions, env, store, agents,
       ...(reloadedAt !== undefined && { reloadedAt }),
       queuedRuns: await store.countQueuedRuns(),
       agents: agents.all.map(({ id }) => id),
-      channels: connections.states().map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),
+      channels: connections
+        .states()
+        .map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),
     }),
     config: () => redactConfig(config, createConfigSchema(extensions, config)) as Record<string, unknown>,
     reload: async () => {
@@ -49,7 +62,8 @@ export function createGatewayApi({ config, file, extensions, env, store, agents,
       }
     },
     patchConfig: async (changes) => {
-      if (file === undefined) throw new InputError('The configuration of this gateway comes from no file, so it cannot be changed.')
+      if (file === undefined)
+        throw new InputError('The configuration of this gateway comes from no file, so it cannot be changed.')
       try {
         return { changed: patchConfigFile({ file, changes, extensions, env }) }
       } catch (error) {

@@ -45,9 +45,17 @@ export function createOutcome({ agents, recipients, createId, ...alerts }: Outco
         at: Date.now(),
         status: ended.status,
         result: ended.result,
-        // A check that only acknowledges is no part of the conversation; one that showed events is, so that a later turn knows them.
+        // A check that only acknowledges is no part of the conversation; one that showed events is, so that a later
+        // turn knows them.
         transcript: run.kind === 'heartbeat' && acknowledged && !ended.eventsRendered ? [] : ended.transcript,
-        events: createRunSummary({ run, ended, acknowledged, deliveries, mainSession: agents.default.mainSession, createId }),
+        events: createRunSummary({
+          run,
+          ended,
+          acknowledged,
+          deliveries,
+          mainSession: agents.default.mainSession,
+          createId,
+        }),
         deliveries,
         eventsRendered: ended.eventsRendered,
         alert: await createAlert({ recipients, ...alerts }, run, ended),
@@ -68,7 +76,10 @@ interface DeliveryInput {
   acknowledged: boolean
 }
 
-async function resolveDeliveries({ run, spec, ended, acknowledged }: DeliveryInput, recipients: Recipients): Promise<NewDelivery[]> {
+async function resolveDeliveries(
+  { run, spec, ended, acknowledged }: DeliveryInput,
+  recipients: Recipients,
+): Promise<NewDelivery[]> {
   const text = textFor(run, ended)
   if (!spec.deliver || text === undefined) return []
   const base = { id: `${run.id}:0`, runId: run.id, text }
@@ -77,16 +88,32 @@ async function resolveDeliveries({ run, spec, ended, acknowledged }: DeliveryInp
   if (!text.trim()) return [{ ...nowhere, reason: 'The reply is empty.' }]
   const found = await recipients.resolve(spec.deliver)
   if ('address' in found) return [{ ...base, ...found.address, status: 'pending', reason: null }]
-  return [{ ...unresolved(spec.deliver), ...base, channel: found.channel, to: found.to, status: 'failed', reason: found.reason }]
+  return [
+    {
+      ...unresolved(spec.deliver),
+      ...base,
+      channel: found.channel,
+      to: found.to,
+      status: 'failed',
+      reason: found.reason,
+    },
+  ]
 }
 
 /** The reply; for a person who wrote and gets none, why; for a webhook that failed, nothing: its summary tells. */
 function textFor(run: StoredRun, { status, result }: Ended): string | undefined {
   if (status === 'succeeded') return result.reply ?? ''
-  return run.kind === 'channel' && status !== 'cancelled' ? `I could not answer. ${result.error?.message ?? ''}`.trim() : undefined
+  return run.kind === 'channel' && status !== 'cancelled'
+    ? `I could not answer. ${result.error?.message ?? ''}`.trim()
+    : undefined
 }
 
-const unresolved = ({ channel, to, accountId, threadId }: Recipient): Omit<NewDelivery, 'id' | 'runId' | 'text' | 'status' | 'reason'> => ({
+const unresolved = ({
+  channel,
+  to,
+  accountId,
+  threadId,
+}: Recipient): Omit<NewDelivery, 'id' | 'runId' | 'text' | 'status' | 'reason'> => ({
   channel,
   accountId: accountId ?? 'default',
   to: to ?? '',

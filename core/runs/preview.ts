@@ -1,4 +1,5 @@
-// Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply would go.
+// Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply
+// would go.
 import type { Recipients } from '../delivery/recipient.ts'
 import { fitting } from '../store/operations/events.ts'
 import type { Thinking } from '../store/run-spec.ts'
@@ -31,7 +32,10 @@ export interface TurnPreview {
 /** Reads, and changes nothing. */
 export interface Preview {
   run(run: NewRun): Promise<TurnPreview>
-  /** The periodic check that would read these events, after those that wait already; of events for several sessions the first one's. */
+  /**
+   * The periodic check that would read these events, after those that wait already; of events for several sessions the
+   * first one's.
+   */
   heartbeat(arriving: readonly NewEvent[]): Promise<TurnPreview>
 }
 
@@ -45,13 +49,20 @@ interface PreviewDeps {
 }
 
 export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo }: PreviewDeps): Preview {
-  async function preview(run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>, agent: Agent, arriving: readonly NewEvent[]): Promise<TurnPreview> {
+  async function preview(
+    run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>,
+    agent: Agent,
+    arriving: readonly NewEvent[],
+  ): Promise<TurnPreview> {
     const { spec, sessionKey, kind } = run
     const waiting = await store.waitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
     const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined
-    const plan = planTurn({ models, policy }, { run, agent, events, notes, beganOutside: await beganOutside({ store, agents }, sessionKey) })
+    const plan = planTurn(
+      { models, policy },
+      { run, agent, events, notes, beganOutside: await beganOutside({ store, agents }, sessionKey) },
+    )
     const withheld = await withheldFrom(plan, run)
     return {
       prompt: plan.prompt,
@@ -64,10 +75,15 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
     }
   }
 
-  async function withheldFrom(plan: TurnPlan, { id, spec }: Pick<NewRun, 'id' | 'spec'>): Promise<string[] | undefined> {
+  async function withheldFrom(
+    plan: TurnPlan,
+    { id, spec }: Pick<NewRun, 'id' | 'spec'>,
+  ): Promise<string[] | undefined> {
     const [scope] = plan.from.scopes ?? []
     if (scope === undefined) return undefined
-    const used = (await beginsWithPrivate(store, { run: { id, spec }, scope })) ? { readsPrivate: true, sends: false } : undefined
+    const used = (await beginsWithPrivate(store, { run: { id, spec }, scope }))
+      ? { readsPrivate: true, sends: false }
+      : undefined
     const subject = subjectOfTurn(plan)
     const entries = policy.listed(subject)
     const verdicts = await Promise.all(entries.map((entry) => ruleOfTwo.explain(entry, subject, used)))

@@ -1,4 +1,5 @@
-// Where a run comes from that a tool starts: who stands behind it, whether a webhook does, and how far from all of them it is.
+// Where a run comes from that a tool starts: who stands behind it, whether a webhook does, and how far from all of them
+// it is.
 import { InputError } from '../plugin.ts'
 import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
@@ -22,14 +23,24 @@ const longestLine = 6
 export async function resolveProvenance(deps: LineageDeps, { subject, runId }: Caller): Promise<Provenance> {
   const run = runId === undefined ? undefined : await deps.store.getRun(runId)
   const scopes = subject.scopes ?? (await scopesOverHttp(deps, subject))
-  const viaHook = scopes !== undefined || subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
+  const viaHook =
+    scopes !== undefined || subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
   const initiators = [initiatorOf(subject), ...(subject.initiators ?? [])]
-  if (initiators.length > longestLine) throw new InputError(`This work was handed on ${longestLine} times already; finish it here.`)
+  if (initiators.length > longestLine)
+    throw new InputError(`This work was handed on ${longestLine} times already; finish it here.`)
   const depth = run?.spec.origin.depth ?? (subject.sessionKey.includes(':subagent:') ? 1 : 0)
-  return { trusted: !viaHook, initiators, ...(viaHook && { viaHook }), ...(scopes && { scopes }), ...(depth > 0 && { depth }) }
+  return {
+    trusted: !viaHook,
+    initiators,
+    ...(viaHook && { viaHook }),
+    ...(scopes && { scopes }),
+    ...(depth > 0 && { depth }),
+  }
 }
 
-/** A client is not bound by the rule, but what it starts for a session that is has no more freedom than that session. */
+/**
+ * A client is not bound by the rule, but what it starts for a session that is has no more freedom than that session.
+ */
 async function scopesOverHttp(deps: LineageDeps, { caller, sessionKey }: Subject): Promise<string[] | undefined> {
   return caller === 'http' && (await beganOutside(deps, sessionKey)) ? [sessionKey] : undefined
 }

@@ -13,7 +13,10 @@ import { logRunEnd } from './run-log.ts'
 import { createWaiters } from './waiters.ts'
 
 export interface Runs {
-  /** The waist: whatever comes in is stored here, all or nothing, and then set going. Throws `overloaded` when too many runs wait. */
+  /**
+   * The waist: whatever comes in is stored here, all or nothing, and then set going. Throws `overloaded` when too many
+   * runs wait.
+   */
   accept(command: AcceptCommand): Promise<AcceptResult>
   /** The run once it has ended, or as it is after `ms`; undefined when there is none. */
   ended(id: string, ms: number): Promise<StoredRun | undefined>
@@ -25,7 +28,10 @@ export interface Runs {
   notify(): void
   /** Takes up what an earlier process left behind. */
   resume(): Promise<void>
-  /** Lets running work finish for `ms`, then puts the rest back into the queue. What is accepted from now on is done by the next start. */
+  /**
+   * Lets running work finish for `ms`, then puts the rest back into the queue. What is accepted from now on is done by
+   * the next start.
+   */
   close(ms: number): Promise<void>
 }
 
@@ -129,7 +135,8 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   const refuseBeyondLimit = (count: number): void => {
-    if (queued + arriving + count > limits().maxQueued) throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
+    if (queued + arriving + count > limits().maxQueued)
+      throw new GatewayError('overloaded', undefined, { retryAfter: 5 })
   }
 
   const cancelActive = (id: string): boolean => {
@@ -172,13 +179,19 @@ export function createRuns(deps: RunsDeps): Runs {
     queued += again
     if (again > 0) poller.notify()
     for (const run of exhausted) {
-      const error = { type: 'interrupted', message: `The gateway stopped during the run, ${run.attempt} times in a row; it is not tried again.` }
+      const error = {
+        type: 'interrupted',
+        message: `The gateway stopped during the run, ${run.attempt} times in a row; it is not tried again.`,
+      }
       await end(run, { status: 'failed', result: { error }, transcript: [], eventsRendered: false })
     }
     return again
   }
 
-  const outage = createOutage(log, { failed: 'upkeep of runs failed; it is tried again', worked: 'upkeep of runs works again' })
+  const outage = createOutage(log, {
+    failed: 'upkeep of runs failed; it is tried again',
+    worked: 'upkeep of runs works again',
+  })
   const keepUp = (): void => void upkeep().then(() => void outage.worked(), outage.failed)
 
   return {

@@ -1,4 +1,5 @@
-// Runs that tools start: a subagent's in a session of its own, or a message to a session that is there; both within limits.
+// Runs that tools start: a subagent's in a session of its own, or a message to a session that is there; both within
+// limits.
 import { InputError, type RunReport, type RunRequest } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
@@ -38,7 +39,9 @@ export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
     start: async (request, caller) => {
       const by = caller.subject.sessionKey
       if ((active.get(by) ?? 0) >= limits.maxActive) {
-        throw new InputError(`This session has ${limits.maxActive} runs of its own under way, which is the most; wait for one of them.`)
+        throw new InputError(
+          `This session has ${limits.maxActive} runs of its own under way, which is the most; wait for one of them.`,
+        )
       }
       // Counted before anything is awaited, so that calls side by side count each other.
       count(by, 1)
@@ -65,14 +68,24 @@ export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
 async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Caller): Promise<NewRun> {
   const provenance = await resolveProvenance(deps, caller)
   const work =
-    request.sessionKey === undefined ? subagentWork(deps, request, { caller, provenance }) : await messageWork(deps, request.sessionKey, { caller, provenance })
+    request.sessionKey === undefined
+      ? subagentWork(deps, request, { caller, provenance })
+      : await messageWork(deps, request.sessionKey, { caller, provenance })
   const model = request.model?.trim()
   if (model !== undefined) deps.models.requested(model, work.agent)
   const { message, name, timeoutSeconds } = request
   const spec: RunSpec = { message, name, model, timeoutSeconds, deliver: null, wakeMode: 'now', ...work.spec }
   const { agent, sessionKey, unnamedSession } = work
   const { kind } = work.spec.origin
-  return { id: deps.createId(), kind, agentId: agent.id, sessionKey, unnamedSession, spec, maxAttempts: deps.maxAttempts }
+  return {
+    id: deps.createId(),
+    kind,
+    agentId: agent.id,
+    sessionKey,
+    unnamedSession,
+    spec,
+    maxAttempts: deps.maxAttempts,
+  }
 }
 
 interface Work extends Pick<NewRun, 'sessionKey' | 'unnamedSession'> {
@@ -85,28 +98,49 @@ interface Start {
   provenance: Provenance
 }
 
-function subagentWork({ agents, limits, createId }: SubagentRunsDeps, { agentId }: RunRequest, { caller: { subject }, provenance }: Start): Work {
+function subagentWork(
+  { agents, limits, createId }: SubagentRunsDeps,
+  { agentId }: RunRequest,
+  { caller: { subject }, provenance }: Start,
+): Work {
   const id = (agentId ?? subject.agentId).trim().toLowerCase()
   const agent = agents.all.find((one) => one.id === id)
   if (!agent) throw new InputError('agentId names no agent of the configuration; agents_list names them.')
   const depth = (provenance.depth ?? 0) + 1
   if (depth > limits.maxDepth)
-    throw new InputError(`Subagents may be ${limits.maxDepth} deep (tools.subagents.maxDepth), and this would be one more; do it here.`)
+    throw new InputError(
+      `Subagents may be ${limits.maxDepth} deep (tools.subagents.maxDepth), and this would be one more; do it here.`,
+    )
   return {
     agent,
     sessionKey: agentSessionKey(agent.id, `subagent:${createId()}`),
     unnamedSession: true,
-    spec: { origin: { kind: 'subagent', name: subject.sessionKey, ...provenance, depth }, summarySession: subject.sessionKey },
+    spec: {
+      origin: { kind: 'subagent', name: subject.sessionKey, ...provenance, depth },
+      summarySession: subject.sessionKey,
+    },
   }
 }
 
-async function messageWork({ agents, store }: SubagentRunsDeps, requested: string, { caller: { subject }, provenance }: Start): Promise<Work> {
+async function messageWork(
+  { agents, store }: SubagentRunsDeps,
+  requested: string,
+  { caller: { subject }, provenance }: Start,
+): Promise<Work> {
   const { agentId, sessionKey } = resolveSession(agents, requested)
   const session = await store.getSession(sessionKey)
-  if (!session && sessionKey !== agents.get(agentId).mainSession && (await store.countWaitingEvents(sessionKey)) === 0) {
+  if (
+    !session &&
+    sessionKey !== agents.get(agentId).mainSession &&
+    (await store.countWaitingEvents(sessionKey)) === 0
+  ) {
     throw new InputError('There is no session with this sessionKey; sessions_list names those that there are.')
   }
-  return { agent: agents.get(session?.agentId ?? agentId), sessionKey, spec: { origin: { kind: 'chat', name: subject.sessionKey, ...provenance } } }
+  return {
+    agent: agents.get(session?.agentId ?? agentId),
+    sessionKey,
+    spec: { origin: { kind: 'chat', name: subject.sessionKey, ...provenance } },
+  }
 }
 
 function report({ id, status, result: { reply, error } }: StoredRun): RunReport {

@@ -16,7 +16,9 @@ export function readTiming(timing: ScheduleTiming, now: Timestamp): Timing {
 function readEvery(text: string): number {
   const ms = parseDuration(text)
   if (ms !== undefined && ms >= shortestEveryMs) return ms
-  throw new InputError(`every must be a duration of ${shortestEveryMs / 1000} seconds to 24 days, such as "30m" or "1h30m".`)
+  throw new InputError(
+    `every must be a duration of ${shortestEveryMs / 1000} seconds to 24 days, such as "30m" or "1h30m".`,
+  )
 }
 
 /** A time without a zone would mean another moment on another machine. */
@@ -25,7 +27,10 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 function readAt(text: string, now: Timestamp): Timestamp {
   const ms = parseDuration(text)
   const at = ms === undefined ? (isoTime.test(text) ? Date.parse(text) : Number.NaN) : now + ms
-  if (Number.isNaN(at)) throw new InputError('at must be a time with its zone, such as "2030-01-31T09:00:00+01:00", or a duration from now, such as "20m".')
+  if (Number.isNaN(at))
+    throw new InputError(
+      'at must be a time with its zone, such as "2030-01-31T09:00:00+01:00", or a duration from now, such as "20m".',
+    )
   if (at < now) throw new InputError('at lies in the past.')
   return at
 }
@@ -48,7 +53,9 @@ export async function nextFiring(timing: Timing, { due, now }: Moment): Promise<
   const { Cron } = await import('croner')
   try {
     const { expression, timezone } = timing
-    return new Cron(expression, { mode: '5-part', paused: true, ...(timezone && { timezone }) }).nextRun(new Date(now))?.getTime()
+    return new Cron(expression, { mode: '5-part', paused: true, ...(timezone && { timezone }) })
+      .nextRun(new Date(now))
+      ?.getTime()
   } catch (cause) {
     throw new InputError(
       'cron must be five fields (minute, hour, day, month, weekday) such as "0 9 * * 1-5", and timezone an IANA name such as "Europe/Berlin".',
@@ -68,7 +75,10 @@ interface Planned extends Pick<Moment, 'now'> {
   lastAt: Timestamp | null
 }
 
-/** The next time as the clock says now; earlier than planned only where the clock was set back, and the schedule would be silent until it has caught up. */
+/**
+ * The next time as the clock says now; earlier than planned only where the clock was set back, and the schedule would
+ * be silent until it has caught up.
+ */
 export async function replanFiring(timing: Timing, { nextAt, lastAt, now }: Planned): Promise<Timestamp> {
   if (timing.kind === 'at') return nextAt
   if (timing.kind === 'every') return Math.min(nextAt, now + timing.ms)

@@ -3,7 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { StoredRun } from '../store/store.ts'
 
 export interface Waiters {
-  /** The run once `notify` tells of its end; else, after `ms` or at the close, what `read` says then. A run that has ended is not waited for. */
+  /**
+   * The run once `notify` tells of its end; else, after `ms` or at the close, what `read` says then. A run that has
+   * ended is not waited for.
+   */
   wait(read: () => Promise<StoredRun | undefined>, until: { id: string; ms: number }): Promise<StoredRun | undefined>
   notify(run: StoredRun): void
   /** Nobody waits any longer. */
@@ -26,7 +29,9 @@ export function createWaiters(): Waiters {
         // Asked only now, so that an end between the question and the wait is not missed.
         const now = await read()
         if (!now || now.endedAt !== null || closed) return now
-        const late = delay(Math.min(ms, longestMs), undefined, { ref: false, signal: patience.signal }).catch(() => undefined)
+        const late = delay(Math.min(ms, longestMs), undefined, { ref: false, signal: patience.signal }).catch(
+          () => undefined,
+        )
         return (await Promise.race([ended, late])) ?? (await read())
       } finally {
         patience.abort()

@@ -1,4 +1,5 @@
-// What a child's answer means: the lines that were logged, or the fault, told by class and place and never in the transform's own words.
+// What a child's answer means: the lines that were logged, or the fault, told by class and place and never in the
+// transform's own words.
 import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
@@ -14,18 +15,31 @@ interface FaultContext {
 }
 
 /** An answer that is none, as an error that names the place and never the payload. */
-export function faultOf({ outcome, body }: Answer, { module, exportName, describePosition, logs = [] }: FaultContext): TransformError {
-  if (outcome === 'payload_mismatch') return new TransformError('payload_mismatch', `${firstProblem(readProblems(body), 'the payload')}.`, { logs })
+export function faultOf(
+  { outcome, body }: Answer,
+  { module, exportName, describePosition, logs = [] }: FaultContext,
+): TransformError {
+  if (outcome === 'payload_mismatch')
+    return new TransformError('payload_mismatch', `${firstProblem(readProblems(body), 'the payload')}.`, { logs })
   if (outcome === 'no_function') {
-    const what = exportName === 'default' ? 'its default export is no function' : `it exports no function "${exportName}"`
+    const what =
+      exportName === 'default' ? 'its default export is no function' : `it exports no function "${exportName}"`
     return new TransformError('no_function', `The transform ${module} cannot be used: ${what}.`, { logs })
   }
   const thrown = JSON.parse(body) as Thrown
   const detail = `${thrown.name}: ${thrown.message}`
-  if (outcome === 'bad_result') return new TransformError('bad_result', `The transform ${module} returned no result: ${thrown.message}.`, { logs })
+  if (outcome === 'bad_result')
+    return new TransformError('bad_result', `The transform ${module} returned no result: ${thrown.message}.`, { logs })
   if (outcome === 'compile')
-    return new TransformError('compile', `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${describePosition(thrown)}.`, { logs, detail })
-  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${describePosition(thrown)}.`, { logs, detail })
+    return new TransformError(
+      'compile',
+      `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${describePosition(thrown)}.`,
+      { logs, detail },
+    )
+  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${describePosition(thrown)}.`, {
+    logs,
+    detail,
+  })
 }
 
 /** Words of the sandbox about code that it refuses, in ours. */
@@ -41,10 +55,16 @@ const nameOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? 
 
 /** The levels are compared, since they choose a function of ours. */
 export const readLines = (text: string): LogLine[] =>
-  text === '' ? [] : (JSON.parse(text) as LogLine[]).filter(([level, line]) => logLevels.includes(level) && typeof line === 'string')
+  text === ''
+    ? []
+    : (JSON.parse(text) as LogLine[]).filter(([level, line]) => logLevels.includes(level) && typeof line === 'string')
 
 const readProblems = (body: string): Problem[] =>
-  (JSON.parse(body) as Problem[]).map(({ path, keys, problem }) => ({ path: path.slice(0, 200), keys, problem: problem.slice(0, 300) }))
+  (JSON.parse(body) as Problem[]).map(({ path, keys, problem }) => ({
+    path: path.slice(0, 200),
+    keys,
+    problem: problem.slice(0, 300),
+  }))
 
 /** From a place in the bundle to one in the sources: ` at alerts.ts:12`, or nothing where it is not known. */
 export type DescribePosition = (thrown: Thrown) => string

@@ -1,4 +1,5 @@
-// A transform's module and what it imports as one text. Nothing of it is executed, and every file is confined when it is named and when it is read.
+// A transform's module and what it imports as one text. Nothing of it is executed, and every file is confined when it
+// is named and when it is read.
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
@@ -35,9 +36,16 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
     plugins: [confined(folder, options)],
   })
   try {
-    const { output } = await bundle.generate({ format: 'iife', name: bundleName, exports: 'named', codeSplitting: false, sourcemap: 'hidden' })
+    const { output } = await bundle.generate({
+      format: 'iife',
+      name: bundleName,
+      exports: 'named',
+      codeSplitting: false,
+      sourcemap: 'hidden',
+    })
     const [{ code, map }] = output
-    if (code.length > maxBundleLength) throw new TransformError('compile', `The transform ${options.module} is too large.`)
+    if (code.length > maxBundleLength)
+      throw new TransformError('compile', `The transform ${options.module} is too large.`)
     return { code, map: map?.toString() ?? '' }
   } catch (error) {
     throw toTransformError(error, options.module)
@@ -51,7 +59,11 @@ async function loadBundler() {
   try {
     return await import('rolldown')
   } catch (cause) {
-    throw new TransformError('compile', 'Transforms need the part of the package "rolldown" for this machine; install without --omit=optional.', { cause })
+    throw new TransformError(
+      'compile',
+      'Transforms need the part of the package "rolldown" for this machine; install without --omit=optional.',
+      { cause },
+    )
   }
 }
 
@@ -61,11 +73,16 @@ const importable = /\.(?:[cm]?js|m?ts|json)$/
 
 /** Which modules there are: relative files inside the folder, `typebox`, and what the contract has for transforms. */
 function confined(folder: string, { module, directory, onFile }: BundleOptions): Plugin {
-  const isLibrary = (importer: string): boolean => importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
+  const isLibrary = (importer: string): boolean =>
+    importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
 
   function locate(path: string, allowed: RegExp): { id: string } {
     onFile(resolve(directory.dir, path))
-    if (!allowed.test(path)) throw new TransformError('compile', `"${path}" cannot be part of a transform; files end in .ts, .mts, .js, .mjs or .cjs.`)
+    if (!allowed.test(path))
+      throw new TransformError(
+        'compile',
+        `"${path}" cannot be part of a transform; files end in .ts, .mts, .js, .mjs or .cjs.`,
+      )
     const id = attempt(() => directory.locate(path), path)
     onFile(id)
     return { id }
@@ -94,7 +111,10 @@ const whatMayBeImported =
   'a transform may import files of the transforms directory (with "./" and the whole name), "typebox" and "svc-gateway/plugin", and nothing of Node.'
 const moduleTypes: Record<string, 'ts' | 'json'> = { '.ts': 'ts', '.mts': 'ts', '.json': 'json' }
 
-/** The contract as transforms see it: its types are gone by then, and of its values only the builder of schemas makes sense here. */
+/**
+ * The contract as transforms see it: its types are gone by then, and of its values only the builder of schemas makes
+ * sense here.
+ */
 const contractId = '\0svc-gateway/plugin'
 const contract = 'export { Type } from "typebox"'
 
@@ -104,7 +124,9 @@ function attempt<Value>(look: () => Value, path: string): Value {
     return look()
   } catch (error) {
     if (!(error instanceof PathError)) throw error
-    const sentence = error.missing ? `There is no ${path} in the transforms directory; write the whole name, with its ending.` : `${error.message}.`
+    const sentence = error.missing
+      ? `There is no ${path} in the transforms directory; write the whole name, with its ending.`
+      : `${error.message}.`
     throw new TransformError(error.missing ? 'missing' : 'compile', sentence, { cause: error })
   }
 }
@@ -114,12 +136,19 @@ interface BundlerProblem {
   loc?: { file?: string; line: number; column: number }
 }
 
-/** The bundler reports a list; the first problem is told, in one line. It writes a code of its own into errors of ours, so they are made anew. */
+/**
+ * The bundler reports a list; the first problem is told, in one line. It writes a code of its own into errors of ours,
+ * so they are made anew.
+ */
 function toTransformError(error: unknown, module: string): TransformError {
   const [first = error as BundlerProblem] = (error as { errors?: BundlerProblem[] }).errors ?? []
   if (first instanceof TransformError) return new TransformError(first.fault, first.message, { cause: first.cause })
   if (first instanceof PathError) return new TransformError('compile', `${first.message}.`, { cause: first })
   const [line = ''] = stripVTControlCharacters(first.message ?? '').split('\n')
   const place = first.loc ? ` at line ${first.loc.line}, column ${first.loc.column}` : ''
-  return new TransformError('compile', `The transform ${module} does not compile${place}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`, { cause: error })
+  return new TransformError(
+    'compile',
+    `The transform ${module} does not compile${place}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`,
+    { cause: error },
+  )
 }

@@ -1,7 +1,16 @@
 // One child process: it is asked, it answers in order, and it is killed when it makes no progress or takes too much.
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createFrameReader, type Frame, maxResultLength, type Outcome, outcomes, type RequestKind, requests, writeFrame } from './ipc-frames.ts'
+import {
+  createFrameReader,
+  type Frame,
+  maxResultLength,
+  type Outcome,
+  outcomes,
+  type RequestKind,
+  requests,
+  writeFrame,
+} from './ipc-frames.ts'
 import { openBlackBox, spawnRunner } from './process.ts'
 
 export interface ChildLimits {
@@ -57,7 +66,10 @@ interface ChildOptions {
   /** The code of the child: it comes over standard input, so the child needs to read no file, and may not. */
   runner: string
   limits: ChildLimits
-  /** Called once, as soon as it is to end: from then on it can be asked nothing. Whoever waits for an answer hears of it when the process is gone. */
+  /**
+   * Called once, as soon as it is to end: from then on it can be asked nothing. Whoever waits for an answer hears of it
+   * when the process is gone.
+   */
   onEnd(reason: EndReason): void
 }
 
@@ -74,7 +86,13 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   let watch: NodeJS.Timeout | undefined
   let outbox: Frame[] = []
 
-  pending.push({ id: 0, askedAt: progressAt, timeoutMs: bootMs, resolve: () => ready.resolve(), reject: () => ready.resolve() })
+  pending.push({
+    id: 0,
+    askedAt: progressAt,
+    timeoutMs: bootMs,
+    resolve: () => ready.resolve(),
+    reject: () => ready.resolve(),
+  })
   keepWatch()
   const read = createFrameReader(maxAnswerBytes, settle)
   wire.on('data', (chunk: Buffer) => {
@@ -96,7 +114,16 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
       pending.push({ id, askedAt: performance.now(), timeoutMs, resolve, reject })
       keepWatch()
       // What is asked in one go is sent in one go.
-      if (outbox.push({ id, kind: requests.indexOf(kind), number, first: bytesOf(first), second: Buffer.from(second) }) === 1) setImmediate(send)
+      if (
+        outbox.push({
+          id,
+          kind: requests.indexOf(kind),
+          number,
+          first: bytesOf(first),
+          second: Buffer.from(second),
+        }) === 1
+      )
+        setImmediate(send)
     })
   }
 
@@ -110,7 +137,12 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   function settle({ id, kind, number, first, second }: Frame): void {
     const place = pending.findIndex((one) => one.id === id)
     const [request] = place < 0 ? [] : pending.splice(place, 1)
-    request?.resolve({ outcome: outcomes[kind] ?? 'threw', micros: number, logs: first.toString(), body: second.toString() })
+    request?.resolve({
+      outcome: outcomes[kind] ?? 'threw',
+      micros: number,
+      logs: first.toString(),
+      body: second.toString(),
+    })
   }
 
   /** The time limit is kept here and not in the child, whose only thread is busy when it matters. */

@@ -1,4 +1,5 @@
-// Inside a child: one transform in a compartment of its own, with a console and a few globals that the language does not bring.
+// Inside a child: one transform in a compartment of its own, with a console and a few globals that the language does
+// not bring.
 import { compileInterpreted, type Check } from '../typebox.ts'
 import { type LogLine, maxLineLength, type Outcome } from './ipc-frames.ts'
 import type { SharedGlobals } from './lockdown.ts'
@@ -26,13 +27,20 @@ export class LoadError extends Error {
 }
 
 /** Evaluates a bundle. What it throws at its top level is thrown on. */
-export function loadTransform({ code, exportName }: Source, shared: SharedGlobals, log: (line: LogLine) => void): LoadedTransform {
-  const compartment = new Compartment({ globals: { ...shared, console: createConsole(log) }, __options__: true } as never)
+export function loadTransform(
+  { code, exportName }: Source,
+  shared: SharedGlobals,
+  log: (line: LogLine) => void,
+): LoadedTransform {
+  const compartment = new Compartment({
+    globals: { ...shared, console: createConsole(log) },
+    __options__: true,
+  } as never)
   for (const power of ['Compartment', 'lockdown']) Reflect.deleteProperty(compartment.globalThis, power)
   compartment.evaluate(missingGlobals)
-  const exports = compartment.evaluate(`(() => {${localNames}\n${code}\n;return ${bundleName}})()\n//# sourceURL=${sourceUrl}`) as
-    | Record<string, unknown>
-    | undefined
+  const exports = compartment.evaluate(
+    `(() => {${localNames}\n${code}\n;return ${bundleName}})()\n//# sourceURL=${sourceUrl}`,
+  ) as Record<string, unknown> | undefined
   const transform = exports?.[exportName]
   if (typeof transform !== 'function') throw new LoadError('no_function', '')
   const schema = exports?.['payload'] === undefined ? undefined : JSON.stringify(exports['payload'])
@@ -48,7 +56,10 @@ export const bundleName = '__transform'
 /** How frames of a transform are known in a stack. */
 export const sourceUrl = 'transform'
 
-/** A compartment looks free names up in a proxy; as local constants they cost half as much. They stand in one line before the code. */
+/**
+ * A compartment looks free names up in a proxy; as local constants they cost half as much. They stand in one line
+ * before the code.
+ */
 const localNames = `"use strict";const {Object,Array,String,Number,Boolean,BigInt,Symbol,JSON,Math,Date,Map,Set,RegExp,Promise,Reflect,Error,TypeError,RangeError,\
 parseInt,parseFloat,isNaN,isFinite,encodeURIComponent,decodeURIComponent,console} = globalThis;`
 
@@ -97,14 +108,22 @@ function createConsole(log: (line: LogLine) => void) {
     (level: LogLine[0]) =>
     (...values: unknown[]): void =>
       log([level, values.map(inWords).join(' ').slice(0, maxLineLength)])
-  return harden({ log: writer('info'), info: writer('info'), debug: writer('debug'), trace: writer('debug'), warn: writer('warn'), error: writer('error') })
+  return harden({
+    log: writer('info'),
+    info: writer('info'),
+    debug: writer('debug'),
+    trace: writer('debug'),
+    warn: writer('warn'),
+    error: writer('error'),
+  })
 }
 
 /** Any value in a line of text; values may be hostile, and looking at them counts against the limits of the call. */
 export function inWords(value: unknown): string {
   try {
     if (typeof value === 'string') return value.slice(0, maxLineLength)
-    const text = value instanceof Error ? `${value.name}: ${value.message}` : (JSON.stringify(value) as string | undefined)
+    const text =
+      value instanceof Error ? `${value.name}: ${value.message}` : (JSON.stringify(value) as string | undefined)
     return (text ?? String(value)).slice(0, maxLineLength)
   } catch {
     return '[cannot be shown]'

@@ -1,7 +1,9 @@
 // What gateway and child say to each other: frames of one length, three numbers and two parts, and the words for them.
 import { Buffer } from 'node:buffer'
 
-/** What the gateway asks for; a frame holds the index. `load` makes a transform ready under a number, `drop` forgets it. */
+/**
+ * What the gateway asks for; a frame holds the index. `load` makes a transform ready under a number, `drop` forgets it.
+ */
 export const requests = ['load', 'drop', 'run'] as const
 export type RequestKind = (typeof requests)[number]
 
@@ -27,7 +29,10 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 /** A line that a transform wrote to its console. */
 export type LogLine = readonly [level: (typeof logLevels)[number], text: string]
 
-/** What a child tells of something that was thrown. The place is one in the bundled code, both from 1, or 0 where it is not known. */
+/**
+ * What a child tells of something that was thrown. The place is one in the bundled code, both from 1, or 0 where it is
+ * not known.
+ */
 export interface Thrown {
   name: string
   message: string
@@ -54,7 +59,9 @@ export function writeFrame({ id, kind, number, first, second }: Frame, write: (p
   if (second.length > 0) write(second)
 }
 
-/** Takes the stream as it comes and hands out whole frames. Throws when one is announced that is larger than `maxBytes`. */
+/**
+ * Takes the stream as it comes and hands out whole frames. Throws when one is announced that is larger than `maxBytes`.
+ */
 export function createFrameReader(maxBytes: number, onFrame: (frame: Frame) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
   let size = 0

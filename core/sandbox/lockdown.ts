@@ -1,7 +1,10 @@
 // Inside a child: turns the process into a room without doors, before any code of a transform is there.
 import { registerHooks } from 'node:module'
 
-/** What every compartment may use besides the language's own immutable objects. All of it is frozen, so none can leave something for another. */
+/**
+ * What every compartment may use besides the language's own immutable objects. All of it is frozen, so none can leave
+ * something for another.
+ */
 export interface SharedGlobals {
   Date: typeof Date
   Math: typeof Math
@@ -21,7 +24,8 @@ export function lockDown(): SharedGlobals {
     errorTrapping: 'none',
     unhandledRejectionTrapping: 'none',
   })
-  // What is handed in from here is not frozen by lockdown: without this, one transform could set the clock of all others.
+  // What is handed in from here is not frozen by lockdown: without this, one transform could set the clock of all
+  // others.
   for (const value of Object.values(shared)) harden(value)
   registerHooks({ resolve: refuse, load: refuse })
   removePowers()
@@ -35,7 +39,20 @@ function refuse(): never {
 /** A second fence: whoever got out of a compartment finds the language, and nothing of Node. */
 function removePowers(): void {
   const language = new Set(Object.getOwnPropertyNames(new Compartment().globalThis))
-  const powers = ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', '_kill', 'abort', 'chdir', 'loadEnvFile', '_debugProcess', 'mainModule']
+  const powers = [
+    'binding',
+    '_linkedBinding',
+    'dlopen',
+    'getBuiltinModule',
+    'kill',
+    '_kill',
+    'abort',
+    'chdir',
+    'loadEnvFile',
+    '_debugProcess',
+    'mainModule',
+  ]
   for (const name of powers) Reflect.deleteProperty(process, name)
-  for (const name of Object.getOwnPropertyNames(globalThis)) if (!language.has(name)) Reflect.deleteProperty(globalThis, name)
+  for (const name of Object.getOwnPropertyNames(globalThis))
+    if (!language.has(name)) Reflect.deleteProperty(globalThis, name)
 }

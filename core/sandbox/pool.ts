@@ -1,4 +1,5 @@
-// The children: one that serves (or several), one that stands by, one for a moment to try what is new. None before the first transform.
+// The children: one that serves (or several), one that stands by, one for a moment to try what is new. None before the
+// first transform.
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 import { type Answer, type Child, ChildEnded, type ChildLimits, startChild } from './child.ts'
@@ -59,7 +60,10 @@ export function createPool(options: PoolOptions): Pool {
   let probes: Promise<unknown> = Promise.resolve()
   let probing = 0
   let prober: Child | undefined
-  const outage = createOutage(log, { failed: 'a sandbox process cannot be started; it is tried again', worked: 'sandbox processes can be started again' })
+  const outage = createOutage(log, {
+    failed: 'a sandbox process cannot be started; it is tried again',
+    worked: 'sandbox processes can be started again',
+  })
 
   async function readCode(): Promise<string> {
     runner ??= await options.readRunner()
@@ -89,7 +93,10 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
-  /** Requests are served in order, so nobody has to wait for this. A module that is guilty of the end of its child is never loaded again. */
+  /**
+   * Requests are served in order, so nobody has to wait for this. A module that is guilty of the end of its child is
+   * never loaded again.
+   */
   function load(child: Child, number: number, { code, exportName }: Source): void {
     child.ask({ kind: 'load', number, first: exportName, second: code, timeoutMs: loadMs }).catch((error: unknown) => {
       if (error instanceof ChildEnded && error.guilty) sources.delete(number)
@@ -117,7 +124,8 @@ export function createPool(options: PoolOptions): Pool {
   function replace(): void {
     if (runner === undefined) return
     if (deathsInARow <= quickRestarts) fill(runner)
-    else refill ??= setTimeout(fill, Math.min(longestPauseMs, 100 * 2 ** (deathsInARow - quickRestarts)), runner).unref()
+    else
+      refill ??= setTimeout(fill, Math.min(longestPauseMs, 100 * 2 ** (deathsInARow - quickRestarts)), runner).unref()
   }
 
   /** The stand-by comes when the others are up, so that a start is not shared between two. */
@@ -136,8 +144,8 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   /**
-   * A child that has worked for long is replaced in good order. So is one that had to stand many overflows of the stack,
-   * each of which can break off code of the sandbox itself half-way.
+   * A child that has worked for long is replaced in good order. So is one that had to stand many overflows of the
+   * stack, each of which can break off code of the sandbox itself half-way.
    */
   function wear(child: Child, { outcome, micros, body }: Answer): void {
     const overflows = outcome === 'threw' && body.startsWith('{"name":"RangeError"') ? 1 : 0
@@ -157,7 +165,12 @@ export function createPool(options: PoolOptions): Pool {
   function pick(): Child {
     const [child] = [...serving].toSorted((a, b) => a.waiting() - b.waiting())
     if (child && child.waiting() < maxWaiting && waitingBytes < maxWaitingBytes) return child
-    throw new TransformError('busy', child ? 'Too many calls of transforms are waiting; try again later.' : 'The sandbox is starting again; try again later.')
+    throw new TransformError(
+      'busy',
+      child
+        ? 'Too many calls of transforms are waiting; try again later.'
+        : 'The sandbox is starting again; try again later.',
+    )
   }
 
   /** The same child tries all that wait for it, unless one of them ends it. */

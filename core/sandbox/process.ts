@@ -1,4 +1,5 @@
-// How a child comes to be: a Node process without permissions, environment or files, and the black box that it shares with the gateway.
+// How a child comes to be: a Node process without permissions, environment or files, and the black box that it shares
+// with the gateway.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -31,7 +32,10 @@ export const nodeFlags = ({ heapMb }: Heap): string[] => [
   '-',
 ]
 
-/** Processor time after which the kernel ends a child. The gateway replaces it long before; this is for a child that loops while its gateway dies. */
+/**
+ * Processor time after which the kernel ends a child. The gateway replaces it long before; this is for a child that
+ * loops while its gateway dies.
+ */
 const maxCpuSeconds = 900
 
 /** Where there is a shell, it sets what Node cannot. Without core dumps no payload is left on the disk. */

@@ -2,7 +2,16 @@
 import { Buffer } from 'node:buffer'
 import { performance } from 'node:perf_hooks'
 import { inWords, LoadError, type LoadedTransform, loadTransform } from './compartment.ts'
-import { type Frame, type LogLine, maxLogLines, maxResultLength, type Outcome, outcomes, type RequestKind, type Thrown } from './ipc-frames.ts'
+import {
+  type Frame,
+  type LogLine,
+  maxLogLines,
+  maxResultLength,
+  type Outcome,
+  outcomes,
+  type RequestKind,
+  type Thrown,
+} from './ipc-frames.ts'
 import type { Position } from './stack-positions.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
@@ -33,7 +42,10 @@ interface Call {
 export interface RequestHandler {
   /** Starts with a request; what it returns may be a promise that is still to be kept. */
   begin(request: Request): void
-  /** Answers the request that was begun last. Nothing is left by now that could keep a promise: there are no timers here, and no input. */
+  /**
+   * Answers the request that was begun last. Nothing is left by now that could keep a promise: there are no timers
+   * here, and no input.
+   */
   conclude(): void
 }
 
@@ -47,7 +59,8 @@ export function createRequestHandler({ shared, positionOf, answer }: RequestHand
     Object.assign(call, { outcome, body, micros: (now() - call.startedAt) * 1000 })
   }
 
-  const fail = (call: Call, error: unknown, outcome: Outcome = 'threw'): void => settle(call, outcome, JSON.stringify(describe(error, positionOf)))
+  const fail = (call: Call, error: unknown, outcome: Outcome = 'threw'): void =>
+    settle(call, outcome, JSON.stringify(describe(error, positionOf)))
 
   function log(line: LogLine): void {
     if (!current) return
@@ -69,7 +82,8 @@ export function createRequestHandler({ shared, positionOf, answer }: RequestHand
     const { transform, check } = transforms.get(number) ?? missing
     try {
       const payload = JSON.parse(first) as unknown
-      if (check && !check.fits(payload)) return settle(call, 'payload_mismatch', JSON.stringify(check.problems(payload).slice(0, 8)))
+      if (check && !check.fits(payload))
+        return settle(call, 'payload_mismatch', JSON.stringify(check.problems(payload).slice(0, 8)))
       const result = transform(freeze({ payload, ...(JSON.parse(second) as object) }))
       if (isPromiseLike(result)) {
         const kept = (value: unknown) => finish(call, value)
@@ -86,13 +100,22 @@ export function createRequestHandler({ shared, positionOf, answer }: RequestHand
     if (result === undefined) return settle(call, 'ok', '')
     if (typeof result !== 'object') return fail(call, `a ${typeof result} was returned`, 'bad_result')
     const text = JSON.stringify(result) as string | undefined
-    if (text === undefined || text.length > maxResultLength) return fail(call, `the result is larger than ${maxResultLength} characters`, 'bad_result')
+    if (text === undefined || text.length > maxResultLength)
+      return fail(call, `the result is larger than ${maxResultLength} characters`, 'bad_result')
     settle(call, 'ok', text)
   }
 
   return {
     begin(request) {
-      const call: Call = { id: request.id, startedAt: now(), micros: 0, lines: [], lost: 0, outcome: undefined, body: '' }
+      const call: Call = {
+        id: request.id,
+        startedAt: now(),
+        micros: 0,
+        lines: [],
+        lost: 0,
+        outcome: undefined,
+        body: '',
+      }
       current = call
       if (request.kind === 'load') load(request, call)
       else if (request.kind === 'run') run(request, call)
@@ -128,7 +151,8 @@ const missing: LoadedTransform = {
 
 function describe(error: unknown, positionOf: (error: unknown) => Position): Thrown {
   try {
-    if (error instanceof Error) return { name: inWords(error.name), message: inWords(error.message), ...positionOf(error) }
+    if (error instanceof Error)
+      return { name: inWords(error.name), message: inWords(error.message), ...positionOf(error) }
   } catch {
     // Even looking at it throws: it is described like any other value.
   }

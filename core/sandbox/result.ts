@@ -36,8 +36,10 @@ export function createResultReader(): ReadResult {
     const result = JSON.parse(text) as TransformResult
     if (result === null) return null
     const actions = Array.isArray(result) ? result : [result]
-    if (actions.length > maxActions) throw new Error(`it returned ${actions.length} actions; ${maxActions} are the most`)
-    for (const action of actions) if (!one.fits(action)) throw new Error(firstProblem(one.problems(action), 'the result'))
+    if (actions.length > maxActions)
+      throw new Error(`it returned ${actions.length} actions; ${maxActions} are the most`)
+    for (const action of actions)
+      if (!one.fits(action)) throw new Error(firstProblem(one.problems(action), 'the result'))
     return result
   }
 }

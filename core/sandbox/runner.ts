@@ -1,4 +1,5 @@
-// What runs inside a child: it shuts itself in, then runs transforms, one after another, for the gateway at the other end of descriptor 3.
+// What runs inside a child: it shuts itself in, then runs transforms, one after another, for the gateway at the other
+// end of descriptor 3.
 // oxlint-disable-next-line import/no-unassigned-import -- it brings lockdown, harden and Compartment
 import 'ses'
 import { Buffer } from 'node:buffer'
@@ -19,7 +20,11 @@ listen(lockDown())
 
 function listen(shared: SharedGlobals): void {
   let answers: Frame[] = []
-  const { begin, conclude } = createRequestHandler({ shared, positionOf: createPositionFinder(), answer: (answer) => answers.push(answer) })
+  const { begin, conclude } = createRequestHandler({
+    shared,
+    positionOf: createPositionFinder(),
+    answer: (answer) => answers.push(answer),
+  })
 
   function flush(): void {
     gateway.cork()
@@ -29,14 +34,20 @@ function listen(shared: SharedGlobals): void {
   }
 
   /**
-   * Each request has a macrotask of its own, and is answered in a later one: whatever it left to be done at once has been done by then,
-   * in its own time and under its own name.
+   * Each request has a macrotask of its own, and is answered in a later one: whatever it left to be done at once has
+   * been done by then, in its own time and under its own name.
    */
   function step(frame: Frame): void {
     conclude()
     if (answers.length >= 16) flush()
     recordActiveRequest(frame.id)
-    begin({ id: frame.id, kind: requests[frame.kind], number: frame.number, first: frame.first.toString(), second: frame.second.toString() })
+    begin({
+      id: frame.id,
+      kind: requests[frame.kind],
+      number: frame.number,
+      first: frame.first.toString(),
+      second: frame.second.toString(),
+    })
   }
 
   const read = createFrameReader(Infinity, (frame) => setImmediate(step, frame))
@@ -50,7 +61,10 @@ function listen(shared: SharedGlobals): void {
   // Without the gateway there is nothing left to do: the process ends by itself.
   gateway.on('error', () => undefined)
   gateway.on('end', () => gateway.destroy())
-  writeFrame({ id: 0, kind: outcomes.indexOf('ready'), number: 0, first: Buffer.alloc(0), second: Buffer.alloc(0) }, send)
+  writeFrame(
+    { id: 0, kind: outcomes.indexOf('ready'), number: 0, first: Buffer.alloc(0), second: Buffer.alloc(0) },
+    send,
+  )
 }
 
 function send(part: Buffer): void {

@@ -22,7 +22,10 @@ export interface SandboxOptions extends Partial<ChildLimits> {
   processes?: number
 }
 
-/** What the transform is called with, but for the payload: the body as JSON text, or its bytes in UTF-8. It is not parsed in this process. */
+/**
+ * What the transform is called with, but for the payload: the body as JSON text, or its bytes in UTF-8. It is not
+ * parsed in this process.
+ */
 export interface TransformCall extends Omit<TransformInput, 'payload'> {
   payload: string | Uint8Array
 }
@@ -41,7 +44,8 @@ export interface TransformHandle {
 
 export interface Sandbox {
   /**
-   * Comes at once; the file is compiled behind it, and again whenever it changes. A file that is missing or broken makes `run` reject until it is mended.
+   * Comes at once; the file is compiled behind it, and again whenever it changes. A file that is missing or broken
+   * makes `run` reject until it is mended.
    * @throws {PathError} when `module`, or `dir`, leads out of where it must lie
    */
   load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
@@ -66,14 +70,27 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
   /** What a gateway without transforms never needs. */
   const open = (): Insides => ({
     directory,
-    pool: createPool({ heapMb: 128, rssMb: 384, processes: 1, maxWaiting: 1024, maxWaitingBytes: 67_108_864, loadMs: 3000, readRunner, log, ...limits }),
+    pool: createPool({
+      heapMb: 128,
+      rssMb: 384,
+      processes: 1,
+      maxWaiting: 1024,
+      maxWaitingBytes: 67_108_864,
+      loadMs: 3000,
+      readRunner,
+      log,
+      ...limits,
+    }),
     watcher: createWatcher({ top: dirname(root), log }),
     readResult: createResultReader(),
   })
 
   function acquire(module: string, exportName: string): { transform: Transform; release(): void } {
     const key = JSON.stringify([module, exportName])
-    const entry = shared.get(key) ?? { transform: createTransform({ ...(insides ??= open()), module, exportName, log }), users: 0 }
+    const entry = shared.get(key) ?? {
+      transform: createTransform({ ...(insides ??= open()), module, exportName, log }),
+      users: 0,
+    }
     shared.set(key, entry)
     entry.users++
     const release = (): void => {
@@ -97,7 +114,8 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
         },
         state: transform.state,
         async run({ payload, ...rest }) {
-          if (payload.length > maxPayload) throw new TransformError('memory', `The payload is too large for the transform ${module}.`)
+          if (payload.length > maxPayload)
+            throw new TransformError('memory', `The payload is too large for the transform ${module}.`)
           return transform.run({ payload, rest: JSON.stringify(rest), timeoutMs })
         },
         close() {
@@ -106,7 +124,10 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
         },
       }
     },
-    status: () => ({ processes: insides?.pool.status() ?? [], transforms: [...shared.values()].map(({ transform }) => transform.state()) }),
+    status: () => ({
+      processes: insides?.pool.status() ?? [],
+      transforms: [...shared.values()].map(({ transform }) => transform.state()),
+    }),
     async close() {
       for (const { transform } of shared.values()) transform.close()
       shared.clear()

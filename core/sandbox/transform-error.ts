@@ -1,4 +1,5 @@
-// What can go wrong with a transform. Its message never holds what the transform itself said: that may be payload, and stands in `detail`.
+// What can go wrong with a transform. Its message never holds what the transform itself said: that may be payload, and
+// stands in `detail`.
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { LogLine } from './ipc-frames.ts'
 
@@ -30,7 +31,10 @@ interface TransformErrorOptions {
   logs?: readonly LogLine[]
 }
 
-/** As every error of the table: a payload that does not fit is 400, a full house 503, all else 500 with a fixed sentence. */
+/**
+ * As every error of the table: a payload that does not fit is 400, a full house 503, all else 500 with a fixed
+ * sentence.
+ */
 export class TransformError extends GatewayError {
   readonly fault: TransformFault
   readonly detail: string | undefined

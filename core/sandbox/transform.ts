@@ -1,4 +1,5 @@
-// One transform: from the file to its numbers in the children, anew whenever the file changes; the last good version stays in use.
+// One transform: from the file to its numbers in the children, anew whenever the file changes; the last good version
+// stays in use.
 import type { Log, TransformResult } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import { faultOf, type DescribePosition, describePositionsIn, readLines } from './answer.ts'
@@ -56,7 +57,15 @@ interface Version {
   loadedAt: string
 }
 
-export function createTransform({ module, exportName, directory, pool, watcher, readResult, log }: TransformDeps): Transform {
+export function createTransform({
+  module,
+  exportName,
+  directory,
+  pool,
+  watcher,
+  readResult,
+  log,
+}: TransformDeps): Transform {
   const watch = watcher.watch(() => void refresh())
   const breaker = createCircuitBreaker()
   let version: Version | undefined
@@ -80,11 +89,19 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
   async function compile(): Promise<void> {
     const seen = new Map<string, string>()
     try {
-      const bundle = await bundleTransform({ module, directory, onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)) })
+      const bundle = await bundleTransform({
+        module,
+        directory,
+        onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)),
+      })
       const answer = await probe(bundle)
       if (!closed) put(bundle, answer)
     } catch (error) {
-      refuse(error instanceof TransformError ? error : new TransformError('compile', `The transform ${module} cannot be used: ${(error as Error).message}.`))
+      refuse(
+        error instanceof TransformError
+          ? error
+          : new TransformError('compile', `The transform ${module} cannot be used: ${(error as Error).message}.`),
+      )
     }
     if (!closed) watch.follow(seen)
   }
@@ -92,9 +109,13 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
   async function probe({ code, map }: Bundle): Promise<Answer> {
     const answer = await pool.probe({ code, exportName }).catch((error: unknown) => {
       if (!(error instanceof ChildEnded)) throw error
-      throw new TransformError(error.reason === 'closed' ? 'crash' : error.reason, `The transform ${module} ${endings[error.reason]} while it was loaded.`)
+      throw new TransformError(
+        error.reason === 'closed' ? 'crash' : error.reason,
+        `The transform ${module} ${endings[error.reason]} while it was loaded.`,
+      )
     })
-    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, describePosition: describePositionsIn(map) })
+    if (answer.outcome !== 'ok')
+      throw faultOf(answer, { module, exportName, describePosition: describePositionsIn(map) })
     return answer
   }
 
@@ -117,8 +138,13 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
     if (closed) return
     problem = error
     const reason = error.message
-    if (version) log.warn({ transform: module, reason }, 'the new version of a transform cannot be used; the last good one stays')
-    else log.error({ transform: module, reason }, 'a transform cannot be used; its hooks answer 500 until the file is mended')
+    if (version)
+      log.warn({ transform: module, reason }, 'the new version of a transform cannot be used; the last good one stays')
+    else
+      log.error(
+        { transform: module, reason },
+        'a transform cannot be used; its hooks answer 500 until the file is mended',
+      )
   }
 
   async function run(call: Run): Promise<TransformRun> {
@@ -126,12 +152,16 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
     for (let attempt = 1; ; attempt++) {
       if (!version) throw problem ?? new TransformError('crash', `The transform ${module} is closed.`)
       if (breaker.isOpen())
-        throw new TransformError('disabled', `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`)
+        throw new TransformError(
+          'disabled',
+          `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`,
+        )
       try {
         return conclude(await pool.run(version.number, call), version)
       } catch (error) {
         if (!(error instanceof ChildEnded)) throw error
-        // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose process ended for reasons unknown.
+        // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose
+        // process ended for reasons unknown.
         if (attempt < (error.guilty ? attemptsAfter[error.reason] : maxAttempts)) continue
         throw recordFailure(error)
       }
@@ -141,7 +171,10 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
   function recordFailure({ reason, guilty }: ChildEnded): TransformError {
     if (!guilty) return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
     if (breaker.recordFailure())
-      log.error({ transform: module, reason }, 'a transform had to be ended three times in a row; it rests for a minute, or until its file changes')
+      log.error(
+        { transform: module, reason },
+        'a transform had to be ended three times in a row; it rests for a minute, or until its file changes',
+      )
     return new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}.`)
   }
 
@@ -153,7 +186,11 @@ export function createTransform({ module, exportName, directory, pool, watcher, 
     try {
       return { result: readResult(answer.body), logs, ms: answer.micros / 1000 }
     } catch (error) {
-      throw new TransformError('bad_result', `The transform ${module} returned what no action may hold: ${(error as Error).message}.`, { logs })
+      throw new TransformError(
+        'bad_result',
+        `The transform ${module} returned what no action may hold: ${(error as Error).message}.`,
+        { logs },
+      )
     }
   }
 
@@ -182,4 +219,9 @@ const maxAttempts = 20
 
 const attemptsAfter = { timeout: 0, memory: 0, crash: 2, closed: 0 }
 
-const endings = { timeout: 'did not end within its time limit', memory: 'took too much memory', crash: 'ended its process', closed: 'was stopped' }
+const endings = {
+  timeout: 'did not end within its time limit',
+  memory: 'took too much memory',
+  crash: 'ended its process',
+  closed: 'was stopped',
+}

@@ -1,4 +1,5 @@
-// The folder of the transforms: which file a name means, and its text. What lies outside does not exist, whatever links lead there.
+// The folder of the transforms: which file a name means, and its text. What lies outside does not exist, whatever links
+// lead there.
 import { constants, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { openParent } from '../config/file/folder.ts'

@@ -14,7 +14,10 @@ export interface Watcher {
   close(): void
 }
 
-/** `top` is the folder above which nothing is watched. Folders are watched, not files: an editor puts a new file in the place of the old. */
+/**
+ * `top` is the folder above which nothing is watched. Folders are watched, not files: an editor puts a new file in the
+ * place of the old.
+ */
 export function createWatcher({ top, log }: { top: string; log: Log }): Watcher {
   const watchers = new Map<string, { watcher: FSWatcher; folderId: string }>()
   const watches = new Set<{ files: ReadonlyMap<string, string>; onChange(): void }>()
@@ -31,7 +34,9 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
 
   /** A watcher stays with the folder that it began with; where another one has come in its place, it is begun anew. */
   function watchFolders(): void {
-    const wanted = new Set([...watches].flatMap(({ files }) => [...files.keys()].flatMap((path) => foldersOf(top, path))))
+    const wanted = new Set(
+      [...watches].flatMap(({ files }) => [...files.keys()].flatMap((path) => foldersOf(top, path))),
+    )
     for (const [folder, { folderId }] of watchers) if (!wanted.has(folder) || idOf(folder) !== folderId) release(folder)
     for (const folder of wanted) if (!watchers.has(folder)) observe(folder)
   }
@@ -45,7 +50,10 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
       watcher.on('error', () => release(folder))
       watchers.set(folder, { watcher, folderId })
     } catch (error) {
-      log.warn({ folder, code: (error as NodeJS.ErrnoException).code }, 'a folder of transforms cannot be watched; changes in it need a restart')
+      log.warn(
+        { folder, code: (error as NodeJS.ErrnoException).code },
+        'a folder of transforms cannot be watched; changes in it need a restart',
+      )
     }
   }
 
@@ -83,4 +91,5 @@ function idOf(folder: string): string | undefined {
   return stat?.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
 }
 
-const hasChanged = (files: ReadonlyMap<string, string>): boolean => [...files].some(([path, seen]) => fingerprint(path) !== seen)
+const hasChanged = (files: ReadonlyMap<string, string>): boolean =>
+  [...files].some(([path, seen]) => fingerprint(path) !== seen)

@@ -22,6 +22,11 @@ function minutesOf(clock: string): number {
 }
 
 function minuteOfDay(at: Date, timeZone: string | undefined): number {
-  const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).format(at)
   return minutesOf(clock)
 }

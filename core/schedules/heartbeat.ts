@@ -1,4 +1,5 @@
-// The heartbeat: a periodic check of an agent's main session, the one subscriber of the wake signal, and what a bell in another session sets off.
+// The heartbeat: a periodic check of an agent's main session, the one subscriber of the wake signal, and what a bell in
+// another session sets off.
 import { parseDuration } from '../config/duration.ts'
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
@@ -28,7 +29,10 @@ interface HeartbeatDeps {
 
 /** Wakes within this time count as one. */
 const coalesceMs = 250
-/** After a beat that failed while events wait, it beats again: first after this time, then after twice as long each time. */
+/**
+ * After a beat that failed while events wait, it beats again: first after this time, then after twice as long each
+ * time.
+ */
 const firstPauseMs = 60_000
 const longestPauseMs = 30 * 60_000
 /** Outside active hours, how long a wake waits before it looks at the clock again. */
@@ -50,7 +54,8 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const beatEverywhere = async (agent: Agent): Promise<void> => {
     hearts.of(agent, agent.mainSession).wake(0)
     const wakes = await store.waitingWakes()
-    for (const { agentId, sessionKey } of wakes) if (agentId === agent.id && !closed) hearts.of(agent, sessionKey).wake(0)
+    for (const { agentId, sessionKey } of wakes)
+      if (agentId === agent.id && !closed) hearts.of(agent, sessionKey).wake(0)
   }
 
   return {
@@ -59,7 +64,8 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       for (const agent of agents.all) {
         const everyMs = parseDuration(agent.heartbeat.every) ?? 0
         if (!agent.beats || everyMs === 0) continue
-        const beat = () => void beatEverywhere(agent).catch((error: unknown) => hearts.outagesOf(agent).beat.failed(error))
+        const beat = () =>
+          void beatEverywhere(agent).catch((error: unknown) => hearts.outagesOf(agent).beat.failed(error))
         periodic.push(setInterval(beat, everyMs).unref())
       }
     },
@@ -87,7 +93,9 @@ function createHearts(deps: HeartbeatDeps) {
     outagesOf,
     of(agent: Agent, sessionKey: string): Heart {
       const key = JSON.stringify([agent.id, sessionKey])
-      const heart = hearts.get(key) ?? createHeart(deps, { agent, sessionKey, outages: outagesOf(agent), rested: () => hearts.delete(key) })
+      const heart =
+        hearts.get(key) ??
+        createHeart(deps, { agent, sessionKey, outages: outagesOf(agent), rested: () => hearts.delete(key) })
       hearts.set(key, heart)
       return heart
     },
@@ -141,7 +149,8 @@ function createHeart(deps: HeartbeatDeps, seed: HeartSeed): Heart {
 
   const beat = async (): Promise<void> => {
     const wait = minutesUntilActive(agent.heartbeat.activeHours, new Date())
-    // The wall clock may jump on the way (daylight saving, a machine that slept), so it is looked at again now and then.
+    // The wall clock may jump on the way (daylight saving, a machine that slept), so it is looked at again now and
+    // then.
     if (wait > 0) return wake(Math.min(wait * 60_000, longestNapMs))
     beating = true
     const done = await beatAll()
@@ -153,7 +162,9 @@ function createHeart(deps: HeartbeatDeps, seed: HeartSeed): Heart {
     wokenMeanwhile = false
   }
 
-  /** What one bounded batch of events left over is served by the next beat. False: events wait that could not be shown. */
+  /**
+   * What one bounded batch of events left over is served by the next beat. False: events wait that could not be shown.
+   */
   const beatAll = async (): Promise<boolean> => {
     try {
       for (;;) {
@@ -197,8 +208,14 @@ function createAlarm(goOff: () => void) {
   return { set, clear }
 }
 
-/** One beat; `more` when it rendered events and others still wait, `failed` when it left them. Nothing to look at: no run, no model call. */
-async function beatOnce(deps: HeartbeatDeps, { agent, sessionKey, outages }: HeartSeed): Promise<'done' | 'more' | 'failed'> {
+/**
+ * One beat; `more` when it rendered events and others still wait, `failed` when it left them. Nothing to look at: no
+ * run, no model call.
+ */
+async function beatOnce(
+  deps: HeartbeatDeps,
+  { agent, sessionKey, outages }: HeartSeed,
+): Promise<'done' | 'more' | 'failed'> {
   const waiting = await deps.store.countWaitingEvents(sessionKey)
   if (waiting === 0 && !(await heartbeatNotes(agent, sessionKey, outages.notes))) return 'done'
   const id = deps.createId()

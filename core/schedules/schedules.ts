@@ -1,4 +1,5 @@
-// Schedules: starts runs at their times, each time once, and what was missed while the gateway was down once at its start.
+// Schedules: starts runs at their times, each time once, and what was missed while the gateway was down once at its
+// start.
 import { createOutage, type Outage } from '../outage.ts'
 import { InputError, type Log, type ScheduleRequest, type ScheduleSummary, type ScheduleApi } from '../plugin.ts'
 import type { ToolDelivery } from '../delivery/tool-delivery.ts'
@@ -41,7 +42,10 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 
   // Before the first look nobody knows what the clock said when the times were worked out.
   let lookedAt = Infinity
-  const outage = createOutage(log, { failed: 'a schedule could not fire; it is tried again', worked: 'the schedules fire again' })
+  const outage = createOutage(log, {
+    failed: 'a schedule could not fire; it is tried again',
+    worked: 'the schedules fire again',
+  })
 
   const fireDue = async (): Promise<void> => {
     const now = Date.now()
@@ -108,7 +112,10 @@ async function fire(deps: SchedulesDeps, schedule: StoredSchedule, outage: Outag
   }
 }
 
-/** While its last run is still under way there is no other: the time passes. The last time of all waits behind that run instead, or it would be lost. */
+/**
+ * While its last run is still under way there is no other: the time passes. The last time of all waits behind that run
+ * instead, or it would be lost.
+ */
 async function fireOnce(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void> {
   const now = Date.now()
   const nextAt = (await nextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
@@ -116,7 +123,11 @@ async function fireOnce(deps: SchedulesDeps, schedule: StoredSchedule): Promise<
   const { queued, running } = await deps.store.sessionCounts(run.sessionKey)
   const skips = queued + running > 0 && nextAt !== null
   if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
-  await deps.runs.accept({ at: now, firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt }, runs: skips ? [] : [run] })
+  await deps.runs.accept({
+    at: now,
+    firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt },
+    runs: skips ? [] : [run],
+  })
 }
 
 const createRun = ({ createId, maxAttempts }: SchedulesDeps, { id, agentId, spec }: StoredSchedule): NewRun => ({
@@ -158,5 +169,12 @@ async function settle(
 
 function summarise({ id, name, spec, timing, nextAt, lastAt }: StoredSchedule): ScheduleSummary {
   const iso = (at: number) => new Date(at).toISOString()
-  return { id, name, message: spec.message, timing: viewTiming(timing), nextAt: iso(nextAt), ...(lastAt !== null && { lastAt: iso(lastAt) }) }
+  return {
+    id,
+    name,
+    message: spec.message,
+    timing: viewTiming(timing),
+    nextAt: iso(nextAt),
+    ...(lastAt !== null && { lastAt: iso(lastAt) }),
+  }
 }

@@ -1,4 +1,5 @@
-// System events: lines of news that wait in a session until a turn renders them, and the wake signal that some of them send.
+// System events: lines of news that wait in a session until a turn renders them, and the wake signal that some of them
+// send.
 import type { NewEvent, Store } from '../store/store.ts'
 
 /** Where events wait, and whom they wake: the agent that they name, or else the one whose main session this is. */

@@ -1,4 +1,5 @@
-// The external content wrapper: the boundary that a prompt draws around text from outside, and the removal of look-alikes of it inside that text.
+// The external content wrapper: the boundary that a prompt draws around text from outside, and the removal of
+// look-alikes of it inside that text.
 import { randomBytes } from 'node:crypto'
 
 export interface ExternalContent {
@@ -17,7 +18,10 @@ export const externalContentNotice = [
 /** Puts text from outside between two markers that share a random id, which the text cannot know. */
 export function wrapExternalContent({ text, source, subject }: ExternalContent): string {
   const id = randomBytes(12).toString('hex')
-  const head = [`Source: ${neutralise(oneLine(source))}`, ...(subject ? [`Subject: ${neutralise(oneLine(subject))}`] : [])]
+  const head = [
+    `Source: ${neutralise(oneLine(source))}`,
+    ...(subject ? [`Subject: ${neutralise(oneLine(subject))}`] : []),
+  ]
   return [`<<<OUTSIDE TEXT ${id}>>>`, ...head, '---', neutralise(text), `<<<END OF OUTSIDE TEXT ${id}>>>`].join('\n')
 }
 
@@ -35,13 +39,20 @@ export const countSuspicious = (text: string): number => suspicious.filter((patt
 
 const stub = '[marker removed]'
 
-/** Up to some marks or blanks between two letters: `O U T S I D E` reads like a marker too. The bound keeps the search linear. */
+/**
+ * Up to some marks or blanks between two letters: `O U T S I D E` reads like a marker too. The bound keeps the search
+ * linear.
+ */
 const gap = String.raw`[^\p{L}\p{N}<>]{0,16}`
-const phrase = (words: string): string => [...words.replaceAll(' ', '')].map((letter) => twins[letter] ?? letter).join(gap)
+const phrase = (words: string): string =>
+  [...words.replaceAll(' ', '')].map((letter) => twins[letter] ?? letter).join(gap)
 /** Digits and letters that pass for others where only ASCII is at hand. */
 const twins: Readonly<Record<string, string>> = { o: '[o0]', i: '[i1l]', s: '[s5]', e: '[e3]' }
 
-const lookAlike = new RegExp(`(?<!<)<+${gap}(?:${phrase('end of')}${gap})?${phrase('outside text')}(?:[^<>\\n]{0,80}>+)?`, 'giu')
+const lookAlike = new RegExp(
+  `(?<!<)<+${gap}(?:${phrase('end of')}${gap})?${phrase('outside text')}(?:[^<>\\n]{0,80}>+)?`,
+  'giu',
+)
 const bracket = /[<‹«〈⟨《⟪❮❰≪≺⋖ᐸ˂𐒳㸦﹤＜⧼⪻⊰]/u
 
 /** Replaces whatever reads like one of our markers; every other character stays as it was. */
@@ -59,7 +70,10 @@ export function neutralise(text: string): string {
   return result + text.slice(at)
 }
 
-/** The text as an eye reads it: compatibility forms and confusables folded, invisible characters dropped; `starts` maps back. */
+/**
+ * The text as an eye reads it: compatibility forms and confusables folded, invisible characters dropped; `starts` maps
+ * back.
+ */
 function fold(text: string): { folded: string; starts: number[] } {
   let folded = ''
   const starts: number[] = []

@@ -27,30 +27,51 @@ export interface HookSessionRequest {
   createId: () => string
 }
 
-/** The session of a hook's run: the mapping's key, or the sender's where that is allowed, else the configured default, else one of its own. */
-export function resolveHookSessionKey(config: Config, { agentId, requested, fixed, createId }: HookSessionRequest): string {
+/**
+ * The session of a hook's run: the mapping's key, or the sender's where that is allowed, else the configured default,
+ * else one of its own.
+ */
+export function resolveHookSessionKey(
+  config: Config,
+  { agentId, requested, fixed, createId }: HookSessionRequest,
+): string {
   const { hooks } = config
   const explicit = fixed ?? requested
   if (explicit === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${createId()}`)
   if (fixed === undefined && !hooks.allowRequestSessionKey) {
-    throw new GatewayError('invalid_request', 'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.')
+    throw new GatewayError(
+      'invalid_request',
+      'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.',
+    )
   }
   const asked = explicit.trim().toLowerCase()
   const key = ownKey(asked, agentId)
   const prefixes = hooks.allowedSessionKeyPrefixes
   // A prefix may be written with the agent in front or without, as the key may.
-  if (prefixes && !prefixes.some((prefix) => [key, asked].some((spelling) => spelling.startsWith(prefix.trim().toLowerCase())))) {
-    throw new GatewayError('invalid_request', 'sessionKey must begin with one of the prefixes in hooks.allowedSessionKeyPrefixes.')
+  if (
+    prefixes &&
+    !prefixes.some((prefix) => [key, asked].some((spelling) => spelling.startsWith(prefix.trim().toLowerCase())))
+  ) {
+    throw new GatewayError(
+      'invalid_request',
+      'sessionKey must begin with one of the prefixes in hooks.allowedSessionKeyPrefixes.',
+    )
   }
   return agentSessionKey(agentId, key)
 }
 
-/** Takes the agent's own prefix off; a key of another agent is refused, so that a payload can't speak in a foreign conversation. */
+/**
+ * Takes the agent's own prefix off; a key of another agent is refused, so that a payload can't speak in a foreign
+ * conversation.
+ */
 function ownKey(key: string, agentId: string): string {
   if (!key.startsWith('agent:')) return key
   const own = `agent:${agentId}:`
   if (!key.startsWith(own) || key.length === own.length) {
-    throw new GatewayError('invalid_request', 'sessionKey belongs to another agent; name that agent in agentId, or use a key without "agent:".')
+    throw new GatewayError(
+      'invalid_request',
+      'sessionKey belongs to another agent; name that agent in agentId, or use a key without "agent:".',
+    )
   }
   return key.slice(own.length)
 }

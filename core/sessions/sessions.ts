@@ -11,7 +11,8 @@ const bounded = (limit: number): number => Math.min(Math.max(1, limit), longestL
 export function createSessionsView(store: Store, defaultAgentId: string): SessionsView {
   const find = async (key: string) => (await store.getSession(key)) ?? (await onlyTold(store, key, defaultAgentId))
   return {
-    list: async ({ agentId, limit = usualList } = {}) => (await readSessions(store, { agentId, defaultAgentId, limit: bounded(limit) })).map(summarise),
+    list: async ({ agentId, limit = usualList } = {}) =>
+      (await readSessions(store, { agentId, defaultAgentId, limit: bounded(limit) })).map(summarise),
     status: async (key) => {
       const session = await find(key)
       return session && (await describe(store, session))
@@ -38,13 +39,24 @@ async function onlyTold(store: Store, key: string, defaultAgentId: string): Prom
   return event && { key, agentId: agentOfKey(key) ?? defaultAgentId, updatedAt: event.at }
 }
 
-const summarise = ({ key, agentId, updatedAt }: StoredSession): SessionSummary => ({ key, agentId, updatedAt: new Date(updatedAt).toISOString() })
+const summarise = ({ key, agentId, updatedAt }: StoredSession): SessionSummary => ({
+  key,
+  agentId,
+  updatedAt: new Date(updatedAt).toISOString(),
+})
 
 async function describe(store: Store, session: StoredSession): Promise<SessionStatus> {
   const [counts, last] = await Promise.all([store.sessionCounts(session.key), store.lastRoute(session.key)])
   return {
     ...summarise(session),
-    ...(last && { lastRoute: { channel: last.channel, to: last.to, accountId: last.accountId, ...(last.threadId !== null && { threadId: last.threadId }) } }),
+    ...(last && {
+      lastRoute: {
+        channel: last.channel,
+        to: last.to,
+        accountId: last.accountId,
+        ...(last.threadId !== null && { threadId: last.threadId }),
+      },
+    }),
     waitingEvents: counts.events,
     queuedRuns: counts.queued,
     runningRuns: counts.running,

@@ -6,7 +6,11 @@ import type { Store, StoredTranscriptEntry } from '../store/store.ts'
 const longestText = 20_000
 
 /** The newest entries, oldest first. Read page by page: long ones must not keep the store from its writes. */
-export async function readTranscript(store: Pick<Store, 'transcript'>, sessionKey: string, limit: number): Promise<StoredTranscriptEntry[]> {
+export async function readTranscript(
+  store: Pick<Store, 'transcript'>,
+  sessionKey: string,
+  limit: number,
+): Promise<StoredTranscriptEntry[]> {
   const entries: StoredTranscriptEntry[] = []
   for (let before: number | undefined; entries.length < limit;) {
     const { items, next } = await store.transcript(sessionKey, { before, limit: limit - entries.length })
@@ -18,7 +22,8 @@ export async function readTranscript(store: Pick<Store, 'transcript'>, sessionKe
 }
 
 /** Entries that are no message of a conversation are left out. */
-export const viewTranscript = (entries: readonly StoredTranscriptEntry[]): SessionMessage[] => entries.flatMap(viewEntry)
+export const viewTranscript = (entries: readonly StoredTranscriptEntry[]): SessionMessage[] =>
+  entries.flatMap(viewEntry)
 
 function viewEntry({ message, at, runId }: StoredTranscriptEntry): SessionMessage[] {
   const { role, content } = (message ?? {}) as { role?: Json; content?: Json }
@@ -44,4 +49,5 @@ function textOf(part: Json): string {
 
 const shown = (value: Json = null): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const cut = (text: string): string => (text.length > longestText ? `${text.slice(0, longestText)}\n[cut: ${text.length} characters in all]` : text)
+const cut = (text: string): string =>
+  text.length > longestText ? `${text.slice(0, longestText)}\n[cut: ${text.length} characters in all]` : text

@@ -1,4 +1,5 @@
-// Tells what has been stored: a store around a store, so that whatever changes a run, a delivery, an event or the log of requests is heard of.
+// Tells what has been stored: a store around a store, so that whatever changes a run, a delivery, an event or the log
+// of requests is heard of.
 import { acceptedResult, refusedResult } from './operations/requests.ts'
 import { createFeed, type Feed } from './feed.ts'
 import type {
@@ -32,8 +33,16 @@ export interface StoreChanges {
 
 /** The same store, and what it lets be heard. */
 export function withChangeEvents(store: Store): { store: Store; changes: StoreChanges } {
-  const changes: StoreChanges = { requests: createFeed(), events: createFeed(), runs: createFeed(), outbox: createFeed() }
-  return { changes, store: { ...store, ...arrivals(store, changes), ...runChanges(store, changes), ...deliveryChanges(store, changes) } }
+  const changes: StoreChanges = {
+    requests: createFeed(),
+    events: createFeed(),
+    runs: createFeed(),
+    outbox: createFeed(),
+  }
+  return {
+    changes,
+    store: { ...store, ...arrivals(store, changes), ...runChanges(store, changes), ...deliveryChanges(store, changes) },
+  }
 }
 
 function arrivals(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
@@ -42,7 +51,9 @@ function arrivals(store: Store, changes: StoreChanges): Pick<Store, 'accept' | '
     // Where nobody listens, nobody waits for the telling either.
     accept: (command) => {
       const stored = store.accept(command)
-      return feeds.some((feed) => feed.hasSubscribers()) ? stored.then((result) => publishOutcome(changes, command, result)) : stored
+      return feeds.some((feed) => feed.hasSubscribers())
+        ? stored.then((result) => publishOutcome(changes, command, result))
+        : stored
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
@@ -89,7 +100,10 @@ const fresh = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
 })
 const untried = { attempt: 0, fencingToken: 0 }
 
-function runChanges(store: Store, { runs, events, outbox }: StoreChanges): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
+function runChanges(
+  store: Store,
+  { runs, events, outbox }: StoreChanges,
+): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
   const publishRun = createReread(runs, async (id) => {
     const [run, deliveries] = await Promise.all([store.getRun(id), store.deliveriesOfRun(id)])
     return run && { run, deliveries }
@@ -146,8 +160,14 @@ function deliveryChanges(store: Store, { outbox }: StoreChanges): Pick<Store, 'e
   }
 }
 
-/** Whoever makes these changes holds little more than an id, so what is told is read again, before the next change can be made and told. */
-function createReread<Change>(feed: Feed<Change>, read: (id: string) => Promise<Change | undefined>): (id: string) => Promise<void> {
+/**
+ * Whoever makes these changes holds little more than an id, so what is told is read again, before the next change can
+ * be made and told.
+ */
+function createReread<Change>(
+  feed: Feed<Change>,
+  read: (id: string) => Promise<Change | undefined>,
+): (id: string) => Promise<void> {
   return async (id) => {
     if (!feed.hasSubscribers()) return
     // The change itself is on disk: where the store cannot read it again, only this news is lost.

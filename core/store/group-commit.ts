@@ -1,10 +1,16 @@
-// Group commit, the callers' side: calls leave in small groups while others are being written, and the store's thread puts all that has come into one commit.
+// Group commit, the callers' side: calls leave in small groups while others are being written, and the store's thread
+// puts all that has come into one commit.
 import { GatewayError } from '../errors.ts'
 import type { Call } from './operations/operations.ts'
 import type { Failure } from './sqlite/failure.ts'
 
-/** What became of some calls. `failures`: those that failed, and why. `unavailable`: nothing was promised to be kept, and why. */
-export type Outcome = { results: unknown[]; failures: (readonly [index: number, failure: Failure])[] } | { unavailable: string }
+/**
+ * What became of some calls. `failures`: those that failed, and why. `unavailable`: nothing was promised to be kept,
+ * and why.
+ */
+export type Outcome =
+  | { results: unknown[]; failures: (readonly [index: number, failure: Failure])[] }
+  | { unavailable: string }
 
 export interface Limits {
   /** Calls that are sent without waiting for the end of the loop's turn. */
@@ -26,7 +32,9 @@ const busy = 2
 export interface GroupCommit {
   /** Resolves with the call's result when it is on disk. */
   call(call: Call): Promise<unknown>
-  /** The same for new work that somebody waits for: refused when too much waits already, given up after `deadlineMs`. */
+  /**
+   * The same for new work that somebody waits for: refused when too much waits already, given up after `deadlineMs`.
+   */
   callInHaste(call: Call, characters: number): Promise<unknown>
   /** Takes no more, and waits for what it has taken. */
   close(): Promise<void>
@@ -41,9 +49,13 @@ interface Waiting {
   reject: (error: GatewayError) => void
 }
 
-export function createGroupCommit(commit: (calls: readonly Call[]) => Promise<Outcome>, bounds: Limits = limits): GroupCommit {
+export function createGroupCommit(
+  commit: (calls: readonly Call[]) => Promise<Outcome>,
+  bounds: Limits = limits,
+): GroupCommit {
   let collected: Waiting[] = []
-  // No Map: one that is written and emptied all the time leaves tables behind that keep the garbage collector from all that was ever in them.
+  // No Map: one that is written and emptied all the time leaves tables behind that keep the garbage collector from all
+  // that was ever in them.
   let sent: { group: readonly Waiting[]; done: Promise<void> }[] = []
   let unanswered = 0
   let characters = 0
@@ -123,11 +135,14 @@ function settle(group: readonly Waiting[], outcome: Outcome): void {
 
 function errorOf({ code, reason }: Failure): GatewayError {
   if (code === 'store_unavailable') return unavailable(reason)
-  return code === 'store_damaged' ? new GatewayError(code, reason, { retryAfter: 60 }) : new GatewayError(code, `The store refused an operation: ${reason}`)
+  return code === 'store_damaged'
+    ? new GatewayError(code, reason, { retryAfter: 60 })
+    : new GatewayError(code, `The store refused an operation: ${reason}`)
 }
 
 const asOutcome = (error: Error): Outcome => ({ unavailable: error.message })
 
 const unavailable = (sentence: string) => new GatewayError('store_unavailable', sentence, { retryAfter: 1 })
 
-const refuse = (closed: boolean) => Promise.reject(unavailable(closed ? 'The store is closed.' : 'Too many writes are waiting.'))
+const refuse = (closed: boolean) =>
+  Promise.reject(unavailable(closed ? 'The store is closed.' : 'Too many writes are waiting.'))

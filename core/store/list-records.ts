@@ -13,7 +13,10 @@ export interface PageRequest {
 
 export interface Page<Row> {
   items: Row[]
-  /** Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at has a bound. */
+  /**
+   * Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at
+   * has a bound.
+   */
   next?: number
 }
 

@@ -25,7 +25,10 @@ export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
   let notifiedMeanwhile = false
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  const outage = createOutage(log, { failed: 'could not claim work; it is tried again', worked: 'work can be claimed again' })
+  const outage = createOutage(log, {
+    failed: 'could not claim work; it is tried again',
+    worked: 'work can be claimed again',
+  })
 
   const claimAll = async (): Promise<void> => {
     try {

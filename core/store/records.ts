@@ -23,9 +23,15 @@ export interface NewEvent {
   source: string
   /** True: a prompt shows it without the external content wrapper. */
   trusted: boolean
-  /** True: the text is the field `text` of the body of the request that it is accepted with, and is kept there alone. At most one event of a command. */
+  /**
+   * True: the text is the field `text` of the body of the request that it is accepted with, and is kept there alone. At
+   * most one event of a command.
+   */
   inBody?: boolean
-  /** The agent that it is for: it wakes this one alone, whatever session it waits in. Absent: it wakes the agent whose main session this is, if any. */
+  /**
+   * The agent that it is for: it wakes this one alone, whatever session it waits in. Absent: it wakes the agent whose
+   * main session this is, if any.
+   */
   agentId?: string | undefined
 }
 
@@ -134,7 +140,9 @@ export interface RunEnd {
   transcript: readonly NewTranscriptEntry[]
   events: readonly NewEvent[]
   deliveries: readonly NewDelivery[]
-  /** Whether the events that this run took (`claimEvents`) have been rendered and leave the queue; else they wait again. */
+  /**
+   * Whether the events that this run took (`claimEvents`) have been rendered and leave the queue; else they wait again.
+   */
   eventsRendered: boolean
   /** True: the transcript brings external content into the session, which is marked for good. */
   exposes?: boolean | undefined
@@ -152,7 +160,10 @@ export interface FailureAlert {
 // ── Schedules ───────────────────────────────────────────────────────────────────────────────────
 
 /** When a schedule fires: by a cron expression of five fields, again and again, or once. */
-export type Timing = { kind: 'cron'; expression: string; timezone?: string | undefined } | { kind: 'every'; ms: number } | { kind: 'at'; at: Timestamp }
+export type Timing =
+  | { kind: 'cron'; expression: string; timezone?: string | undefined }
+  | { kind: 'every'; ms: number }
+  | { kind: 'at'; at: Timestamp }
 
 export interface NewSchedule {
   id: string

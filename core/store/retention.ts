@@ -1,4 +1,5 @@
-// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it purged in small steps.
+// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it
+// purged in small steps.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
@@ -45,7 +46,10 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   /** No request up to this one has a body left to delete. */
   let bodyless = 0
   let closing = false
-  const outage = createOutage(log, { failed: 'could not purge old records; it is tried again', worked: 'old records can be forgotten again' })
+  const outage = createOutage(log, {
+    failed: 'could not purge old records; it is tried again',
+    worked: 'old records can be forgotten again',
+  })
 
   const look = (): void => {
     turn = turn
@@ -106,7 +110,10 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     const wasCrowded = crowded
     crowded = await isBeyond()
     if (crowded && !wasCrowded && !closing)
-      log.warn({ maxMb: most / mib }, 'the store is larger than storage.retention.maxMb, but what is left is still needed')
+      log.warn(
+        { maxMb: most / mib },
+        'the store is larger than storage.retention.maxMb, but what is left is still needed',
+      )
   }
 
   async function purgeWhile(wanted: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {

@@ -9,7 +9,10 @@ interface Patience {
 }
 
 /** The write's result. Throws what is not the store's absence, and that too once the patience is over. */
-export async function retryUntilStored<Result>(write: () => Promise<Result>, { everyMs, givenUp }: Patience): Promise<Result> {
+export async function retryUntilStored<Result>(
+  write: () => Promise<Result>,
+  { everyMs, givenUp }: Patience,
+): Promise<Result> {
   for (;;) {
     try {
       return await write()

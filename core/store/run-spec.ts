@@ -24,7 +24,9 @@ export interface Origin {
   auth?: 'token' | 'signed' | undefined
   /** True: a webhook's run started this one, or one that did. It stays so down the whole line. */
   viaHook?: boolean | undefined
-  /** On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may. */
+  /**
+   * On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may.
+   */
   initiators?: readonly Initiator[] | undefined
   /** Sessions and runs that hold external content and had this run started: what its tools do counts there, too. */
   scopes?: readonly string[] | undefined
@@ -91,7 +93,10 @@ export interface RunResult {
   usage?: Usage
   /** Of a run that is tried again: when it first failed, how often, and when it is tried next. */
   retry?: { since: number; count: number; nextAt: number }
-  /** What the model and the tools said before an attempt failed: the next one goes on from there, and calls no tool twice. */
+  /**
+   * What the model and the tools said before an attempt failed: the next one goes on from there, and calls no tool
+   * twice.
+   */
   progress?: readonly Json[]
   /** Of a run that failed for good: the run that does it once more. */
   retriedAs?: string

@@ -52,25 +52,38 @@ export interface Store {
   getRequest(id: string): Promise<StoredRequest | undefined>
 
   /**
-   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of acceptance; of each concurrency limit only the oldest few.
-   * Marks them running, counts the attempt, raises the fencing token.
+   * Hands out waiting runs: of each session only the oldest live one, so that one runs at a time, in order of
+   * acceptance; of each concurrency limit only the oldest few. Marks them running, counts the attempt, raises the
+   * fencing token.
    */
   claimRuns(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredRun[]>
   /** False: the run is no longer ours and must stop. */
   renewRun(run: RunRef, until: Timestamp): Promise<boolean>
   /** True as well when this very end is stored already. False: the fencing token is stale and nothing was changed. */
   endRun(run: RunRef, end: RunEnd): Promise<boolean>
-  /** Puts a running run back into its place in the queue without counting the attempt: a clean stop, or a `retry` at its time. */
+  /**
+   * Puts a running run back into its place in the queue without counting the attempt: a clean stop, or a `retry` at its
+   * time.
+   */
   releaseRun(run: RunRef, retry?: RunRetry): Promise<boolean>
-  /** The same for all runs of an owner but those that it knows of: a claim was committed, but its answer was lost. Returns how many. */
+  /**
+   * The same for all runs of an owner but those that it knows of: a claim was committed, but its answer was lost.
+   * Returns how many.
+   */
   releaseUnheldRuns(owner: string, held: readonly string[]): Promise<number>
-  /** Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the caller has 30 seconds to end those. */
+  /**
+   * Runs whose lease ran out: back in the queue (`queued`), or returned as `exhausted` when no attempt is left; the
+   * caller has 30 seconds to end those.
+   */
   recoverExpiredRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** When the next run is tried again after this time. */
   nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Ends a run that has not started, as cancelled; false when it has, or is unknown. */
   cancelQueuedRun(id: string, end: RunEnd): Promise<boolean>
-  /** Puts a run that failed or timed out into the queue once more, as a run of its own; false when it did not, or was retried already. */
+  /**
+   * Puts a run that failed or timed out into the queue once more, as a run of its own; false when it did not, or was
+   * retried already.
+   */
   retryRun(id: string, retry: { id: string; at: Timestamp }): Promise<boolean>
   getRun(id: string): Promise<StoredRun | undefined>
   listRuns(filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>>
@@ -90,22 +103,35 @@ export interface Store {
   transcript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>
   getSession(key: string): Promise<StoredSession | undefined>
   /** The one that was used last comes first. `defaultAgentId`: whose the sessions are whose keys name no agent. */
-  listSessions(filter: { agentId?: string | undefined; defaultAgentId: string; after?: SessionPlace | undefined; limit: number }): Promise<SessionPage>
+  listSessions(filter: {
+    agentId?: string | undefined
+    defaultAgentId: string
+    after?: SessionPlace | undefined
+    limit: number
+  }): Promise<SessionPage>
   sessionCounts(key: string): Promise<SessionCounts>
   /** The newest route of a session, or its newest on one channel. */
   lastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>
 
-  /** Hands out deliveries that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending. */
+  /**
+   * Hands out deliveries that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending.
+   */
   claimDeliveries(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredDelivery[]>
   /** One more chunk is with the platform for certain. False: the fencing token is stale. */
   advanceDelivery(id: string, fencingToken: number, chunksSent: number): Promise<boolean>
   endDelivery(id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp): Promise<boolean>
-  /** Deliveries that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each (`endDelivery` with the returned fencing token). */
+  /**
+   * Deliveries that were being sent when their sender died; the caller has 30 seconds to decide what becomes of each
+   * (`endDelivery` with the returned fencing token).
+   */
   recoverExpiredDeliveries(at: Timestamp): Promise<StoredDelivery[]>
   deliveriesOfRun(runId: string): Promise<StoredDelivery[]>
   listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>>
   getDelivery(id: string): Promise<StoredDelivery | undefined>
-  /** Puts a delivery that failed, or whose fate is unknown, back into its place; its chunks that have arrived are not sent again. False: it is in another state. */
+  /**
+   * Puts a delivery that failed, or whose fate is unknown, back into its place; its chunks that have arrived are not
+   * sent again. False: it is in another state.
+   */
   retryDelivery(id: string, at: Timestamp): Promise<boolean>
   /** When the next pending message is due. */
   nextDeliveryAt(): Promise<Timestamp | undefined>
@@ -143,16 +169,23 @@ export interface Store {
   lease(name: string, owner: string, at: Timestamp, until: Timestamp): Promise<LeaseGrant | undefined>
   releaseLease(name: string, owner: string): Promise<void>
 
-  /** Gives up every lease of owners that are gone for certain (the previous process on an embedded store): nothing waits for its time-out. */
+  /**
+   * Gives up every lease of owners that are gone for certain (the previous process on an embedded store): nothing waits
+   * for its time-out.
+   */
   expireLeases(): Promise<void>
   /** Forgets idempotency keys whose time is over; returns how many. */
   purgeExpiredKeys(at: Timestamp): Promise<number>
   /**
    * One step of forgetting what is over: a few of the oldest rows of each kind, all kinds up to the same moment.
-   * What is not over stays, and so do a request whose body is the text of an event that waits, a run whose deliveries are still to be sent, every session that somebody has named.
+   * What is not over stays, and so do a request whose body is the text of an event that waits, a run whose deliveries
+   * are still to be sent, every session that somebody has named.
    */
   purge(step: PurgeStep): Promise<PurgeResult>
-  /** One step of deleting the bodies of old requests, the oldest first; the requests stay, and so do bodies that are the text of an event that waits. */
+  /**
+   * One step of deleting the bodies of old requests, the oldest first; the requests stay, and so do bodies that are the
+   * text of an event that waits.
+   */
   forgetBodies(step: ForgetBodiesStep): Promise<ForgottenBodies>
   space(): Promise<Space>
   /** Gives at most so many free bytes back to the disk, rounded up to what the engine can part with. */

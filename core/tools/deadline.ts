@@ -20,7 +20,10 @@ export interface Deadline {
 }
 
 /** Runs the work with a signal that aborts at the deadline, or with one of the given signals. */
-export async function withDeadline<T>({ signals, ms, reason }: Deadline, work: (signal: AbortSignal) => PromiseLike<T> | T): Promise<T> {
+export async function withDeadline<T>(
+  { signals, ms, reason }: Deadline,
+  work: (signal: AbortSignal) => PromiseLike<T> | T,
+): Promise<T> {
   const controller = new AbortController()
   for (const signal of signals) signal.throwIfAborted()
   const working = work(controller.signal)
@@ -37,7 +40,8 @@ export async function withDeadline<T>({ signals, ms, reason }: Deadline, work: (
   }
 }
 
-const isPending = <T>(value: PromiseLike<T> | T): value is PromiseLike<T> => typeof (value as PromiseLike<T> | null)?.then === 'function'
+const isPending = <T>(value: PromiseLike<T> | T): value is PromiseLike<T> =>
+  typeof (value as PromiseLike<T> | null)?.then === 'function'
 
 function follow(signal: AbortSignal, controller: AbortController): () => void {
   const abort = () => controller.abort(signal.reason)

@@ -62,9 +62,13 @@ function judge({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
 function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
   const rule = layers
     .flatMap(({ allow = [] }) => allow)
-    .map(({ source, names, exact = false }) => findRule([{ source, names: names.filter((name) => !name.includes('*')), exact }], tool))
+    .map(({ source, names, exact = false }) =>
+      findRule([{ source, names: names.filter((name) => !name.includes('*')), exact }], tool),
+    )
     .find(Boolean)
-  return rule ? { layer: 'opt_in', verdict: 'allow', rule } : { layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' }
+  return rule
+    ? { layer: 'opt_in', verdict: 'allow', rule }
+    : { layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' }
 }
 
 /** The first name that means the tool, with its list. */

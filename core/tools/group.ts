@@ -1,4 +1,5 @@
-// The policy of a group or channel on a platform: found by the session key, which ends in `<channel>:group:<id>` or `<channel>:channel:<id>`.
+// The policy of a group or channel on a platform: found by the session key, which ends in `<channel>:group:<id>` or
+// `<channel>:channel:<id>`.
 import type { ChannelGroupsConfig, Config, ToolLists } from '../config/schema.ts'
 import { normalizeName } from './names.ts'
 import type { Subject } from './subject.ts'
@@ -10,7 +11,10 @@ export interface GroupPolicy {
 }
 
 /** What the caller says of channel and account goes before what the key says. */
-export function findGroupPolicy(channels: Config['channels'], subject: Pick<Subject, 'sessionKey' | 'channel' | 'accountId'>): GroupPolicy | undefined {
+export function findGroupPolicy(
+  channels: Config['channels'],
+  subject: Pick<Subject, 'sessionKey' | 'channel' | 'accountId'>,
+): GroupPolicy | undefined {
   const groupRef = groupRefOf(subject.sessionKey)
   if (!groupRef) return undefined
   const [channel, section] = entryOf(channels, subject.channel ?? groupRef.channel) ?? []
@@ -20,7 +24,10 @@ export function findGroupPolicy(channels: Config['channels'], subject: Pick<Subj
   return group?.tools && { path: `${path}.${id}.tools`, policy: group.tools }
 }
 
-/** `agent:main:slack:channel:c42:thread:7` → slack, `c42:thread:7`: ids of some platforms hold colons, so where the id ends is for the entries to say. */
+/**
+ * `agent:main:slack:channel:c42:thread:7` → slack, `c42:thread:7`: ids of some platforms hold colons, so where the id
+ * ends is for the entries to say.
+ */
 function groupRefOf(sessionKey: string): { channel: string; id: string } | undefined {
   if (!sessionKey.includes(':group:') && !sessionKey.includes(':channel:')) return undefined
   const [, channel, id] = /^(?:agent:[^:]*:)?(?:[^:]*:)*?([^:]+):(?:group|channel):(.+)$/.exec(sessionKey) ?? []

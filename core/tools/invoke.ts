@@ -22,7 +22,8 @@ export interface ToolCall {
 
 /**
  * Runs a tool and returns its result.
- * Throws `tool_not_available`, `tool_withheld`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's own error as its cause.
+ * Throws `tool_not_available`, `tool_withheld`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's
+ * own error as its cause.
  */
 export type Invoke = (call: ToolCall) => Promise<Json>
 
@@ -53,11 +54,19 @@ export function createInvoke(deps: InvokeDeps): Invoke {
 function checkArguments(entry: RegisteredTool, args: unknown): void {
   const check = entry.check()
   if (check.fits(args)) return
-  const problems = listProblems(entry.tool.args, args).map(({ keys, problem }) => ({ path: dotted(['args', ...keys]), keys, problem }))
+  const problems = listProblems(entry.tool.args, args).map(({ keys, problem }) => ({
+    path: dotted(['args', ...keys]),
+    keys,
+    problem,
+  }))
   throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
-function execute({ toolApi, timeoutMs, ruleOfTwo }: InvokeDeps, entry: RegisteredTool, call: ToolCall): Promise<unknown> {
+function execute(
+  { toolApi, timeoutMs, ruleOfTwo }: InvokeDeps,
+  entry: RegisteredTool,
+  call: ToolCall,
+): Promise<unknown> {
   const { tool, context } = entry
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
   return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, (signal) => {
@@ -70,7 +79,10 @@ function execute({ toolApi, timeoutMs, ruleOfTwo }: InvokeDeps, entry: Registere
 }
 
 /** A call that was given up while the store took its time does nothing any more. */
-async function admitted(admission: Promise<void>, { signal, run }: { signal: AbortSignal; run: () => unknown }): Promise<unknown> {
+async function admitted(
+  admission: Promise<void>,
+  { signal, run }: { signal: AbortSignal; run: () => unknown },
+): Promise<unknown> {
   await admission
   signal.throwIfAborted()
   return run()
@@ -82,12 +94,15 @@ interface Failure {
   signal: AbortSignal | undefined
 }
 
-/** What the caller may know of an error; what a tool threw may hold anything, so only its class and place are logged. */
+/**
+ * What the caller may know of an error; what a tool threw may hold anything, so only its class and place are logged.
+ */
 function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
   if (signal?.aborted) return signal.reason
   if (entry.context.signal.aborted) return new GatewayError('shutting_down')
   if (error instanceof GatewayError && error.code !== 'tool_failed') {
-    if (error.status >= 500) deps.log.warn({ tool: entry.tool.name, toolset: entry.toolset, type: error.code }, 'tool call failed')
+    if (error.status >= 500)
+      deps.log.warn({ tool: entry.tool.name, toolset: entry.toolset, type: error.code }, 'tool call failed')
     return error
   }
   if (isInputError(error)) return new GatewayError('invalid_arguments', error.message.toWellFormed(), { cause: error })
@@ -96,7 +111,8 @@ function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
 }
 
 /** By name too: a plugin may carry its own copy of the contract. */
-const isInputError = (error: unknown): error is Error => error instanceof InputError || (error instanceof Error && error.name === 'InputError')
+const isInputError = (error: unknown): error is Error =>
+  error instanceof InputError || (error instanceof Error && error.name === 'InputError')
 
 function whereThrown(error: unknown): { error?: string | undefined; at?: string | undefined } {
   const { cause, at } = throwSiteOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)

@@ -23,9 +23,15 @@ export interface Shape {
 }
 
 /** All layers, also those that say nothing to this shape. */
-export function resolveLayers(config: LayerConfig, { caller, agentId, model, group, subagent, fromHook }: Shape): Layer[] {
+export function resolveLayers(
+  config: LayerConfig,
+  { caller, agentId, model, group, subagent, fromHook }: Shape,
+): Layer[] {
   const all: PolicySection<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
-  const own: PolicySection<ToolPolicyConfig> = { path: `agents.${agentId}.tools`, policy: config.agents[agentId]?.tools ?? {} }
+  const own: PolicySection<ToolPolicyConfig> = {
+    path: `agents.${agentId}.tools`,
+    policy: config.agents[agentId]?.tools ?? {},
+  }
   const [allBy, ownBy] = [byProvider(all, model), byProvider(own, model)]
   return [
     { layer: 'profile', ...profileLists(all, own) },
@@ -50,10 +56,16 @@ interface PolicySection<Keys> {
 }
 
 function listsAt({ path, policy: { allow, deny } }: PolicySection<ToolLists>): Lists {
-  return { allow: allow && [{ source: `${path}.allow`, names: allow }], deny: deny && [{ source: `${path}.deny`, names: deny }] }
+  return {
+    allow: allow && [{ source: `${path}.allow`, names: allow }],
+    deny: deny && [{ source: `${path}.deny`, names: deny }],
+  }
 }
 
-/** An agent that has a profile begins with it in place of everybody's; one that has only `alsoAllow` adds to everybody's. */
+/**
+ * An agent that has a profile begins with it in place of everybody's; one that has only `alsoAllow` adds to
+ * everybody's.
+ */
 function profileLists(all: PolicySection<ToolScope>, own: PolicySection<ToolScope>): Lists {
   const replaces = own.policy.profile !== undefined
   const { path, policy } = replaces ? own : all
@@ -76,7 +88,10 @@ function byProvider({ path, policy }: PolicySection<ToolPolicyConfig>, model: st
 
 function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   const section = { path: 'tools.subagents.tools', policy: subagents?.tools ?? {} }
-  return unlessAllowed({ source: 'kept from subagents (tools.subagents.tools)', names: deniedToSubagents }, listsAt(section))
+  return unlessAllowed(
+    { source: 'kept from subagents (tools.subagents.tools)', names: deniedToSubagents },
+    listsAt(section),
+  )
 }
 
 /** What the operator has opened to webhooks, whatever an agent could do with it. */
@@ -92,7 +107,8 @@ function originLists(all: PolicySection<ToolPolicyConfig>, own: PolicySection<To
   return unlessAllowed({ source: 'kept from webhooks (tools.byOrigin.hook)', names: deniedToHooks }, lists)
 }
 
-const hookLists = ({ path, policy }: PolicySection<ToolPolicyConfig>): Lists => listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
+const hookLists = ({ path, policy }: PolicySection<ToolPolicyConfig>): Lists =>
+  listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
 
 /** Where a list says what is allowed, it says so of what is kept back, too. */
 function unlessAllowed(kept: NameList, lists: Lists): Lists {
@@ -104,7 +120,11 @@ function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
   return {
     deny: [
       { source: 'gateway.tools.deny', names: deny, exact: true },
-      { source: 'kept from HTTP (gateway.tools)', names: deniedToHttp.filter((name) => !lifted.has(name)), exact: true },
+      {
+        source: 'kept from HTTP (gateway.tools)',
+        names: deniedToHttp.filter((name) => !lifted.has(name)),
+        exact: true,
+      },
     ],
   }
 }

@@ -32,7 +32,10 @@ const schema = {
   response: { 200: McpMessage, 202: withoutBody('A notification was taken.'), ...failures(403) },
 }
 
-export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy, invoke, agents, version }: McpDeps): void {
+export function registerMcp(
+  app: FastifyInstance,
+  { auth, allowedOrigins, policy, invoke, agents, version }: McpDeps,
+): void {
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'mcp')
     routeGroup.addHook('onRequest', auth)
@@ -42,7 +45,9 @@ export function registerMcp(app: FastifyInstance, { auth, allowedOrigins, policy
       const subject = subjectOf(request, agents)
       // Loaded by the first request, so that starting never waits for it.
       const sdk = await import('@modelcontextprotocol/server')
-      const handler = sdk.createMcpHandler(() => createMcpServer(sdk, { subject, policy, invoke, version }), { maxSubscriptions: 0 })
+      const handler = sdk.createMcpHandler(() => createMcpServer(sdk, { subject, policy, invoke, version }), {
+        maxSubscriptions: 0,
+      })
       const response = await handler.fetch(webRequest(request, reply), { parsedBody: request.body })
       return await relay(reply, response)
     })
@@ -58,17 +63,23 @@ function subjectOf({ headers }: FastifyRequest, agents: SessionOwners): Subject 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
 /** A server for one request; it knows only the tools that the subject may use. */
-function createMcpServer(sdk: Sdk, { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDeps, 'policy' | 'invoke' | 'version'>): Server {
+function createMcpServer(
+  sdk: Sdk,
+  { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDeps, 'policy' | 'invoke' | 'version'>,
+): Server {
   const server = new sdk.Server({ name: 'svc-gateway', version }, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', () => ({
-    tools: policy.listed(subject).map(({ tool: { name, description, args } }) => ({ name, description, inputSchema: args as { type: 'object' } })),
+    tools: policy
+      .listed(subject)
+      .map(({ tool: { name, description, args } }) => ({ name, description, inputSchema: args as { type: 'object' } })),
   }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     try {
       return resultOf(await invoke({ tool: params.name, args: params.arguments ?? {}, subject, signal: mcpReq.signal }))
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      if (error.code === 'tool_not_available') throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, error.publicMessage)
+      if (error.code === 'tool_not_available')
+        throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, error.publicMessage)
       // A model reads this one, and may do better.
       return { content: [{ type: 'text', text: error.publicMessage }], isError: true }
     }
@@ -90,7 +101,10 @@ function webRequest({ headers }: FastifyRequest, { raw }: FastifyReply): Request
   raw.once('close', () => over.abort())
   return new Request('http://gateway/mcp', {
     method: 'POST',
-    headers: { ...Object.fromEntries(own.map(([name, value]) => [name, String(value)])), 'content-type': 'application/json' },
+    headers: {
+      ...Object.fromEntries(own.map(([name, value]) => [name, String(value)])),
+      'content-type': 'application/json',
+    },
     signal: over.signal,
   })
 }

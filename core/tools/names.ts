@@ -17,7 +17,11 @@ export interface PolicyTool {
 export function matches(name: string, tool: PolicyTool): boolean {
   const wanted = normalizeName(name)
   if (wanted.startsWith('group:')) return groupsOf(tool).includes(wanted.slice('group:'.length))
-  return wanted === normalizeName(tool.name) || wanted === tool.toolset || (wanted.includes('*') && fits(wanted.split('*'), normalizeName(tool.name)))
+  return (
+    wanted === normalizeName(tool.name) ||
+    wanted === tool.toolset ||
+    (wanted.includes('*') && fits(wanted.split('*'), normalizeName(tool.name)))
+  )
 }
 
 /** Only the very name. */

@@ -18,7 +18,9 @@ export interface Policy {
   explain(subject: Subject, tool: string): Decision
   /** The tool as the lists see it. */
   view(entry: RegisteredTool): PolicyTool
-  /** The name with which the operator has opened the tool to webhooks, for the caller and for all who stand behind it. */
+  /**
+   * The name with which the operator has opened the tool to webhooks, for the caller and for all who stand behind it.
+   */
   liftedBy(subject: Subject, entry: RegisteredTool): string | undefined
   /** Names in the policy's lists that mean no tool, a sentence each. */
   problems: readonly string[]
@@ -33,7 +35,10 @@ export interface PolicyDeps {
   isForeign: (toolset: string) => boolean
 }
 
-/** Shapes whose decisions are kept (agents × models × groups in use), and subjects that are known to have one of them; with more of either all are looked at anew. */
+/**
+ * Shapes whose decisions are kept (agents × models × groups in use), and subjects that are known to have one of them;
+ * with more of either all are looked at anew.
+ */
 const keptAtMost = 1000
 
 export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDeps): Policy {
@@ -60,7 +65,10 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
   /** Of the caller, and of all who stand behind it: each can only narrow. */
   const decided = (subject: Subject): Decided => {
     const own = decidedAlone(subject)
-    return (subject.initiators ?? []).reduce((left, initiator) => intersect(left, decidedAlone({ ...initiator, fromHook: subject.fromHook })), own)
+    return (subject.initiators ?? []).reduce(
+      (left, initiator) => intersect(left, decidedAlone({ ...initiator, fromHook: subject.fromHook })),
+      own,
+    )
   }
 
   const decidedAlone = (subject: Subject): Decided => {
@@ -105,10 +113,14 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
     },
     view: viewOf,
     liftedBy: (subject, entry) => {
-      const rules = [subject, ...(subject.initiators ?? [])].map(({ agentId }) => findRule(hookAllow(config, agentId), viewOf(entry)))
+      const rules = [subject, ...(subject.initiators ?? [])].map(({ agentId }) =>
+        findRule(hookAllow(config, agentId), viewOf(entry)),
+      )
       return rules.every((rule) => rule !== undefined) ? rules[0] : undefined
     },
-    problems: findUnmatchedNames(config, { known: tools.map(viewOf), expected: registry.expected }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
+    problems: findUnmatchedNames(config, { known: tools.map(viewOf), expected: registry.expected }).map(
+      ({ keys, problem }) => `${dotted(keys)} ${problem}`,
+    ),
   }
 }
 
@@ -119,12 +131,17 @@ interface Decided {
 
 function intersect({ listed, names }: Decided, other: Decided): Decided {
   const both = listed.filter(({ tool }) => other.names.has(tool.name))
-  return both.length === listed.length ? { listed, names } : { listed: both, names: new Set(both.map(({ tool }) => tool.name)) }
+  return both.length === listed.length
+    ? { listed, names }
+    : { listed: both, names: new Set(both.map(({ tool }) => tool.name)) }
 }
 
 const unknown: Verdict = { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' }
 
-/** All that a shape is made from. Some of it comes with a request and may hold anything: as JSON no two subjects share a key. */
+/**
+ * All that a shape is made from. Some of it comes with a request and may hold anything: as JSON no two subjects share a
+ * key.
+ */
 const subjectKey = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): string =>
   JSON.stringify([caller, agentId, sessionKey, model, channel, accountId, fromHook])
 

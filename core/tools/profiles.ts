@@ -1,4 +1,5 @@
-// The names that the policy knows by itself: profiles, groups, and what is kept from some callers unless it is opened to them.
+// The names that the policy knows by itself: profiles, groups, and what is kept from some callers unless it is opened
+// to them.
 
 export const profiles: Readonly<Record<'minimal' | 'coding' | 'messaging' | 'full', readonly string[]>> = {
   minimal: ['session_status'],
@@ -31,7 +32,15 @@ export const deniedToSubagents: readonly string[] = [
 ]
 
 /** What a text from a stranger could do lasting harm with, and what shows other people's conversations. */
-export const deniedToHooks: readonly string[] = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
+export const deniedToHooks: readonly string[] = [
+  'exec',
+  'gateway',
+  'cron',
+  'write',
+  'edit',
+  'sessions_list',
+  'sessions_history',
+]
 
 /** What reaches beyond the one call that a client makes. */
 export const deniedToHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']

@@ -1,4 +1,5 @@
-// The tools that there are: opened from their toolsets, found by name, closed together; some come and go while the gateway runs.
+// The tools that there are: opened from their toolsets, found by name, closed together; some come and go while the
+// gateway runs.
 import { reasonOf, toolFault } from '../loader/verify.ts'
 import type { Log, OpenedToolset, ExtensionContext, Tool, Toolset } from '../plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
@@ -23,11 +24,16 @@ export interface ExpectedTool extends Pick<Tool, 'name' | 'group'> {
 export interface ToolRegistry {
   /** Names are case-sensitive. */
   find(name: string): RegisteredTool | undefined
-  /** All tools, by name. It is the same array until tools come or go: whoever works something out from it knows by that when it is stale. */
+  /**
+   * All tools, by name. It is the same array until tools come or go: whoever works something out from it knows by that
+   * when it is stale.
+   */
   list(): readonly RegisteredTool[]
   /** Tools that may come later; their names may hold `*`. */
   expected: readonly ExpectedTool[]
-  /** What was left out at the start and why, a sentence each; what is left out later is told in the log of its toolset. */
+  /**
+   * What was left out at the start and why, a sentence each; what is left out later is told in the log of its toolset.
+   */
   problems: readonly string[]
   close(): Promise<void>
 }
@@ -42,8 +48,16 @@ export interface ToolRegistryDeps {
   stopping?: AbortSignal
 }
 
-/** Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and named in `problems`. */
-export async function openToolRegistry({ toolsets, settings, context, stopping }: ToolRegistryDeps): Promise<ToolRegistry> {
+/**
+ * Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and
+ * named in `problems`.
+ */
+export async function openToolRegistry({
+  toolsets,
+  settings,
+  context,
+  stopping,
+}: ToolRegistryDeps): Promise<ToolRegistry> {
   let opened: LiveToolset[] = []
   let index = createIndex(opened)
   const onOffer = ({ toolset, log }: Offer): void => {
@@ -71,7 +85,9 @@ interface Clash {
   taken: RegisteredTool
 }
 
-/** The first toolset that has a tool of a name keeps it; tools that are there to stay go before those that come and go. */
+/**
+ * The first toolset that has a tool of a name keeps it; tools that are there to stay go before those that come and go.
+ */
 function createIndex(opened: readonly LiveToolset[]) {
   const entries = new Map<string, RegisteredTool>()
   const clashes: Clash[] = []
@@ -112,7 +128,10 @@ const openMs = 30_000
 /** Longest that one may take to close: it must not hold up the stop. */
 const closeMs = 3_000
 
-async function openToolset(toolset: Toolset<never>, { settings, context, onOffer, stopping }: Opening): Promise<LiveToolset> {
+async function openToolset(
+  toolset: Toolset<never>,
+  { settings, context, onOffer, stopping }: Opening,
+): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
   const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
   let late: readonly RegisteredTool[] = []
@@ -130,10 +149,19 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
     reason: () => new Error(`it did not open within ${openMs / 1000} seconds`),
   }
   try {
-    const live = await withDeadline(limits, () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })))
+    const live = await withDeadline(
+      limits,
+      () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })),
+    )
     const { sound, problems } = sift(name, live?.tools ?? [], { compile: true })
     const expected = expectedTools(toolset, settings)
-    return { fixed: entriesOf([...tools, ...sound]), late: () => late, expected, problems, close: () => closeInTime(live, { toolset: name, log: context.log }) }
+    return {
+      fixed: entriesOf([...tools, ...sound]),
+      late: () => late,
+      expected,
+      problems,
+      close: () => closeInTime(live, { toolset: name, log: context.log }),
+    }
   } catch (error) {
     // Nobody waits any more for one that opens after all: it is closed at once.
     void Promise.resolve(opening).then(
@@ -151,7 +179,11 @@ async function openToolset(toolset: Toolset<never>, { settings, context, onOffer
 }
 
 async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: Offer): Promise<void> {
-  const limits = { signals: [], ms: closeMs, reason: () => new Error(`it did not close within ${closeMs / 1000} seconds`) }
+  const limits = {
+    signals: [],
+    ms: closeMs,
+    reason: () => new Error(`it did not close within ${closeMs / 1000} seconds`),
+  }
   try {
     await withDeadline(limits, () => live?.close())
   } catch (error) {
@@ -164,9 +196,15 @@ export const expectedTools = (toolset: Toolset<never>, settings: unknown): Expec
   ((toolset as Toolset).expected?.(settings) ?? []).map(({ name, group }) => ({ name, group, toolset: toolset.name }))
 
 /** Tools that were declared are verified when their file is loaded; those that a connection brought, here. */
-function sift(toolset: string, tools: readonly Tool[], { compile }: { compile: boolean }): { sound: Tool[]; problems: string[] } {
+function sift(
+  toolset: string,
+  tools: readonly Tool[],
+  { compile }: { compile: boolean },
+): { sound: Tool[]; problems: string[] } {
   const faults = new Map(tools.map((tool) => [tool, toolFault(tool, compile)]))
-  const problems = [...faults.values()].flatMap((fault) => (fault ? [`A tool of the toolset "${toolset}" is left out: ${fault}.`] : []))
+  const problems = [...faults.values()].flatMap((fault) =>
+    fault ? [`A tool of the toolset "${toolset}" is left out: ${fault}.`] : [],
+  )
   return { sound: tools.filter((tool) => !faults.get(tool)), problems }
 }
 

@@ -7,7 +7,13 @@ import type { Subject } from './subject.ts'
 
 export type ToolRequest = (body: InvokeBody, subject: Subject) => Promise<InvokeReply>
 
-export function createToolRequest({ registry, invoke }: { registry: Pick<ToolRegistry, 'find'>; invoke: Invoke }): ToolRequest {
+export function createToolRequest({
+  registry,
+  invoke,
+}: {
+  registry: Pick<ToolRegistry, 'find'>
+  invoke: Invoke
+}): ToolRequest {
   return async (body, subject) => {
     const tool = body.tool.trim()
     const args = argumentsOf(body, () => registry.find(tool)?.tool.args ?? {})
@@ -17,6 +23,7 @@ export function createToolRequest({ registry, invoke }: { registry: Pick<ToolReg
 
 /** `action` beside the arguments becomes one of them where the tool knows such an argument and it is not among them. */
 function argumentsOf({ action, args = {} }: InvokeBody, schemaOf: () => object): Record<string, unknown> {
-  if (action === undefined || Object.hasOwn(args, 'action') || !knownKeys(schemaOf(), []).includes('action')) return args
+  if (action === undefined || Object.hasOwn(args, 'action') || !knownKeys(schemaOf(), []).includes('action'))
+    return args
   return { ...args, action }
 }

@@ -6,7 +6,10 @@ import { wellFormedJson } from '../well-formed.ts'
 /** The longest result, as the length of its JSON: what is longer is refused, not cut. */
 export const maxResultLength = 10 * 1024 * 1024
 
-/** A copy that survives JSON; nothing returned becomes null. Throws `tool_failed` for what JSON cannot hold, or what is too long. */
+/**
+ * A copy that survives JSON; nothing returned becomes null. Throws `tool_failed` for what JSON cannot hold, or what is
+ * too long.
+ */
 export function jsonResult(value: unknown): Json {
   if (value === undefined || value === null) return null
   const text = stringify(value)
@@ -24,4 +27,5 @@ function stringify(value: unknown): string {
   throw failed(`its result is a ${typeof value}`)
 }
 
-const failed = (why: string, cause?: unknown) => new GatewayError('tool_failed', undefined, { cause: new TypeError(`The tool failed: ${why}.`, { cause }) })
+const failed = (why: string, cause?: unknown) =>
+  new GatewayError('tool_failed', undefined, { cause: new TypeError(`The tool failed: ${why}.`, { cause }) })

@@ -24,12 +24,30 @@ export interface ToolRoutesDeps {
 const maxBodyBytes = 2 * 1024 * 1024
 
 const schemas = {
-  invoke: { summary: 'Runs one tool.', body: InvokeBody, headers: RoutingHeaders, response: { 200: InvokeReply, ...failures(404, 500, 504) } },
-  list: { summary: 'Lists the tools that may be run.', querystring: ListQuery, headers: RoutingHeaders, response: { 200: ListReply } },
-  explain: { summary: 'Tells why a tool may be run, or not.', body: ExplainBody, headers: RoutingHeaders, response: { 200: ExplainReply } },
+  invoke: {
+    summary: 'Runs one tool.',
+    body: InvokeBody,
+    headers: RoutingHeaders,
+    response: { 200: InvokeReply, ...failures(404, 500, 504) },
+  },
+  list: {
+    summary: 'Lists the tools that may be run.',
+    querystring: ListQuery,
+    headers: RoutingHeaders,
+    response: { 200: ListReply },
+  },
+  explain: {
+    summary: 'Tells why a tool may be run, or not.',
+    body: ExplainBody,
+    headers: RoutingHeaders,
+    response: { 200: ExplainReply },
+  },
 }
 
-export function registerTools(app: FastifyInstance, { auth, registry, policy, ruleOfTwo, invoke, agents }: ToolRoutesDeps): void {
+export function registerTools(
+  app: FastifyInstance,
+  { auth, registry, policy, ruleOfTwo, invoke, agents }: ToolRoutesDeps,
+): void {
   const run = createToolRequest({ registry, invoke })
   void app.register(
     async (routeGroup) => {
@@ -37,7 +55,9 @@ export function registerTools(app: FastifyInstance, { auth, registry, policy, ru
       routeGroup.addHook('onRequest', auth)
       routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
 
-      routeGroup.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) => run(request.body, subjectOf(request, request.body)))
+      routeGroup.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) =>
+        run(request.body, subjectOf(request, request.body)),
+      )
 
       routeGroup.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
         const entries = policy.listed(subjectOf(request, request.query))
@@ -52,7 +72,9 @@ export function registerTools(app: FastifyInstance, { auth, registry, policy, ru
       routeGroup.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
         const tool = request.body.tool.trim()
         const subject = subjectOf(request, request.body)
-        return request.body.origin === 'hook' ? explainForHook(tool, subject) : { tool, ...policy.explain(subject, tool) }
+        return request.body.origin === 'hook'
+          ? explainForHook(tool, subject)
+          : { tool, ...policy.explain(subject, tool) }
       })
     },
     { prefix: '/tools' },
@@ -70,9 +92,15 @@ export function registerTools(app: FastifyInstance, { auth, registry, policy, ru
 
   function subjectOf({ headers }: FastifyRequest, { sessionKey }: { sessionKey?: string }): Subject {
     const session = resolveSession(agents, sessionKey)
-    return { caller: 'http', ...session, channel: named(headers['x-svc-message-channel']), accountId: named(headers['x-svc-account-id']) }
+    return {
+      caller: 'http',
+      ...session,
+      channel: named(headers['x-svc-message-channel']),
+      accountId: named(headers['x-svc-account-id']),
+    }
   }
 }
 
 /** A blank header names nothing. */
-const named = (header: string | string[] | undefined): string | undefined => (typeof header === 'string' && header.trim()) || undefined
+const named = (header: string | string[] | undefined): string | undefined =>
+  (typeof header === 'string' && header.trim()) || undefined

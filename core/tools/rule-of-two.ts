@@ -18,7 +18,10 @@ export interface RuleOfTwo {
   admit(entry: RegisteredTool, call: ToolCall, context: ToolContext): Promise<void>
   /** What is known of a tool before it is called. */
   effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
-  /** What the rule says of a run that has done so much; left out: of a run of a webhook in this session, as things are now. */
+  /**
+   * What the rule says of a run that has done so much; left out: of a run of a webhook in this session, as things are
+   * now.
+   */
   explain(entry: RegisteredTool, subject: Subject, used?: Effects): Promise<Verdict>
 }
 
@@ -39,7 +42,8 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
   const declared = (entry: RegisteredTool): NonNullable<Tool<unknown>['effects']> => {
     const view = policy.view(entry)
     const rows = Object.entries(effects)
-    const [, configured] = rows.find(([name]) => isNamed(name, view)) ?? rows.find(([name]) => matches(name, view)) ?? []
+    const [, configured] =
+      rows.find(([name]) => isNamed(name, view)) ?? rows.find(([name]) => matches(name, view)) ?? []
     return configured ?? (entry.tool as Tool<unknown>).effects ?? both
   }
 
@@ -58,7 +62,10 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const doesBoth = uses.length > 1
       const before = doesBoth && !force ? undefined : await store.useEffects({ scopes, effects: uses, force })
       if (before === undefined && (force || !doesBoth)) return
-      log.info({ tool: entry.tool.name, runId, sessionKey: subject.sessionKey }, 'tool withheld: the run holds external content')
+      log.info(
+        { tool: entry.tool.name, runId, sessionKey: subject.sessionKey },
+        'tool withheld: the run holds external content',
+      )
       throw new GatewayError('tool_withheld', sentenceFor(entry.tool.name, before))
     },
 
@@ -75,14 +82,17 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       if (typeof found === 'function') return verdict('none', 'depends on the call')
       if (found.length > 1) return verdict('deny', 'it may both read private things and send outward')
       const used = given ?? (await store.getExposure(subject.sessionKey))
-      if (found.includes('sends') && used?.readsPrivate) return verdict('deny', 'it sends outward, and the session has read private things')
-      if (found.includes('reads-private') && used?.sends) return verdict('deny', 'it reads private things, and the session has sent something outward')
+      if (found.includes('sends') && used?.readsPrivate)
+        return verdict('deny', 'it sends outward, and the session has read private things')
+      if (found.includes('reads-private') && used?.sends)
+        return verdict('deny', 'it reads private things, and the session has sent something outward')
       return { layer: 'rule_of_two', verdict: 'none' }
     },
   }
 }
 
-const isListOfEffects = (value: unknown): value is readonly ToolEffect[] => Array.isArray(value) && value.every((effect) => both.includes(effect as ToolEffect))
+const isListOfEffects = (value: unknown): value is readonly ToolEffect[] =>
+  Array.isArray(value) && value.every((effect) => both.includes(effect as ToolEffect))
 
 const reasons: Readonly<Record<ToolEffect, string>> = {
   'reads-private': 'private things have been read, so nothing may be sent outward',

@@ -3,18 +3,25 @@ import { notBlank, type Static, Type } from '../typebox.ts'
 
 const Text = (description: string) => Type.String({ pattern: notBlank, description })
 
-const SessionKey = Type.Optional(Text('The session that the call is for; left out or `main`: the main session of the default agent.'))
+const SessionKey = Type.Optional(
+  Text('The session that the call is for; left out or `main`: the main session of the default agent.'),
+)
 
 export const InvokeBody = Type.Object({
   tool: Text('Name of the tool.'),
   action: Type.Optional(Text('Becomes `args.action` where the tool knows such an argument and `args` lacks it.')),
-  args: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool; left out: none.' })),
+  args: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool; left out: none.' }),
+  ),
   sessionKey: SessionKey,
   dryRun: Type.Optional(Type.Unknown({ description: 'Reserved; it is ignored, and the tool runs.' })),
 })
 export type InvokeBody = Static<typeof InvokeBody>
 
-export const InvokeReply = Type.Object({ ok: Type.Literal(true), result: Type.Unknown({ description: "The tool's result; null when it has none." }) })
+export const InvokeReply = Type.Object({
+  ok: Type.Literal(true),
+  result: Type.Unknown({ description: "The tool's result; null when it has none." }),
+})
 export type InvokeReply = Static<typeof InvokeReply>
 
 export const ListQuery = Type.Object({ sessionKey: SessionKey })
@@ -39,7 +46,9 @@ export const ExplainBody = Type.Object({
   tool: Text('Name of the tool.'),
   sessionKey: SessionKey,
   origin: Type.Optional(
-    Type.Enum(['hook'], { description: '`hook`: answers for a run that a webhook starts in that session; left out: for a call over HTTP.' }),
+    Type.Enum(['hook'], {
+      description: '`hook`: answers for a run that a webhook starts in that session; left out: for a call over HTTP.',
+    }),
   ),
 })
 export type ExplainBody = Static<typeof ExplainBody>
@@ -65,12 +74,20 @@ export const Routing = Type.Object({
 })
 
 /** The same, as headers. */
-export const RoutingHeaders = Type.Object({ 'x-svc-message-channel': Routing.properties.channel, 'x-svc-account-id': Routing.properties.accountId })
+export const RoutingHeaders = Type.Object({
+  'x-svc-message-channel': Routing.properties.channel,
+  'x-svc-account-id': Routing.properties.accountId,
+})
 
 /** As for the tools' route group, and the session beside them. */
 export const McpHeaders = Type.Object({
-  'x-svc-session-key': Type.Optional(Text('The session whose tools are offered; left out or `main`: the main session of the default agent.')),
+  'x-svc-session-key': Type.Optional(
+    Text('The session whose tools are offered; left out or `main`: the main session of the default agent.'),
+  ),
   ...RoutingHeaders.properties,
 })
 
-export const McpMessage = Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'One message of the Model Context Protocol, as JSON-RPC 2.0.' })
+export const McpMessage = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  description: 'One message of the Model Context Protocol, as JSON-RPC 2.0.',
+})

@@ -15,13 +15,23 @@ export interface SessionOwners {
   get(id: string): SessionOwner
 }
 
-/** No key, or `main`: the main session of the default agent. `agent:<id>:…` is that agent's; any other key is the default agent's. */
-export function resolveSession(owners: SessionOwners, requested: string | undefined): Pick<Subject, 'agentId' | 'sessionKey'> {
+/**
+ * No key, or `main`: the main session of the default agent. `agent:<id>:…` is that agent's; any other key is the
+ * default agent's.
+ */
+export function resolveSession(
+  owners: SessionOwners,
+  requested: string | undefined,
+): Pick<Subject, 'agentId' | 'sessionKey'> {
   const { id, mainSession } = owners.default
   const key = requested?.trim().toLowerCase()
   if (key === undefined || isMainAlias(key) || key === mainSession) return { agentId: id, sessionKey: mainSession }
   if (!key.startsWith('agent:')) return { agentId: id, sessionKey: agentSessionKey(id, key) }
   const [, agentId] = /^agent:([^:]+):./.exec(key) ?? []
-  if (agentId === undefined) throw new GatewayError('invalid_request', 'sessionKey must be "main", a key such as "hook:deploys", or "agent:<id>:<key>".')
+  if (agentId === undefined)
+    throw new GatewayError(
+      'invalid_request',
+      'sessionKey must be "main", a key such as "hook:deploys", or "agent:<id>:<key>".',
+    )
   return { agentId: owners.get(agentId).id, sessionKey: key }
 }

@@ -1,4 +1,5 @@
-// Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it seems to.
+// Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it
+// seems to.
 import { nearest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
 import { normalizeName, isNamed, matches, type PolicyTool } from './names.ts'
@@ -13,7 +14,10 @@ export interface IdleName {
 }
 
 /** Of a tool that is expected later the name may hold `*`. */
-export function findUnmatchedNames(config: PolicyConfig, { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] }): IdleName[] {
+export function findUnmatchedNames(
+  config: PolicyConfig,
+  { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] },
+): IdleName[] {
   const certain = [...known, ...expected.filter(({ name }) => !name.includes('*'))]
   const all = [
     ...certain.map(({ name }) => name),
@@ -22,12 +26,16 @@ export function findUnmatchedNames(config: PolicyConfig, { known, expected }: { 
   ]
   // A group that we know is no slip, whether or not its tools are loaded.
   const means = (name: string): boolean =>
-    knownGroups.includes(normalizeName(name)) || [...known, ...expected].some((tool) => matches(name, tool)) || mayCome(name)
+    knownGroups.includes(normalizeName(name)) ||
+    [...known, ...expected].some((tool) => matches(name, tool)) ||
+    mayCome(name)
   const mayCome = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
   const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || mayCome(name)
   return [
     ...listsIn(policiesOf(config), []).flatMap((list) => unmatched(list, { means, names: all })),
-    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) => unmatched(list, { means: isTool, names: certain.map(({ name }) => name) })),
+    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) =>
+      unmatched(list, { means: isTool, names: certain.map(({ name }) => name) }),
+    ),
   ]
 }
 
@@ -49,12 +57,17 @@ function unmatched({ keys, names }: List, known: Known): IdleName[] {
     .filter((name) => !known.means(name))
     .map((name) => {
       const meant = nearest(name, known.names)
-      const fix = meant ? `did you mean ${JSON.stringify(meant)}?` : 'check the spelling, and whether its plugin is loaded.'
+      const fix = meant
+        ? `did you mean ${JSON.stringify(meant)}?`
+        : 'check the spelling, and whether its plugin is loaded.'
       return { keys, problem: `names ${JSON.stringify(name)}, but no loaded tool is called so; ${fix}` }
     })
 }
 
-/** Of every section only what belongs to the policy: the settings of a toolset or of an account may have keys of the same names. */
+/**
+ * Of every section only what belongs to the policy: the settings of a toolset or of an account may have keys of the
+ * same names.
+ */
 function policiesOf({ tools, agents, channels }: PolicyConfig): object {
   const { defaults: _defaults, ...own } = agents
   return {
@@ -64,7 +77,13 @@ function policiesOf({ tools, agents, channels }: PolicyConfig): object {
   }
 }
 
-const policyOf = ({ allow, alsoAllow, deny, byProvider, byOrigin }: ToolPolicyConfig) => ({ allow, alsoAllow, deny, byProvider, byOrigin })
+const policyOf = ({ allow, alsoAllow, deny, byProvider, byOrigin }: ToolPolicyConfig) => ({
+  allow,
+  alsoAllow,
+  deny,
+  byProvider,
+  byOrigin,
+})
 const groupsOf = ({ groups }: { groups?: ChannelGroupsConfig }) => ({ groups })
 
 const mapValues = <In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> =>

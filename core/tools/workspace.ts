@@ -19,8 +19,10 @@ export function createWorkspace(folder: string): Workspace {
   }
   return {
     path: () => inside('.', async () => folder),
-    read: (path, { maxBytes }) => inside(path, () => inParent(folder, { path }, (parent, name) => readFile(parent, name, maxBytes))),
-    write: (path, data) => inside(path, () => inParent(folder, { path, create: true }, (parent, name) => writeFile(parent, name, data))),
+    read: (path, { maxBytes }) =>
+      inside(path, () => inParent(folder, { path }, (parent, name) => readFile(parent, name, maxBytes))),
+    write: (path, data) =>
+      inside(path, () => inParent(folder, { path, create: true }, (parent, name) => writeFile(parent, name, data))),
     list: (path) => inside(path, () => listFolder(folder, path)),
   }
 }
@@ -30,7 +32,11 @@ interface Target {
   create?: boolean
 }
 
-async function inParent<Result>(root: string, { path, create = false }: Target, use: (parent: Folder, name: string) => Promise<Result>): Promise<Result> {
+async function inParent<Result>(
+  root: string,
+  { path, create = false }: Target,
+  use: (parent: Folder, name: string) => Promise<Result>,
+): Promise<Result> {
   const { folder, name } = await openParent(root, path, { create })
   try {
     return await use(folder, name)
@@ -44,7 +50,8 @@ async function readFile(parent: Folder, name: string, maxBytes: number): Promise
   const handle = await parent.open(name, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stats = await handle.stat()
-    if (!stats.isFile()) throw new InputError(stats.isDirectory() ? 'path is a folder; list it instead.' : 'path is not a plain file.')
+    if (!stats.isFile())
+      throw new InputError(stats.isDirectory() ? 'path is a folder; list it instead.' : 'path is not a plain file.')
     return { data: await readAtMost(handle, Math.min(stats.size, maxBytes)), size: stats.size }
   } finally {
     await handle.close()

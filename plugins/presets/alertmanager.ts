@@ -57,7 +57,10 @@ function toAction({ payload }: PresetRequest<Payload>) {
 }
 
 const nameOf = ({ commonLabels, groupLabels, receiver, alerts }: Payload): string =>
-  clip(commonLabels?.['alertname'] ?? groupLabels?.['alertname'] ?? alerts[0]?.labels['alertname'] ?? receiver ?? 'alerts', 200)
+  clip(
+    commonLabels?.['alertname'] ?? groupLabels?.['alertname'] ?? alerts[0]?.labels['alertname'] ?? receiver ?? 'alerts',
+    200,
+  )
 
 function alertText({ status, labels, annotations = {}, startsAt, endsAt, generatorURL }: Alert): string {
   const where = Object.entries(labels)

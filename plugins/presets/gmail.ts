@@ -1,5 +1,14 @@
 // The preset for Gmail: mails that a watcher hands over, or the notice of Google's Pub/Sub that a mailbox has changed.
-import { clip, definePreset, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import {
+  clip,
+  definePreset,
+  InputError,
+  lines,
+  type PresetRequest,
+  type Static,
+  type TSchema,
+  Type,
+} from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -58,9 +67,14 @@ const describeMail = ({ id, threadId, from, to, subject, date, snippet, body }: 
 /** Gmail tells that something has changed, not what: that is to be fetched. */
 function describeChange(data: string | null | undefined) {
   const { emailAddress, historyId } = decode(data)
-  if (typeof emailAddress !== 'string') throw new InputError('message.data is not what Gmail sends: base64 of an object with emailAddress and historyId.')
+  if (typeof emailAddress !== 'string')
+    throw new InputError('message.data is not what Gmail sends: base64 of an object with emailAddress and historyId.')
   return {
-    message: lines(`Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`, `History id: ${String(historyId)}`, 'Fetch what is new.'),
+    message: lines(
+      `Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`,
+      `History id: ${String(historyId)}`,
+      'Fetch what is new.',
+    ),
     sessionKey: `hook:gmail:${clip(emailAddress, 200)}`,
   }
 }

@@ -33,7 +33,10 @@ const Payload = Type.Object({
   ruleName: Text,
   ruleUrl: Text,
   evalMatches: Type.Optional(
-    Type.Union([Type.Array(Type.Object({ metric: Text, value: Type.Optional(Type.Union([Type.Number(), Type.Null()])) })), Type.Null()]),
+    Type.Union([
+      Type.Array(Type.Object({ metric: Text, value: Type.Optional(Type.Union([Type.Number(), Type.Null()])) })),
+      Type.Null(),
+    ]),
   ),
 })
 type Payload = Static<typeof Payload>
@@ -69,7 +72,9 @@ function toAction({ payload }: PresetRequest<Payload>) {
 }
 
 function nameOf({ ruleName, commonLabels, groupLabels, alerts, title }: Payload): string {
-  const labelled = [commonLabels, groupLabels, alerts?.[0]?.labels].map((labels) => labels?.['alertname']).find((name) => typeof name === 'string')
+  const labelled = [commonLabels, groupLabels, alerts?.[0]?.labels]
+    .map((labels) => labels?.['alertname'])
+    .find((name) => typeof name === 'string')
   return clip(ruleName ?? labelled ?? title, 200)
 }
 
@@ -80,10 +85,13 @@ function alertText({ status, labels, annotations, valueString, startsAt, endsAt,
     `- ${[`${status ?? 'alert'}:`, labels?.['alertname'], where.length > 0 && `(${where.join(' ')})`, time].filter(Boolean).join(' ')}`,
     valueString && `  values: ${clip(valueString, 300)}`,
     ...pairs(annotations, ': ').map((pair) => `  ${pair}`),
-    (links.panelURL || links.dashboardURL || links.generatorURL) && `  ${links.panelURL || links.dashboardURL || links.generatorURL}`,
+    (links.panelURL || links.dashboardURL || links.generatorURL) &&
+      `  ${links.panelURL || links.dashboardURL || links.generatorURL}`,
     links.silenceURL && `  to silence it: ${links.silenceURL}`,
   )
 }
 
 const pairs = (labels: Alert['labels'], mark: string): string[] =>
-  Object.entries(labels ?? {}).flatMap(([name, value]) => (typeof value === 'string' && value !== '' ? [`${name}${mark}${clip(value, 500)}`] : []))
+  Object.entries(labels ?? {}).flatMap(([name, value]) =>
+    typeof value === 'string' && value !== '' ? [`${name}${mark}${clip(value, 500)}`] : [],
+  )

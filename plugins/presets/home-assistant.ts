@@ -28,8 +28,10 @@ export default definePreset<Payload>({
 function toAction({ payload }: PresetRequest<Payload>) {
   const { message, title, entity_id: entity, friendly_name: name, from, to, area, automation } = payload
   const state = to ?? payload.state
-  if (!message?.trim() && !entity?.trim()) throw new InputError('message or entity_id is required; say what happened in message.')
-  const change = entity && `${name ? `${name} (${entity})` : entity}${stateText(from, state)}${area ? ` in ${area}` : ''}`
+  if (!message?.trim() && !entity?.trim())
+    throw new InputError('message or entity_id is required; say what happened in message.')
+  const change =
+    entity && `${name ? `${name} (${entity})` : entity}${stateText(from, state)}${area ? ` in ${area}` : ''}`
   return {
     message: lines(`Home Assistant: ${title ?? automation ?? 'news'}`, change, clip(message, 4000)),
     sessionKey: `hook:home-assistant:${clip(entity ?? automation ?? 'news', 200)}`,

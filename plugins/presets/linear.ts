@@ -1,5 +1,16 @@
 // The preset for Linear: issues, comments, projects; one session for each issue.
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import {
+  type ActionOverrides,
+  clip,
+  definePreset,
+  entryOf,
+  InputError,
+  lines,
+  type PresetRequest,
+  type Static,
+  type TSchema,
+  Type,
+} from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -83,9 +94,16 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   const verb = entryOf(verbs, action)
   if (verb === undefined || (action === 'update' && changed.length === 0)) return null
   const state = typeof data.state === 'string' ? data.state : data.state?.name
-  const facts = [state && `state ${state}`, data.priorityLabel && `priority ${data.priorityLabel}`, data.assignee?.name && `assigned to ${data.assignee.name}`]
+  const facts = [
+    state && `state ${state}`,
+    data.priorityLabel && `priority ${data.priorityLabel}`,
+    data.assignee?.name && `assigned to ${data.assignee.name}`,
+  ]
   const message = lines(
-    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${type.toLowerCase()} ${data.identifier ?? ''} "${clip(data.title ?? data.name, 300)}"`.replaceAll('  ', ' '),
+    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${type.toLowerCase()} ${data.identifier ?? ''} "${clip(data.title ?? data.name, 300)}"`.replaceAll(
+      '  ',
+      ' ',
+    ),
     changed.length > 0 && `Changed: ${changed.join(', ')}`,
     facts.some(Boolean) && `Now: ${facts.filter(Boolean).join(', ')}`,
     data.dueDate && `Due: ${data.dueDate}`,
@@ -99,7 +117,11 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
 function describeComment({ action, actor, data, url }: Known) {
   if (action !== 'create' || data.botActor) return null
   const who = actor?.name ?? data.user?.name ?? 'Somebody'
-  const message = lines(`Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`, url, `\n${clip(data.body)}`)
+  const message = lines(
+    `Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`,
+    url,
+    `\n${clip(data.body)}`,
+  )
   return { message, sessionKey: `hook:linear:${data.issue?.identifier ?? data.id ?? 'comments'}` }
 }
 
@@ -107,5 +129,8 @@ function describeUpdate({ action, actor, data, url }: Known) {
   if (action !== 'create') return null
   const { project, health, body } = data
   const head = `Linear: ${actor?.name ?? data.user?.name ?? 'Somebody'} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`
-  return { message: lines(head, url, `\n${clip(body)}`), sessionKey: `hook:linear:${project?.id ?? data.id ?? 'projects'}` }
+  return {
+    message: lines(head, url, `\n${clip(body)}`),
+    sessionKey: `hook:linear:${project?.id ?? data.id ?? 'projects'}`,
+  }
 }

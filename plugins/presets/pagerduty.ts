@@ -41,7 +41,8 @@ export default definePreset<Payload>({
   toAction,
 })
 
-const silent = /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/
+const silent =
+  /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/
 
 function toAction({ payload: { event } }: PresetRequest<Payload>) {
   const { event_type: type, agent, data } = event

@@ -1,5 +1,14 @@
 // The preset for Sentry: new and changed issues, alerts, comments; one session for each issue.
-import { clip, definePreset, InputError, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import {
+  clip,
+  definePreset,
+  InputError,
+  lines,
+  type PresetRequest,
+  type Static,
+  type TSchema,
+  Type,
+} from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -78,8 +87,15 @@ function toAction({ payload, headers }: PresetRequest<Payload>) {
   if (data?.comment !== undefined && data.comment !== null) return describeComment(payload)
   if (data?.issue) return describeProblem(issueVerb(action, actor?.name), data.issue)
   const event = data?.event ?? data?.error
-  if (event) return describeProblem(data?.triggered_rule ? `alert "${data.triggered_rule}"` : 'an error happened', event)
-  if (older ?? payload.url) return describeProblem('an error happened', { ...payload, ...older, project: payload.project_name, permalink: payload.url })
+  if (event)
+    return describeProblem(data?.triggered_rule ? `alert "${data.triggered_rule}"` : 'an error happened', event)
+  if (older ?? payload.url)
+    return describeProblem('an error happened', {
+      ...payload,
+      ...older,
+      project: payload.project_name,
+      permalink: payload.url,
+    })
   throw new InputError('data is required; it holds the issue, the event or the alert.')
 }
 
@@ -104,7 +120,12 @@ function describeProblem(what: string, problem: Problem) {
 }
 
 function describeMetric(
-  { metric_alert: alert, description_title: title, description_text: text, web_url: link }: NonNullable<Payload['data']>,
+  {
+    metric_alert: alert,
+    description_title: title,
+    description_text: text,
+    web_url: link,
+  }: NonNullable<Payload['data']>,
   action: Payload['action'],
 ) {
   const rule = alert?.alert_rule
@@ -118,7 +139,10 @@ function describeComment({ action, actor, data }: Payload) {
   if (action !== 'created') return null
   const where = data?.project_slug ? ` in ${data.project_slug}` : ''
   return {
-    message: lines(`Sentry: ${actor?.name ?? 'Somebody'} commented on issue ${data?.issue_id ?? ''}${where}`, `\n${clip(data?.comment)}`),
+    message: lines(
+      `Sentry: ${actor?.name ?? 'Somebody'} commented on issue ${data?.issue_id ?? ''}${where}`,
+      `\n${clip(data?.comment)}`,
+    ),
     sessionKey: `hook:sentry:${data?.issue_id ?? 'sentry'}`,
   }
 }

@@ -42,17 +42,30 @@ export default definePreset<Payload>({
 
 /** Messages with another subtype are edits, deletions and notices of Slack itself. */
 const spoken: ReadonlySet<unknown> = new Set([undefined, null, 'file_share', 'thread_broadcast', 'me_message'])
-const silent: ReadonlySet<string> = new Set(['user_typing', 'presence_change', 'user_change', 'user_status_changed', 'user_profile_changed', 'app_home_opened'])
+const silent: ReadonlySet<string> = new Set([
+  'user_typing',
+  'presence_change',
+  'user_change',
+  'user_status_changed',
+  'user_profile_changed',
+  'app_home_opened',
+])
 
 function toAction({ payload: { type, event, team_id: team } }: PresetRequest<Payload>) {
   const workspace = team ?? 'workspace'
   if (type === 'app_rate_limited') {
-    return { message: 'Slack: so much happens that Slack holds back events of this workspace.', sessionKey: `hook:slack:${workspace}` }
+    return {
+      message: 'Slack: so much happens that Slack holds back events of this workspace.',
+      sessionKey: `hook:slack:${workspace}`,
+    }
   }
   if (type !== 'event_callback' || !event || isNoise(event)) return null
   const where = channelOf(event)
   const thread = event.thread_ts ?? (event.type === 'app_mention' ? event.ts : undefined)
-  return { message: messageOf(event, where), sessionKey: `hook:slack:${where ?? workspace}${thread ? `:${thread}` : ''}` }
+  return {
+    message: messageOf(event, where),
+    sessionKey: `hook:slack:${where ?? workspace}${thread ? `:${thread}` : ''}`,
+  }
 }
 
 /** What bots write is left out: an agent that writes would hear itself, and answer. */
@@ -64,7 +77,11 @@ function messageOf(event: Event, where: string | undefined): string {
   const { type, text, reaction, item, ts, thread_ts: thread, channel_type: kind } = event
   const who = idOf(event.user)
   const place = kind === 'im' ? 'in a direct message' : where ? `in ${where}` : ''
-  const verbs: Record<string, string> = { message: 'wrote', app_mention: 'mentioned you', reaction_added: `reacted with :${reaction ?? ''}:` }
+  const verbs: Record<string, string> = {
+    message: 'wrote',
+    app_mention: 'mentioned you',
+    reaction_added: `reacted with :${reaction ?? ''}:`,
+  }
   const verb = entryOf(verbs, type)
   const what = verb ? `${who ?? 'Somebody'} ${verb}` : `${type.replaceAll('_', ' ')}${who ? ` by ${who}` : ''}`
   return lines(

@@ -36,7 +36,8 @@ function toAction({ payload }: PresetRequest<Payload>) {
 /** Each value with the way to it: `customer.email: a@example.com`. */
 function factsOf(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined) return []
-  if (typeof value !== 'object') return [`${path || 'data'}: ${clip(typeof value === 'string' ? value : JSON.stringify(value), 300)}`]
+  if (typeof value !== 'object')
+    return [`${path || 'data'}: ${clip(typeof value === 'string' ? value : JSON.stringify(value), 300)}`]
   if (depth === deepest) return [`${path}: …`]
   return Object.entries(value).flatMap(([key, inner]) => factsOf(inner, path ? `${path}.${key}` : key, depth + 1))
 }

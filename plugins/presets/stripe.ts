@@ -56,13 +56,18 @@ function toAction({ payload }: PresetRequest<Payload>) {
   const { type, livemode, data, account } = payload
   if (silent.test(type)) return null
   const thing = data.object
-  return { message: messageOf(payload, thing), sessionKey: `hook:stripe:${customerOf(thing) ?? account ?? (livemode === false ? 'test' : 'live')}` }
+  return {
+    message: messageOf(payload, thing),
+    sessionKey: `hook:stripe:${customerOf(thing) ?? account ?? (livemode === false ? 'test' : 'live')}`,
+  }
 }
 
 function messageOf({ id, type, livemode, account }: Payload, thing: Thing): string {
   const amount = thing.amount_total ?? thing.amount_due ?? thing.amount
   const failure = thing.failure_message ?? thing.last_payment_error?.message
-  const who = [thing.name, thing.customer_email ?? thing.email ?? thing.receipt_email, customerOf(thing)].filter(Boolean).join(', ')
+  const who = [thing.name, thing.customer_email ?? thing.email ?? thing.receipt_email, customerOf(thing)]
+    .filter(Boolean)
+    .join(', ')
   return lines(
     `Stripe: ${type.replaceAll('.', ' ').replaceAll('_', ' ')}${typeof amount === 'number' ? `, ${money(amount, thing.currency)}` : ''}`,
     livemode === false && 'This is a test: no real money.',

@@ -12,7 +12,8 @@ type FunctionTool = Extract<NonNullable<Call['tools']>[number], { type: 'functio
 
 export default defineProvider({
   name: 'builtin',
-  description: 'A model made of rules, for trying things out: no key, no network, deterministic. Its one model is builtin/rules.',
+  description:
+    'A model made of rules, for trying things out: no key, no network, deterministic. Its one model is builtin/rules.',
   config: Type.Object({}, { additionalProperties: false }),
   async models() {
     return (modelId) => {
@@ -50,7 +51,10 @@ function textOf({ content }: Message): string {
 
 const fenced = /<<<OUTSIDE TEXT (\w+)>>>\n(?:.+\n)*?---\n([\s\S]*?)\n?<<<END OF OUTSIDE TEXT \1>>>/g
 
-/** The fenced texts of a message without their labels, and the task that follows them; a message without a fence is all task. */
+/**
+ * The fenced texts of a message without their labels, and the task that follows them; a message without a fence is all
+ * task.
+ */
 function readMessage(message: string): { about: string; task: string } {
   const fences = [...message.matchAll(fenced)]
   const last = fences.at(-1)
@@ -59,7 +63,9 @@ function readMessage(message: string): { about: string; task: string } {
 }
 
 function answerFromTool({ content }: Extract<Message, { role: 'tool' }>): Decision {
-  const texts = content.flatMap((part) => (part.type === 'tool-result' ? [`${part.toolName} ${outcomeOf(part.output)}`] : []))
+  const texts = content.flatMap((part) =>
+    part.type === 'tool-result' ? [`${part.toolName} ${outcomeOf(part.output)}`] : [],
+  )
   return { because: 'a tool has answered', text: texts.join('\n') }
 }
 
@@ -78,7 +84,10 @@ function askedTool(content: string, tools: FunctionTool[]): Decision | undefined
   try {
     return { because: `the message asks for ${name}`, call: { name, args: JSON.parse(json ?? '{}') as object } }
   } catch {
-    return { because: 'the arguments are not JSON', text: `What follows /${name} is not a JSON object, so nothing was called.` }
+    return {
+      because: 'the arguments are not JSON',
+      text: `What follows /${name} is not a JSON object, so nothing was called.`,
+    }
   }
 }
 
@@ -91,16 +100,34 @@ function guessedTool(content: string, tools: FunctionTool[]): Decision | undefin
     .filter((candidate) => candidate.shared > 0 && candidate.args !== undefined)
     .toSorted((a, b) => b.shared - a.shared || (a.tool.name < b.tool.name ? -1 : 1))
   const [best] = candidates
-  return best?.args && { because: `the message has ${best.shared} words in common with ${best.tool.name}`, call: { name: best.tool.name, args: best.args } }
+  return (
+    best?.args && {
+      because: `the message has ${best.shared} words in common with ${best.tool.name}`,
+      call: { name: best.tool.name, args: best.args },
+    }
+  )
 }
 
 /** What does something that cannot be undone must be asked for outright. */
-const neverGuessed: ReadonlySet<string> = new Set(['cron', 'edit', 'exec', 'gateway', 'message', 'sessions_send', 'sessions_spawn', 'write'])
+const neverGuessed: ReadonlySet<string> = new Set([
+  'cron',
+  'edit',
+  'exec',
+  'gateway',
+  'message',
+  'sessions_send',
+  'sessions_spawn',
+  'write',
+])
 
 /** Words of three letters and more, plural or not. */
-const wordsOf = (text: string): Set<string> => new Set((text.toLowerCase().match(/[\p{L}\d]{3,}/gu) ?? []).map((word) => word.replace(/s$/, '')))
+const wordsOf = (text: string): Set<string> =>
+  new Set((text.toLowerCase().match(/[\p{L}\d]{3,}/gu) ?? []).map((word) => word.replace(/s$/, '')))
 
-/** None unless the name itself is hit: by one word where arguments confirm the guess, by all of its words where nothing else does. */
+/**
+ * None unless the name itself is hit: by one word where arguments confirm the guess, by all of its words where nothing
+ * else does.
+ */
 function sharedWords({ name, description = '', inputSchema }: FunctionTool, words: Set<string>): number {
   const ofName = wordsOf(name.replaceAll('_', ' '))
   const enough = inputSchema.required?.length ? 1 : Math.max(ofName.size, 1)
@@ -125,10 +152,14 @@ function findValue(name: string, slot: Slot, content: string): unknown {
   const words = wordsOf(content)
   if (slot.enum) return slot.enum.find((value) => words.has(String(value).toLowerCase().replace(/s$/, '')))
   // "city: Oslo" and "city=Oslo" before anything looser.
-  const named = Array.from(content.matchAll(/\b(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(([, key]) => key?.toLowerCase() === name.toLowerCase())?.[2]
+  const named = Array.from(content.matchAll(/\b(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(
+    ([, key]) => key?.toLowerCase() === name.toLowerCase(),
+  )?.[2]
   if (slot.type === 'number' || slot.type === 'integer') return numberIn(named ?? content)
   if (slot.type === 'boolean') return named === undefined ? undefined : named === 'true'
-  return slot.type === 'string' ? (named ?? /\b(?:in|for|of|to|at)\s+(\p{Lu}[\p{L}\d-]*)/u.exec(content)?.[1]) : undefined
+  return slot.type === 'string'
+    ? (named ?? /\b(?:in|for|of|to|at)\s+(\p{Lu}[\p{L}\d-]*)/u.exec(content)?.[1])
+    : undefined
 }
 
 function numberIn(text: string): number | undefined {
@@ -143,7 +174,10 @@ const maxEcho = 2000
 function acknowledge(content: string): Decision {
   const text = content.replace(/\s+/g, ' ').trim()
   const echo = text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text
-  return { because: 'no tool fits', text: `Received: ${echo}\n(This is the built-in rules model; no AI provider is configured.)` }
+  return {
+    because: 'no tool fits',
+    text: `Received: ${echo}\n(This is the built-in rules model; no AI provider is configured.)`,
+  }
 }
 
 function createRulesModel(): Model {
@@ -159,7 +193,8 @@ function createRulesModel(): Model {
 
 function generate(call: Call): Generated {
   const decision = decide(call)
-  const thoughts = call.reasoning && call.reasoning !== 'none' && call.reasoning !== 'provider-default' ? `${decision.because}.` : ''
+  const thoughts =
+    call.reasoning && call.reasoning !== 'none' && call.reasoning !== 'provider-default' ? `${decision.because}.` : ''
   const answer = decision.call ? JSON.stringify(decision.call.args) : (decision.text ?? '')
   return {
     content: [
@@ -175,10 +210,16 @@ function generate(call: Call): Generated {
 }
 
 /** The same prompt gets the same id, another prompt another one. */
-const callId = ({ prompt }: Call): string => `call_${createHash('sha256').update(JSON.stringify(prompt)).digest('hex').slice(0, 16)}`
+const callId = ({ prompt }: Call): string =>
+  `call_${createHash('sha256').update(JSON.stringify(prompt)).digest('hex').slice(0, 16)}`
 
-function estimateUsage({ prompt }: Call, { answer, thoughts }: { answer: string; thoughts: string }): Generated['usage'] {
-  const input = tokens(prompt.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))).join(''))
+function estimateUsage(
+  { prompt }: Call,
+  { answer, thoughts }: { answer: string; thoughts: string },
+): Generated['usage'] {
+  const input = tokens(
+    prompt.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))).join(''),
+  )
   const [text, reasoning] = [tokens(answer), tokens(thoughts)]
   return {
     inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
@@ -189,7 +230,10 @@ function estimateUsage({ prompt }: Call, { answer, thoughts }: { answer: string;
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
 /** A generated answer piece by piece, text word by word. */
-async function* streamParts({ content, finishReason, usage }: Generated, signal: AbortSignal | undefined): AsyncGenerator<StreamPart> {
+async function* streamParts(
+  { content, finishReason, usage }: Generated,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamPart> {
   yield { type: 'stream-start', warnings: [] }
   for (const [index, part] of content.entries()) {
     signal?.throwIfAborted()

@@ -4,10 +4,16 @@ import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
 const Config = Type.Object(
   {
     apiKey: Type.Optional(
-      Type.String({ secret: true, description: 'The key of the account. Not set: the environment variable GOOGLE_GENERATIVE_AI_API_KEY.' }),
+      Type.String({
+        secret: true,
+        description: 'The key of the account. Not set: the environment variable GOOGLE_GENERATIVE_AI_API_KEY.',
+      }),
     ),
     baseUrl: Type.Optional(
-      Type.String({ pattern: '^https?://', description: 'Another address of the service. Not set: https://generativelanguage.googleapis.com/v1beta.' }),
+      Type.String({
+        pattern: '^https?://',
+        description: 'Another address of the service. Not set: https://generativelanguage.googleapis.com/v1beta.',
+      }),
     ),
     headers: Type.Optional(
       Type.Unsafe<Record<string, string>>({
@@ -26,7 +32,11 @@ export default defineProvider<Static<typeof Config>>({
   config: Config,
   async models({ apiKey, baseUrl, headers }) {
     const { createGoogle } = await import('@ai-sdk/google')
-    const provider = createGoogle({ ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) })
+    const provider = createGoogle({
+      ...(apiKey && { apiKey }),
+      ...(baseUrl && { baseURL: baseUrl }),
+      ...(headers && { headers }),
+    })
     return (modelId) => provider(modelId)
   },
 })

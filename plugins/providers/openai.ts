@@ -3,8 +3,18 @@ import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
-    apiKey: Type.Optional(Type.String({ secret: true, description: 'The key of the account. Not set: the environment variable OPENAI_API_KEY.' })),
-    baseUrl: Type.Optional(Type.String({ pattern: '^https?://', description: 'Another address of the service. Not set: https://api.openai.com/v1.' })),
+    apiKey: Type.Optional(
+      Type.String({
+        secret: true,
+        description: 'The key of the account. Not set: the environment variable OPENAI_API_KEY.',
+      }),
+    ),
+    baseUrl: Type.Optional(
+      Type.String({
+        pattern: '^https?://',
+        description: 'Another address of the service. Not set: https://api.openai.com/v1.',
+      }),
+    ),
     headers: Type.Optional(
       Type.Unsafe<Record<string, string>>({
         type: 'object',
@@ -22,7 +32,11 @@ export default defineProvider<Static<typeof Config>>({
   config: Config,
   async models({ apiKey, baseUrl, headers }) {
     const { createOpenAI } = await import('@ai-sdk/openai')
-    const provider = createOpenAI({ ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) })
+    const provider = createOpenAI({
+      ...(apiKey && { apiKey }),
+      ...(baseUrl && { baseURL: baseUrl }),
+      ...(headers && { headers }),
+    })
     return (modelId) => provider(modelId)
   },
 })

@@ -1,4 +1,5 @@
-// A tool that runs a command in the workspace: with a bare environment, within limits, and with all that it started gone at the end.
+// A tool that runs a command in the workspace: with a bare environment, within limits, and with all that it started
+// gone at the end.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
 
@@ -22,8 +23,14 @@ const Config = Type.Object(
 
 const Args = Type.Object(
   {
-    command: Type.String({ pattern: String.raw`\S`, maxLength: 100_000, description: 'What to run, as /bin/sh takes it.' }),
-    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'A shorter limit than the usual one.' })),
+    command: Type.String({
+      pattern: String.raw`\S`,
+      maxLength: 100_000,
+      description: 'What to run, as /bin/sh takes it.',
+    }),
+    timeoutSeconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'A shorter limit than the usual one.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -38,12 +45,18 @@ export default defineToolset<Static<typeof Config>>({
       name: 'exec',
       group: 'runtime',
       optIn: true,
-      description: 'Runs a shell command in the workspace and returns what it printed. What it leaves running is ended with it.',
+      description:
+        'Runs a shell command in the workspace and returns what it printed. What it leaves running is ended with it.',
       args: Args,
       effects: ['reads-private', 'sends'],
       async execute({ command, timeoutSeconds = Infinity }, { workspace, signal }) {
         const seconds = Math.min(timeoutSeconds, config.timeoutSeconds)
-        return runCommand(command, { cwd: await workspace.path(), ms: seconds * 1000, maxOutput: config.maxOutput, signal })
+        return runCommand(command, {
+          cwd: await workspace.path(),
+          ms: seconds * 1000,
+          maxOutput: config.maxOutput,
+          signal,
+        })
       },
     })
     return { tools: [exec], close: async () => undefined }
@@ -59,7 +72,12 @@ interface Limits {
 
 async function runCommand(command: string, { cwd, ms, maxOutput, signal }: Limits) {
   signal.throwIfAborted()
-  const child = spawn('/bin/sh', ['-c', command], { cwd, env: environment(cwd), detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('/bin/sh', ['-c', command], {
+    cwd,
+    env: environment(cwd),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const [stdout, stderr] = [collect(child.stdout, maxOutput), collect(child.stderr, maxOutput)]
   let timedOut = false as boolean
   const timer = setTimeout(() => {
@@ -70,7 +88,13 @@ async function runCommand(command: string, { cwd, ms, maxOutput, signal }: Limit
   signal.addEventListener('abort', stop, { once: true })
   try {
     const { code, killedBy } = await ended(child)
-    return { exitCode: code, ...(killedBy && { signal: killedBy }), ...(timedOut && { timedOut }), stdout: stdout(), stderr: stderr() }
+    return {
+      exitCode: code,
+      ...(killedBy && { signal: killedBy }),
+      ...(timedOut && { timedOut }),
+      stdout: stdout(),
+      stderr: stderr(),
+    }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', stop)
@@ -78,7 +102,11 @@ async function runCommand(command: string, { cwd, ms, maxOutput, signal }: Limit
 }
 
 /** Nothing of the gateway's own environment, which holds secrets. */
-const environment = (cwd: string): NodeJS.ProcessEnv => ({ PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: cwd, LANG: 'C.UTF-8' })
+const environment = (cwd: string): NodeJS.ProcessEnv => ({
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: cwd,
+  LANG: 'C.UTF-8',
+})
 
 /** A process that left the group may hold the pipes open for ever; they are let go after this, in milliseconds. */
 const pipesMs = 1_000
@@ -105,7 +133,9 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Keeps the first bytes; what comes after them is read all the same, so that the command does not wait for a reader. */
+/**
+ * Keeps the first bytes; what comes after them is read all the same, so that the command does not wait for a reader.
+ */
 function collect(stream: NodeJS.ReadableStream, most: number): () => string {
   const kept: Buffer[] = []
   let [length, total] = [0, 0]

@@ -1,5 +1,13 @@
 // Tools for the files in the agent's workspace: read, write, edit, list.
-import { defineTool, defineToolset, InputError, type Static, type ToolContext, Type, type WorkspaceEntry } from 'svc-gateway/plugin'
+import {
+  defineTool,
+  defineToolset,
+  InputError,
+  type Static,
+  type ToolContext,
+  Type,
+  type WorkspaceEntry,
+} from 'svc-gateway/plugin'
 
 /** The largest file whose text is looked at, in bytes; beyond it, its first part is. */
 const maxBytes = 10 * 1024 * 1024
@@ -47,14 +55,20 @@ function textOf(data: Uint8Array, size: number): string | undefined {
 }
 
 const WriteArgs = Type.Object(
-  { path: Path('The file, relative to the workspace; missing folders are made.'), text: Type.String({ description: 'The whole text of the file.' }) },
+  {
+    path: Path('The file, relative to the workspace; missing folders are made.'),
+    text: Type.String({ description: 'The whole text of the file.' }),
+  },
   { additionalProperties: false },
 )
 
 const EditArgs = Type.Object(
   {
     path: Path('The file, relative to the workspace.'),
-    old: Type.String({ minLength: 1, description: 'The text to replace, exactly as it stands there. It must stand there once.' }),
+    old: Type.String({
+      minLength: 1,
+      description: 'The text to replace, exactly as it stands there. It must stand there once.',
+    }),
     new: Type.String({ description: 'What to put in its place.' }),
     all: Type.Optional(Type.Boolean({ description: 'True: replace it wherever it stands.' })),
   },
@@ -78,7 +92,9 @@ async function editFile({ path, old, new: replacement, all = false }: Edit, { wo
 const ListArgs = Type.Object(
   {
     path: Type.Optional(Path('The folder, relative to the workspace; the workspace itself if left out.')),
-    depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: 'How many folders deep to look; 1 if left out.' })),
+    depth: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10, description: 'How many folders deep to look; 1 if left out.' }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -7,11 +7,14 @@ const Args = Type.Object(
       description:
         '`status`: how it is. `config.get`: its configuration without secrets. `config.patch`: change the configuration file. `reload`: read the file again now.',
     }),
-    path: Type.Optional(Type.String({ description: 'For config.get: only what stands under this path, such as `agents.defaults`.' })),
+    path: Type.Optional(
+      Type.String({ description: 'For config.get: only what stands under this path, such as `agents.defaults`.' }),
+    ),
     patch: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
-        description: 'For config.patch: what to change. Objects are merged, null removes a key, anything else replaces.',
+        description:
+          'For config.patch: what to change. Objects are merged, null removes a key, anything else replaces.',
       }),
     ),
   },
@@ -21,7 +24,8 @@ const Args = Type.Object(
 const gateway = defineTool<Static<typeof Args>>({
   name: 'gateway',
   group: 'automation',
-  description: 'Tells how this gateway is, and reads or changes its configuration. Secrets are never shown, and what guards the gateway cannot be changed.',
+  description:
+    'Tells how this gateway is, and reads or changes its configuration. Secrets are never shown, and what guards the gateway cannot be changed.',
   args: Args,
   effects: ['reads-private', 'sends'],
   async execute({ action, path, patch }, { gateway }) {
@@ -36,7 +40,10 @@ const gateway = defineTool<Static<typeof Args>>({
 function valueAt(config: unknown, path: string | undefined): unknown {
   const keys = path?.trim() ? path.trim().split('.') : []
   const value = keys.reduce<unknown>(
-    (at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined),
+    (at, key) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+        ? (at as Record<string, unknown>)[key]
+        : undefined,
     config,
   )
   if (value === undefined) throw new InputError('path leads to nothing in the configuration.')

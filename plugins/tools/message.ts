@@ -6,7 +6,9 @@ const Text = (description: string) => Type.Optional(Type.String({ pattern: Strin
 const Args = Type.Object(
   {
     text: Type.String({ pattern: String.raw`\S`, maxLength: 100_000, description: 'What to say.' }),
-    channel: Text('The channel, or `last`. Left out: where this session last heard from, else where the main session did.'),
+    channel: Text(
+      'The channel, or `last`. Left out: where this session last heard from, else where the main session did.',
+    ),
     to: Text('The recipient on that channel. Left out: the last one there, else the one of the configuration.'),
     accountId: Text('The account of the channel, where it has several.'),
     threadId: Text('The thread, where the channel has threads.'),
@@ -17,7 +19,8 @@ const Args = Type.Object(
 const message = defineTool<Static<typeof Args>>({
   name: 'message',
   group: 'messaging',
-  description: 'Sends a message on a channel, at once and beside your reply. Not for the reply itself: that is delivered by itself.',
+  description:
+    'Sends a message on a channel, at once and beside your reply. Not for the reply itself: that is delivered by itself.',
   args: Args,
   // Whoever gets the reply gets nothing new.
   effects: async (args, { isReplyRoute }) => ((await isReplyRoute(args)) ? [] : ['sends']),

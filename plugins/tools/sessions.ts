@@ -1,10 +1,18 @@
-// Tools around sessions: which there are, what was said in them, saying something in them, and subagents in sessions of their own.
+// Tools around sessions: which there are, what was said in them, saying something in them, and subagents in sessions of
+// their own.
 import { defineTool, defineToolset, InputError, type RunReport, type Static, Type } from 'svc-gateway/plugin'
 
 const notBlank = String.raw`\S`
 
 const StatusArgs = Type.Object(
-  { sessionKey: Type.Optional(Type.String({ pattern: notBlank, description: 'The session, as sessions_list names it. Left out: this session.' })) },
+  {
+    sessionKey: Type.Optional(
+      Type.String({
+        pattern: notBlank,
+        description: 'The session, as sessions_list names it. Left out: this session.',
+      }),
+    ),
+  },
   { additionalProperties: false },
 )
 
@@ -13,13 +21,15 @@ const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   group: 'sessions',
   description: 'Tells how a session stands: its last message, waiting events, and runs that wait or go on.',
   args: StatusArgs,
-  effects: ({ sessionKey }, context) => (sessionKey === undefined || sessionKey.trim() === context.sessionKey ? [] : ['reads-private']),
+  effects: ({ sessionKey }, context) =>
+    sessionKey === undefined || sessionKey.trim() === context.sessionKey ? [] : ['reads-private'],
   async execute({ sessionKey }, context) {
     const key = sessionKey?.trim() ?? context.sessionKey
     const status = await context.sessions.status(key)
     if (status) return status
     // The caller's own session exists from its first message on; until then it is simply empty.
-    if (key === context.sessionKey) return { key, agentId: context.agentId, waitingEvents: 0, queuedRuns: 0, runningRuns: 0, transcriptMessages: 0 }
+    if (key === context.sessionKey)
+      return { key, agentId: context.agentId, waitingEvents: 0, queuedRuns: 0, runningRuns: 0, transcriptMessages: 0 }
     throw new InputError(noSession)
   },
 })
@@ -29,7 +39,9 @@ const noSession = 'There is no session with this sessionKey; sessions_list names
 const ListArgs = Type.Object(
   {
     agentId: Type.Optional(Type.String({ pattern: notBlank, description: 'Only the sessions of this agent.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Most sessions to list; 50 if left out.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 200, description: 'Most sessions to list; 50 if left out.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -46,7 +58,9 @@ const sessionsList = defineTool<Static<typeof ListArgs>>({
 const HistoryArgs = Type.Object(
   {
     sessionKey: Type.String({ pattern: notBlank, description: 'The session, as sessions_list names it, or `main`.' }),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Most messages to read; 50 if left out.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 200, description: 'Most messages to read; 50 if left out.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -69,7 +83,11 @@ const SendArgs = Type.Object(
     sessionKey: Type.String({ pattern: notBlank, description: 'The session, as sessions_list names it, or `main`.' }),
     message: Type.String({ pattern: notBlank, maxLength: 100_000, description: 'What to say there.' }),
     waitSeconds: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 300, description: 'How long to wait for the reply; 30 if left out, 0: do not wait, only hand it over.' }),
+      Type.Number({
+        minimum: 0,
+        maximum: 300,
+        description: 'How long to wait for the reply; 30 if left out, 0: do not wait, only hand it over.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -104,10 +122,21 @@ const SpawnArgs = Type.Object(
       maxLength: 100_000,
       description: 'What to do, with everything that it takes to do it: the subagent knows nothing else.',
     }),
-    name: Type.Optional(Type.String({ pattern: notBlank, maxLength: 200, description: 'What to call it where its result is announced.' })),
-    agentId: Type.Optional(Type.String({ pattern: notBlank, description: 'The agent that does it, as agents_list names it; this one if left out.' })),
-    model: Type.Optional(Type.String({ pattern: notBlank, description: 'Another model, as <provider>/<model> or an alias.' })),
-    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest time it may take.' })),
+    name: Type.Optional(
+      Type.String({ pattern: notBlank, maxLength: 200, description: 'What to call it where its result is announced.' }),
+    ),
+    agentId: Type.Optional(
+      Type.String({
+        pattern: notBlank,
+        description: 'The agent that does it, as agents_list names it; this one if left out.',
+      }),
+    ),
+    model: Type.Optional(
+      Type.String({ pattern: notBlank, description: 'Another model, as <provider>/<model> or an alias.' }),
+    ),
+    timeoutSeconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest time it may take.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -115,7 +144,8 @@ const SpawnArgs = Type.Object(
 const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
   name: 'sessions_spawn',
   group: 'sessions',
-  description: 'Has a subagent do a task on the side, in a session of its own. Answers at once; the result is announced here when it is there.',
+  description:
+    'Has a subagent do a task on the side, in a session of its own. Answers at once; the result is announced here when it is there.',
   args: SpawnArgs,
   // A subagent begins with nothing but its task, and what its tools do counts here.
   effects: [],

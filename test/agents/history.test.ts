@@ -5,7 +5,10 @@ import type { Json } from '../../core/plugin.ts'
 
 const user = (content: string): Json => ({ role: 'user', content })
 const says = (text: string): Json => ({ role: 'assistant', content: [{ type: 'text', text }] })
-const calls = (id: string): Json => ({ role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'clock', input: {} }] })
+const calls = (id: string): Json => ({
+  role: 'assistant',
+  content: [{ type: 'tool-call', toolCallId: id, toolName: 'clock', input: {} }],
+})
 const gets = (id: string, value: string): Json => ({
   role: 'tool',
   content: [{ type: 'tool-result', toolCallId: id, toolName: 'clock', output: { type: 'json', value } }],
@@ -48,7 +51,16 @@ describe('boundHistory', () => {
   })
 
   it('never begins with anything but a user message, and leaves out what is no message', () => {
-    const messages = [gets('a', 'cut'), says('cut'), null, 'text', { role: 'system', content: 'no' }, { role: 'user' }, user('hi'), says('hello')]
+    const messages = [
+      gets('a', 'cut'),
+      says('cut'),
+      null,
+      'text',
+      { role: 'system', content: 'no' },
+      { role: 'user' },
+      user('hi'),
+      says('hello'),
+    ]
     expect(boundHistory(messages, plenty)).toEqual([user('hi'), says('hello')])
   })
 
@@ -58,7 +70,9 @@ describe('boundHistory', () => {
     let state = seed
     const random = (below: number) => ((state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >> 8) % below
     for (let round = 0; round < 300; round++) {
-      const messages = Array.from({ length: random(8) }, (_, turn) => toolTurn(`${round}-${turn}`, 'v'.repeat(random(600)))).flat()
+      const messages = Array.from({ length: random(8) }, (_, turn) =>
+        toolTurn(`${round}-${turn}`, 'v'.repeat(random(600))),
+      ).flat()
       const limits = { turns: random(8), tokens: random(1200) }
       const kept = boundHistory(messages.slice(random(4)), limits)
       const ids = (type: string) =>
@@ -67,8 +81,12 @@ describe('boundHistory', () => {
           .flatMap((part) => (part.type === type ? [part.toolCallId] : []))
       expect(ids('tool-result')).toEqual(ids('tool-call'))
       expect(kept.length === 0 || (kept[0] as { role: string }).role === 'user').toBe(true)
-      expect(kept.filter((message) => (message as { role: string }).role === 'user').length).toBeLessThanOrEqual(limits.turns)
-      expect(kept.reduce((sum: number, message) => sum + estimateTokens(message), 0)).toBeLessThanOrEqual(limits.tokens + kept.length)
+      expect(kept.filter((message) => (message as { role: string }).role === 'user').length).toBeLessThanOrEqual(
+        limits.turns,
+      )
+      expect(kept.reduce((sum: number, message) => sum + estimateTokens(message), 0)).toBeLessThanOrEqual(
+        limits.tokens + kept.length,
+      )
     }
   })
 })

@@ -17,7 +17,10 @@ interface Recorded {
 }
 
 /** A provider that tells what it was asked for, and gives the built-in model. */
-function recording(answer: (modelId: string) => Promise<LanguageModel> | LanguageModel): { provider: Provider<never>; recorded: Recorded } {
+function recording(answer: (modelId: string) => Promise<LanguageModel> | LanguageModel): {
+  provider: Provider<never>
+  recorded: Recorded
+} {
   const recorded: Recorded = { opened: [], asked: [] }
   const provider = defineProvider<unknown>({
     name: 'recording',
@@ -43,7 +46,9 @@ function setUp(answer: () => Promise<LanguageModel> = rules) {
     ['builtin', builtin],
     ['recording', provider],
   ])
-  const config = { providers: { router: { kind: 'recording', apiKey: 'secret-key-of-router' }, gone: { kind: 'not-loaded' } } }
+  const config = {
+    providers: { router: { kind: 'recording', apiKey: 'secret-key-of-router' }, gone: { kind: 'not-loaded' } },
+  }
   return { models: createModels({ config, providers, log: createTestContext().log }), recorded }
 }
 
@@ -67,14 +72,20 @@ describe('a model reference', () => {
     const model = models.resolve(' router/vendor/large ', free)
     expect(model).toMatchObject({ ref: 'router/vendor/large', reasoning: true })
     await model.model()
-    expect(recorded).toEqual({ opened: [{ config: { apiKey: 'secret-key-of-router' }, name: 'router' }], asked: ['vendor/large'] })
+    expect(recorded).toEqual({
+      opened: [{ config: { apiKey: 'secret-key-of-router' }, name: 'router' }],
+      asked: ['vendor/large'],
+    })
   })
 
   it('may be an alias, which carries what the list says of the model', () => {
     const { models } = setUp()
     expect(models.requested('quick', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
     expect(models.requested('router/small', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
-    expect(models.requested('router/vendor/large', listed)).toMatchObject({ ref: 'router/vendor/large', reasoning: true })
+    expect(models.requested('router/vendor/large', listed)).toMatchObject({
+      ref: 'router/vendor/large',
+      reasoning: true,
+    })
   })
 
   it('that a request brings must be listed where there is a list; the configuration itself is free', () => {
@@ -88,14 +99,19 @@ describe('a model reference', () => {
   })
 
   it.each(['nope', '/x', 'router/', '', 'quick'])('%j is refused as no reference', (reference) => {
-    expect(refusal(() => setUp().models.resolve(reference, free))).toBe('model must be <provider>/<model>, or the alias of a listed model.')
-  })
-
-  it.each(['nope/x', 'gone/x', 'constructor/x', '__proto__/x'])('%j is refused for its provider, without being repeated', (reference) => {
     expect(refusal(() => setUp().models.resolve(reference, free))).toBe(
-      'model names a provider that is not configured; add it under providers, or name another one.',
+      'model must be <provider>/<model>, or the alias of a listed model.',
     )
   })
+
+  it.each(['nope/x', 'gone/x', 'constructor/x', '__proto__/x'])(
+    '%j is refused for its provider, without being repeated',
+    (reference) => {
+      expect(refusal(() => setUp().models.resolve(reference, free))).toBe(
+        'model names a provider that is not configured; add it under providers, or name another one.',
+      )
+    },
+  )
 
   it('to the built-in model needs no section', async () => {
     const model = await setUp().models.resolve('builtin/rules', free).model()
@@ -120,7 +136,11 @@ describe('loading', () => {
     const model = models.resolve('router/a', free)
     const error = await model.model().catch((error: unknown) => error)
     expect(error).toBeInstanceOf(ModelError)
-    expect(error).toMatchObject({ code: 'model_failed', message: 'The provider "router" could not open the model.', detail: 'Error: refused [secret]' })
+    expect(error).toMatchObject({
+      code: 'model_failed',
+      message: 'The provider "router" could not open the model.',
+      detail: 'Error: refused [secret]',
+    })
     broken = false
     expect(await model.model()).toBeTypeOf('object')
   })
@@ -131,15 +151,21 @@ describe('loading', () => {
   })
 
   it('says how to install a package that is missing', async () => {
-    const missing = (name: string) => setUp(async () => (await import(name)) as LanguageModel).models.resolve('router/a', free)
+    const missing = (name: string) =>
+      setUp(async () => (await import(name)) as LanguageModel).models.resolve('router/a', free)
     await expect(missing('package-that-nobody-has').model()).rejects.toMatchObject({
-      message: 'The package package-that-nobody-has is not installed; install it with: npm install package-that-nobody-has',
+      message:
+        'The package package-that-nobody-has is not installed; install it with: npm install package-that-nobody-has',
     })
   })
 
   it('names the version that the gateway was tested with', () => {
-    const error = Object.assign(new Error("Cannot find package '@ai-sdk/google' imported from /somewhere"), { code: 'ERR_MODULE_NOT_FOUND' })
-    const { optionalDependencies } = createRequire(import.meta.url)('../../package.json') as { optionalDependencies: Record<string, string> }
+    const error = Object.assign(new Error("Cannot find package '@ai-sdk/google' imported from /somewhere"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
+    const { optionalDependencies } = createRequire(import.meta.url)('../../package.json') as {
+      optionalDependencies: Record<string, string>
+    }
     expect(missingPackage(error)).toBe(
       `The package @ai-sdk/google is not installed; install it with: npm install @ai-sdk/google@${optionalDependencies['@ai-sdk/google']}`,
     )
@@ -159,8 +185,15 @@ describe('loading', () => {
       const config = { providers: Object.fromEntries(names.map((kind) => [kind, { kind }])) }
       for (const name of names) createModels({ config, providers, log: console }).resolve(name + '/x', {})
       console.log(JSON.stringify(seen))`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '--eval', source])
-    const packages = (JSON.parse(stdout) as string[]).flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--conditions=svc-gateway-source',
+      '--input-type=module',
+      '--eval',
+      source,
+    ])
+    const packages = (JSON.parse(stdout) as string[]).flatMap(
+      (url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [],
+    )
     expect([...new Set(packages)]).toEqual(['typebox'])
   })
 })

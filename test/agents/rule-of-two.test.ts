@@ -1,4 +1,5 @@
-// The rule of two: whatever an injected text asks of an agent, it may read private things or send something outward, not both.
+// The rule of two: whatever an injected text asks of an agent, it may read private things or send something outward,
+// not both.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +7,14 @@ import { answersIn, type Call, orders, startObedientModel } from '../doubles/obe
 import { startChat } from '../doubles/chat.ts'
 import { messagesOf, startModel } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
-import { type Document, gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import {
+  type Document,
+  gatewayToken,
+  hookToken,
+  type RunningGateway,
+  startGateway,
+  temporaryFolder,
+} from '../helpers.ts'
 
 /** R: reads private things. S: sends outward. N: neither. B: may do both. H: webhooks do not have it. */
 type Kind = 'R' | 'S' | 'N' | 'B' | 'H'
@@ -90,7 +98,10 @@ interface Setup extends Document {
   tools?: Document
 }
 
-async function start({ tools = {}, agents = {}, hooks = {}, channels = {}, ...changes }: Setup = {}, dir = temporaryFolder()) {
+async function start(
+  { tools = {}, agents = {}, hooks = {}, channels = {}, ...changes }: Setup = {},
+  dir = temporaryFolder(),
+) {
   const model = await startObedientModel()
   const workspace = join(dir, 'state', 'workspaces', 'main')
   mkdirSync(workspace, { recursive: true })
@@ -101,8 +112,18 @@ async function start({ tools = {}, agents = {}, hooks = {}, channels = {}, ...ch
       {
         plugins: ['./probes.mjs'],
         providers: model.providers,
-        gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0, tools: { allow: ['sessions_spawn', 'sessions_send'] } },
-        hooks: { enabled: true, allowRequestSessionKey: true, token: 'hook-token-of-the-tests-0123456789', ...(hooks as object) },
+        gateway: {
+          port: 0,
+          auth: { token: gatewayToken },
+          drainSeconds: 0,
+          tools: { allow: ['sessions_spawn', 'sessions_send'] },
+        },
+        hooks: {
+          enabled: true,
+          allowRequestSessionKey: true,
+          token: 'hook-token-of-the-tests-0123456789',
+          ...(hooks as object),
+        },
         agents: { defaults: { model: 'double/m', maxConcurrent: 16, heartbeat: { every: 0 } }, ...(agents as object) },
         tools: { alsoAllow: ['exec'], web: { allowHosts: ['127.0.0.1:9'] }, ...tools },
         ...changes,
@@ -114,9 +135,14 @@ async function start({ tools = {}, agents = {}, hooks = {}, channels = {}, ...ch
 }
 
 /** A webhook has an agent do something; resolves with what its calls were answered. */
-const hook = async (...told: Parameters<typeof hookAnswers>): Promise<Outcome[]> => (await hookAnswers(...told)).map(outcomeOf)
+const hook = async (...told: Parameters<typeof hookAnswers>): Promise<Outcome[]> =>
+  (await hookAnswers(...told)).map(outcomeOf)
 
-async function hookAnswers({ post }: Pick<RunningGateway, 'post'>, sessionKey: string, ...steps: readonly (readonly Call[])[]): Promise<string[]> {
+async function hookAnswers(
+  { post }: Pick<RunningGateway, 'post'>,
+  sessionKey: string,
+  ...steps: readonly (readonly Call[])[]
+): Promise<string[]> {
   const body = { message: orders(...steps), sessionKey, channel: 'pager', to: 'ops', wakeMode: 'next-heartbeat' }
   const answer = await post('/hooks/agent', body, { prefer: 'wait=120' })
   expect(answer.body.status).toBe('succeeded')
@@ -128,7 +154,9 @@ const openCalls = calls.filter(({ kind }) => kind !== 'H')
 const openPairs = openCalls.flatMap((first) => openCalls.map((second) => [first, second] as const))
 /** Those that it does not have, before and behind a read and a message to a stranger. */
 const closedPairs = calls.flatMap((closed) =>
-  closed.kind === 'H' ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : [])) : [],
+  closed.kind === 'H'
+    ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : []))
+    : [],
 )
 const nameOf = ({ tool, args }: Call): string => `${tool} ${JSON.stringify(args)}`
 
@@ -140,7 +168,10 @@ async function comparePairs(
   attempt: (pair: Pair, session: string) => Promise<unknown>,
   wanted: (pair: Pair) => unknown,
 ): Promise<void> {
-  const found = await mapSome(tried, async (pair, index) => [pair.map(nameOf), await attempt(pair, `hook:pair-${index}`)])
+  const found = await mapSome(tried, async (pair, index) => [
+    pair.map(nameOf),
+    await attempt(pair, `hook:pair-${index}`),
+  ])
   expect(found).toEqual(tried.map((pair) => [pair.map(nameOf), wanted(pair)]))
 }
 
@@ -154,12 +185,19 @@ async function mapSome<In, Out>(items: readonly In[], work: (item: In, index: nu
   return results
 }
 
-const bothOf = ([first, second]: Pair): Outcome[] => [alone(first.kind), expected(alone(first.kind) === 'done' ? first.kind : 'N', second.kind)]
+const bothOf = ([first, second]: Pair): Outcome[] => [
+  alone(first.kind),
+  expected(alone(first.kind) === 'done' ? first.kind : 'N', second.kind),
+]
 
 describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, () => {
   it('obeys the rule in two steps of a run', async () => {
     const { gateway } = await start()
-    await comparePairs([...openPairs, ...closedPairs], ([first, second], session) => hook(gateway, session, [first], [second]), bothOf)
+    await comparePairs(
+      [...openPairs, ...closedPairs],
+      ([first, second], session) => hook(gateway, session, [first], [second]),
+      bothOf,
+    )
   })
 
   it('obeys the rule in one step: of two calls side by side that exclude each other, exactly one is made', async () => {
@@ -176,7 +214,10 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     const { gateway, open } = await start()
     await comparePairs(
       openPairs,
-      async ([first, second], session) => [...(await hook(gateway, session, [first])), ...(await hook(gateway, session, [second]))],
+      async ([first, second], session) => [
+        ...(await hook(gateway, session, [first])),
+        ...(await hook(gateway, session, [second])),
+      ],
       bothOf,
     )
     await gateway.gateway.close()
@@ -193,7 +234,8 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     // A subagent has no reply route of its own, so each of its messages is sent outward.
     const inSubagent = (one: Sample): Sample => (one.tool === 'message' ? { ...one, kind: 'S' } : one)
     const ofOwner = calls.filter(
-      ({ tool, kind }) => kind !== 'H' && ['read', 'sessions_send', 'session_status', 'web_fetch', 'message', 'probe'].includes(tool),
+      ({ tool, kind }) =>
+        kind !== 'H' && ['read', 'sessions_send', 'session_status', 'web_fetch', 'message', 'probe'].includes(tool),
     )
     const ofSubagent = openCalls.filter(({ tool }) => !deniedToSubagents.has(tool)).map(inSubagent)
     await comparePairs(
@@ -231,7 +273,9 @@ async function endOf({ get }: Pick<RunningGateway, 'get'>, spawned: string): Pro
 async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string): Promise<Outcome> {
   const initiator = `agent:main:${session}`
   const find = async () =>
-    (await get('/api/runs?kind=subagent&limit=200')).body.items.find((run: { origin: { name: string } }) => run.origin.name === initiator)
+    (await get('/api/runs?kind=subagent&limit=200')).body.items.find(
+      (run: { origin: { name: string } }) => run.origin.name === initiator,
+    )
   await expect.poll(async () => (await find())?.status, { timeout: 30_000, interval: 20 }).toBe('succeeded')
   return outcomeOf(answersIn((await find()).reply)[0] ?? '')
 }
@@ -250,26 +294,40 @@ async function startWithPerson(changes: Setup = {}) {
   const say = async (...steps: readonly (readonly Call[])[]): Promise<Outcome[]> => {
     const { length } = await runsOf(started.gateway, 'channel')
     await chat.say({ text: orders(...steps) })
-    await expect.poll(async () => (await runsOf(started.gateway, 'channel')).filter(({ status }) => status === 'succeeded').length).toBe(length + 1)
+    await expect
+      .poll(
+        async () => (await runsOf(started.gateway, 'channel')).filter(({ status }) => status === 'succeeded').length,
+      )
+      .toBe(length + 1)
     return answersIn((await runsOf(started.gateway, 'channel'))[0]!.reply).map(outcomeOf)
   }
   return { ...started, chat, say }
 }
 
-const runsOf = async ({ get }: Pick<RunningGateway, 'get'>, kind: string): Promise<{ id: string; status: string; reply: string; sessionKey: string }[]> =>
+const runsOf = async (
+  { get }: Pick<RunningGateway, 'get'>,
+  kind: string,
+): Promise<{ id: string; status: string; reply: string; sessionKey: string }[]> =>
   (await get(`/api/runs?kind=${kind}&limit=200`)).body.items
 
-const offered = ({ body }: WireRequest): string[] => (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
+const offered = ({ body }: WireRequest): string[] =>
+  (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
 const news = { text: 'The build has failed.', mode: 'next-heartbeat' }
 
 describe('a turn of a person that renders waiting events of a webhook', () => {
   it('has what a webhook has, sends nothing outward but to this conversation, and is told so', async () => {
     const { gateway, model, say } = await startWithPerson()
     await gateway.post('/hooks/wake', news)
-    const answers = await say([reading], [stealing, fetching, running], [{ tool: 'message', args: { text: 'For you.' } }])
+    const answers = await say(
+      [reading],
+      [stealing, fetching, running],
+      [{ tool: 'message', args: { text: 'For you.' } }],
+    )
     expect(answers).toEqual(['done', 'withheld', 'withheld', 'unavailable', 'done'])
     const prompt = await model.prompt(0)
-    expect(prompt).toContain('These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.')
+    expect(prompt).toContain(
+      'These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.',
+    )
     expect(prompt).toContain('a person can ask for it again in a new message')
     expect(offered(await model.request(0))).not.toContain('exec')
   })
@@ -315,7 +373,11 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     await gateway.post('/hooks/wake', news)
     const say = async () => {
       const args = { sessionKey: 'main', message: orders([stealing]) }
-      const { body } = await gateway.post('/tools/invoke', { tool: 'sessions_send', args }, { authorization: `Bearer ${gatewayToken}` })
+      const { body } = await gateway.post(
+        '/tools/invoke',
+        { tool: 'sessions_send', args },
+        { authorization: `Bearer ${gatewayToken}` },
+      )
       return answersIn(body.result.reply).map(outcomeOf)
     }
     expect(await say()).toEqual(['withheld'])
@@ -332,7 +394,9 @@ describe('what a webhook has an agent say elsewhere', () => {
   it('binds the session that hears it: nothing leaves the main session that way, and its person is free again', async () => {
     const { gateway, say } = await startWithPerson()
     await say([reading])
-    await hook(gateway, 'hook:a', [sending('main', [stealing], [{ tool: 'message', args: { text: 'For the people of this session.' } }], [reading])])
+    await hook(gateway, 'hook:a', [
+      sending('main', [stealing], [{ tool: 'message', args: { text: 'For the people of this session.' } }], [reading]),
+    ])
     const [sent] = await runsOf(gateway, 'chat')
     expect(answersIn(sent!.reply).map(outcomeOf)).toEqual(['withheld', 'withheld', 'done'])
     expect(await hook(gateway, 'hook:a', [stealing])).toEqual(['withheld'])
@@ -362,17 +426,33 @@ describe('what a webhook has an agent say elsewhere', () => {
         providers: model.providers,
         gateway: { port: 0, auth: { token: gatewayToken }, tools: { allow: ['sessions_send'] } },
         hooks: { enabled: true, allowRequestSessionKey: true, token: hookToken },
-        agents: { defaults: { model: 'double/m', heartbeat: { every: 0 }, retry: { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 } } },
+        agents: {
+          defaults: {
+            model: 'double/m',
+            heartbeat: { every: 0 },
+            retry: { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 },
+          },
+        },
         channels: { pager: {} },
       },
       dir,
     )
-    await post('/hooks/agent', { message: 'Injected.', sessionKey: 'hook:a', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=60' })
+    await post(
+      '/hooks/agent',
+      { message: 'Injected.', sessionKey: 'hook:a', deliver: false, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=60' },
+    )
     const say = (message: string) =>
-      post('/tools/invoke', { tool: 'sessions_send', args: { sessionKey: 'main', message, waitSeconds: 60 } }, { authorization: `Bearer ${gatewayToken}` })
+      post(
+        '/tools/invoke',
+        { tool: 'sessions_send', args: { sessionKey: 'main', message, waitSeconds: 60 } },
+        { authorization: `Bearer ${gatewayToken}` },
+      )
     await say('What is new?')
     expect((await say('Read it, and tell the stranger.')).body.result.reply).toBe('done')
-    const answers = messagesOf(await model.request(7)).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
+    const answers = messagesOf(await model.request(7)).flatMap(({ role, content }) =>
+      role === 'tool' ? [content] : [],
+    )
     expect(answers.map(outcomeOf)).toEqual(['done', 'withheld'])
   })
 
@@ -411,28 +491,40 @@ describe('the operator', () => {
 
   it('lifts the rule with tools.byOrigin.hook.allow, for everybody or for one agent', async () => {
     const allow = ['read', 'message', 'probe', 'exec']
-    for (const changes of [{ tools: { byOrigin: { hook: { allow } } } }, { agents: { main: { tools: { byOrigin: { hook: { allow } } } } } }]) {
+    for (const changes of [
+      { tools: { byOrigin: { hook: { allow } } } },
+      { agents: { main: { tools: { byOrigin: { hook: { allow } } } } } },
+    ]) {
       const { gateway } = await start(changes)
-      expect(await hook(gateway, 'hook:a', [reading], [stealing], [{ tool: 'probe', args: {} }, running])).toEqual(['done', 'done', 'done', 'done'])
+      expect(await hook(gateway, 'hook:a', [reading], [stealing], [{ tool: 'probe', args: {} }, running])).toEqual([
+        'done',
+        'done',
+        'done',
+        'done',
+      ])
     }
   })
 
   it('says with tools.effects what a tool does, by its name, a pattern or its toolset', async () => {
-    const { gateway } = await start({ tools: { effects: { probes: ['reads-private'], probe_odd: [], 'probe_s*': ['sends'] } } })
+    const { gateway } = await start({
+      tools: { effects: { probes: ['reads-private'], probe_odd: [], 'probe_s*': ['sends'] } },
+    })
     const probe = (tool: string): Call => ({ tool, args: {} })
-    expect(await hook(gateway, 'hook:a', [probe('probe_odd')], [probe('probe')], [probe('probe_sends')], [stealing])).toEqual([
-      'done',
-      'done',
-      'done',
-      'withheld',
-    ])
+    expect(
+      await hook(gateway, 'hook:a', [probe('probe_odd')], [probe('probe')], [probe('probe_sends')], [stealing]),
+    ).toEqual(['done', 'done', 'done', 'withheld'])
   })
 
   it('sees what a tool does, and what the rule says of a session at the moment', async () => {
     const { gateway } = await start()
     const { items } = (await gateway.get('/tools')).body
     const effectsOf = (tool: string) => items.find(({ name }: { name: string }) => name === tool).effects
-    expect(['read', 'message', 'write', 'probe'].map(effectsOf)).toEqual([['reads-private'], 'by-call', [], ['reads-private', 'sends']])
+    expect(['read', 'message', 'write', 'probe'].map(effectsOf)).toEqual([
+      ['reads-private'],
+      'by-call',
+      [],
+      ['reads-private', 'sends'],
+    ])
     const explain = async (tool: string, more: object = { origin: 'hook', sessionKey: 'hook:a' }) =>
       (await gateway.post('/tools/explain', { tool, ...more }, operator)).body
     const ruleOf = async (tool: string) => {
@@ -443,7 +535,9 @@ describe('the operator', () => {
     expect(await ruleOf('read')).toEqual([true, 'none', undefined])
     expect(await ruleOf('message')).toEqual([true, 'none', 'depends on the call'])
     expect(await ruleOf('probe')).toEqual([false, 'deny', 'it may both read private things and send outward'])
-    expect((await explain('exec')).layers.find(({ layer }: { layer: string }) => layer === 'origin').verdict).toBe('deny')
+    expect((await explain('exec')).layers.find(({ layer }: { layer: string }) => layer === 'origin').verdict).toBe(
+      'deny',
+    )
     expect((await explain('read', {})).layers.map(({ layer }: { layer: string }) => layer)).not.toContain('rule_of_two')
   })
 })
@@ -453,11 +547,20 @@ describe('a dry run', () => {
     const { gateway } = await start()
     const dryRun = async () => {
       const [newest] = (await gateway.get('/api/requests?limit=1')).body.items
-      return (await gateway.post(`/api/requests/${newest.id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+      return (
+        await gateway.post(
+          `/api/requests/${newest.id}/replay`,
+          { dryRun: true },
+          { authorization: `Bearer ${gatewayToken}` },
+        )
+      ).body
     }
     await hook(gateway, 'hook:a', [reading])
     expect((await dryRun()).actions[0].withheld).toEqual(['probe'])
     await gateway.post('/hooks/wake', news)
-    expect((await dryRun()).heartbeat).toMatchObject({ withheld: ['probe'], tools: expect.arrayContaining(['read', 'message']) })
+    expect((await dryRun()).heartbeat).toMatchObject({
+      withheld: ['probe'],
+      tools: expect.arrayContaining(['read', 'message']),
+    })
   })
 })

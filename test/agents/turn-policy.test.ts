@@ -17,13 +17,26 @@ const offered = ({ body }: WireRequest): string[] =>
 
 const start = (model: ModelServer, changes: Document = {}, dir = temporaryFolder()) =>
   startGateway(
-    { providers: model.providers, gateway: { drainSeconds: 0 }, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, tools, ...changes },
+    {
+      providers: model.providers,
+      gateway: { drainSeconds: 0 },
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      tools,
+      ...changes,
+    },
     dir,
   )
 
-async function startWithChat(model: ModelServer, { settings, ...changes }: Document): Promise<Chat & Pick<RunningGateway, 'post'>> {
+async function startWithChat(
+  model: ModelServer,
+  { settings, ...changes }: Document,
+): Promise<Chat & Pick<RunningGateway, 'post'>> {
   const [chat, dir] = [await startChat(), temporaryFolder()]
-  const { post } = await start(model, { ...changes, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'], ...(settings as object) } }) }, dir)
+  const { post } = await start(
+    model,
+    { ...changes, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'], ...(settings as object) } }) },
+    dir,
+  )
   return { ...chat, post }
 }
 
@@ -32,11 +45,20 @@ describe('a turn that a webhook started', () => {
     const model = await startModel()
     model.script({ tool: 'agents_list', args: {} }, { tool: 'session_status', args: {} }, { text: 'Done.' })
     const { post } = await start(model)
-    const { body } = await post('/hooks/agent', { message: 'List the agents.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    const { body } = await post(
+      '/hooks/agent',
+      { message: 'List the agents.', deliver: false, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=20' },
+    )
     expect([body.status, body.reply]).toEqual(['succeeded', 'Done.'])
     expect(offered(await model.request(0))).toEqual(['session_status'])
-    const answers = messagesOf(await model.request(2)).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
-    expect(answers).toEqual([expect.stringContaining('There is no tool with this name'), expect.stringContaining('waitingEvents')])
+    const answers = messagesOf(await model.request(2)).flatMap(({ role, content }) =>
+      role === 'tool' ? [content] : [],
+    )
+    expect(answers).toEqual([
+      expect.stringContaining('There is no tool with this name'),
+      expect.stringContaining('waitingEvents'),
+    ])
   })
 
   it('is one that reads its news in a periodic check, too', async () => {
@@ -74,7 +96,10 @@ describe('a turn that nobody outside started', () => {
     const chat = await startWithChat(model, {})
     await chat.post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
     await chat.say({ text: 'Hi.' })
-    expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([['session_status'], expect.stringContaining('The build has failed.')])
+    expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([
+      ['session_status'],
+      expect.stringContaining('The build has failed.'),
+    ])
     await chat.say({ text: 'Hi again.' })
     expect(offered(await model.request(1))).toEqual(both)
     await chat.holds(2)
@@ -98,20 +123,39 @@ describe('a turn', () => {
     const model = await startModel()
     model.otherwise({ text: 'Done.' })
     const { post } = await start(model, {
-      tools: { allow: both, byProvider: { 'double/m': { deny: ['session_status'] }, double: { allow: ['session_status'] } } },
+      tools: {
+        allow: both,
+        byProvider: { 'double/m': { deny: ['session_status'] }, double: { allow: ['session_status'] } },
+      },
     })
-    const run = (fields: object) => post('/hooks/agent', { message: 'hi', deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
+    const run = (fields: object) =>
+      post(
+        '/hooks/agent',
+        { message: 'hi', deliver: false, wakeMode: 'next-heartbeat', ...fields },
+        { prefer: 'wait=20' },
+      )
     await run({})
     await run({ model: 'double/other' })
-    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['agents_list'], ['session_status']])
+    expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([
+      ['agents_list'],
+      ['session_status'],
+    ])
   })
 
   it('of an agent is offered what that agent may use', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Done.' })
-    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } }, main: {}, quiet: { tools: { allow: [] } } }
+    const agents = {
+      defaults: { model: 'double/m', heartbeat: { every: 0 } },
+      main: {},
+      quiet: { tools: { allow: [] } },
+    }
     const { post } = await start(model, { agents, tools: { allow: both } })
-    await post('/hooks/agent', { message: 'hi', agentId: 'quiet', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    await post(
+      '/hooks/agent',
+      { message: 'hi', agentId: 'quiet', deliver: false, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=20' },
+    )
     expect(offered(await model.request(0))).toEqual([])
   })
 })

@@ -45,7 +45,12 @@ interface Setup {
 }
 
 /** A turn as the gateway builds it; `run` says what differs from an ordinary one. */
-async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tools = [weather], ...limits }: Setup = {}) {
+async function setUp({
+  start = startOpenAiChat,
+  kind = 'openai-compatible',
+  tools = [weather],
+  ...limits
+}: Setup = {}) {
   const wire = await start()
   ended.push(wire.close)
   const context = createTestContext()
@@ -78,7 +83,8 @@ async function setUp({ start = startOpenAiChat, kind = 'openai-compatible', tool
     signal: new AbortController().signal,
   }
   const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })
-  const resolve = (reference: string, reasoning: boolean) => models.resolve(reference, { models: [{ id: reference, reasoning }] })
+  const resolve = (reference: string, reasoning: boolean) =>
+    models.resolve(reference, { models: [{ id: reference, reasoning }] })
   return { wire, run, resolve, logged }
 }
 
@@ -104,9 +110,20 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(replyStreams.join('')).toBe(reply)
     expect(replyStreams.length).toBeGreaterThan(1)
     expect(finishReason).toBe('stop')
-    expect(messages.map((message) => (message as { role: string }).role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect(messages.map((message) => (message as { role: string }).role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ])
     expect(messages[2]).toMatchObject({
-      content: [{ type: 'tool-result', toolName: 'get_weather', output: { type: 'json', value: { city: 'Oslo', degrees: 21 } } }],
+      content: [
+        {
+          type: 'tool-result',
+          toolName: 'get_weather',
+          output: { type: 'json', value: { city: 'Oslo', degrees: 21 } },
+        },
+      ],
     })
     expect(await sent(wire, 1)).toContain('degrees')
     expect(usage).toMatchObject({ outputTokens: 40, cachedInputTokens: 20, steps: 2 })
@@ -115,24 +132,37 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
 
   it('continues a conversation from what it left behind', async () => {
     const { wire, run } = await setUp({ start, kind })
-    wire.script({ tool: 'get_weather', args: { city: 'Oslo' } }, { text: 'It is mild.', thinking: 'Hm.' }, { text: 'As I said.' })
+    wire.script(
+      { tool: 'get_weather', args: { city: 'Oslo' } },
+      { text: 'It is mild.', thinking: 'Hm.' },
+      { text: 'As I said.' },
+    )
     const { messages } = await run()
     const stored = JSON.parse(JSON.stringify(messages)) as Json[]
     expect(stored).toEqual(messages)
     expect(JSON.stringify(stored)).not.toMatch(/provider|signature|Hm\./)
     await run({ history: stored, prompt: 'And now?' })
     const body = await sent(wire, 2)
-    for (const text of ['What is the weather in Oslo?', 'get_weather', 'degrees', 'It is mild.', 'And now?']) expect(body).toContain(text)
+    for (const text of ['What is the weather in Oslo?', 'get_weather', 'degrees', 'It is mild.', 'And now?'])
+      expect(body).toContain(text)
   })
 
   it('gives arguments that do not fit back to the model, in words', async () => {
     const { wire, run } = await setUp({ start, kind })
-    wire.script({ tool: 'get_weather', args: { city: 5 }, id: 'one' }, { tool: 'get_weather', rawArgs: '{"city": ', id: 'two' }, { text: 'I give up.' })
+    wire.script(
+      { tool: 'get_weather', args: { city: 5 }, id: 'one' },
+      { tool: 'get_weather', rawArgs: '{"city": ', id: 'two' },
+      { text: 'I give up.' },
+    )
     const { reply, messages } = await run()
     expect(reply).toBe('I give up.')
     expect(await sent(wire, 1)).toContain('args.city must be a string.')
     expect(messages).toHaveLength(6)
-    expect(messages.flatMap((message) => (message as { content: { type: string }[] }).content).filter(({ type }) => type === 'tool-result')).toHaveLength(2)
+    expect(
+      messages
+        .flatMap((message) => (message as { content: { type: string }[] }).content)
+        .filter(({ type }) => type === 'tool-result'),
+    ).toHaveLength(2)
   })
 
   it('sends no more calls than it may make, and asks for an answer in the last', async () => {
@@ -173,15 +203,28 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
 
   it('tries again as Retry-After says, and then answers', async () => {
     const { wire, run } = await setUp({ start, kind })
-    wire.script({ status: 429, headers: { 'retry-after': '0' } }, { status: 500, headers: { 'retry-after-ms': '1' } }, { text: 'Here I am.' })
+    wire.script(
+      { status: 429, headers: { 'retry-after': '0' } },
+      { status: 500, headers: { 'retry-after-ms': '1' } },
+      { text: 'Here I am.' },
+    )
     expect((await run()).reply).toBe('Here I am.')
     expect(wire.requests).toHaveLength(3)
   })
 
   it('gives up after three attempts, with the status in its sentence and the rest in its detail', async () => {
     const { wire, run } = await setUp({ start, kind })
-    const error = { type: 'overloaded', message: `model-1 is on fire; your key ${secret} and sk-abcdefghijk**** are fine` }
-    wire.script(...Array.from({ length: 3 }, () => ({ status: 500, headers: { 'retry-after-ms': '1' }, body: { type: 'error', error } })))
+    const error = {
+      type: 'overloaded',
+      message: `model-1 is on fire; your key ${secret} and sk-abcdefghijk**** are fine`,
+    }
+    wire.script(
+      ...Array.from({ length: 3 }, () => ({
+        status: 500,
+        headers: { 'retry-after-ms': '1' },
+        body: { type: 'error', error },
+      })),
+    )
     const failed = await failure(run())
     expect(wire.requests).toHaveLength(3)
     expect(failed.code).toBe('model_failed')
@@ -192,7 +235,9 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
   it('does not repeat what is refused', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ status: 401, body: { error: { message: 'no' } } })
-    expect((await failure(run())).message).toBe("The model's service refused the credential (401); check the apiKey of its provider.")
+    expect((await failure(run())).message).toBe(
+      "The model's service refused the credential (401); check the apiKey of its provider.",
+    )
     expect(wire.requests).toHaveLength(1)
   })
 
@@ -246,19 +291,28 @@ describe('thinking on the wire', () => {
     wire.script({ text: 'Yes.', thinking: 'Well.' }, { text: 'Yes.' })
     await run({ thinking: 'low', model: resolve('wire/claude-sonnet-4-5', true) })
     await run({ thinking: 'low', model: resolve('wire/claude-opus-4-6', true) })
-    expect((await wire.request(0)).body['thinking']).toMatchObject({ type: 'enabled', budget_tokens: expect.any(Number) })
-    expect((await wire.request(1)).body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })
+    expect((await wire.request(0)).body['thinking']).toMatchObject({
+      type: 'enabled',
+      budget_tokens: expect.any(Number),
+    })
+    expect((await wire.request(1)).body).toMatchObject({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+    })
   })
 
-  it.each(wires)('is not sent over $wire for a model that cannot think, or when no level is asked for', async ({ start, kind }) => {
-    const { wire, run, resolve } = await setUp({ start, kind })
-    wire.script({ text: 'Yes.' }, { text: 'Yes.' })
-    await run({ thinking: 'high', model: resolve('wire/claude-3-5-haiku-latest', false) })
-    await run()
-    for (const { body } of wire.requests) {
-      for (const key of ['reasoning_effort', 'thinking', 'output_config']) expect(body).not.toHaveProperty(key)
-    }
-  })
+  it.each(wires)(
+    'is not sent over $wire for a model that cannot think, or when no level is asked for',
+    async ({ start, kind }) => {
+      const { wire, run, resolve } = await setUp({ start, kind })
+      wire.script({ text: 'Yes.' }, { text: 'Yes.' })
+      await run({ thinking: 'high', model: resolve('wire/claude-3-5-haiku-latest', false) })
+      await run()
+      for (const { body } of wire.requests) {
+        for (const key of ['reasoning_effort', 'thinking', 'output_config']) expect(body).not.toHaveProperty(key)
+      }
+    },
+  )
 })
 
 describe('a turn', () => {
@@ -325,7 +379,11 @@ describe('a turn', () => {
   })
 
   it.each([
-    ['a tool that there is not', { tool: 'launch_rocket', args: {} }, 'There is no tool with this name; call one of those that you were given.'],
+    [
+      'a tool that there is not',
+      { tool: 'launch_rocket', args: {} },
+      'There is no tool with this name; call one of those that you were given.',
+    ],
     [
       'arguments that are no JSON',
       { tool: 'get_weather', rawArgs: '{"city": ' },
@@ -341,13 +399,20 @@ describe('a turn', () => {
     const answers = messagesOf(await wire.request(2)).filter(({ role }) => role === 'tool')
     expect(answers.map(({ content }) => content)).toEqual([sentence, sentence])
     const results = messages.flatMap((message) =>
-      (message as { role: string; content: { output: Json }[] }).role === 'tool' ? (message as { content: { output: Json }[] }).content : [],
+      (message as { role: string; content: { output: Json }[] }).role === 'tool'
+        ? (message as { content: { output: Json }[] }).content
+        : [],
     )
     expect(results.map(({ output }) => output)).toEqual([1, 2].map(() => ({ type: 'error-text', value: sentence })))
   })
 
   it('shows the model only the beginning of a long result', async () => {
-    const long = defineTool({ name: 'long', description: 'Long.', args: Type.Object({}), execute: () => 'y'.repeat(maxToolText * 3) })
+    const long = defineTool({
+      name: 'long',
+      description: 'Long.',
+      args: Type.Object({}),
+      execute: () => 'y'.repeat(maxToolText * 3),
+    })
     const { wire, run } = await setUp({ tools: [long] })
     wire.script({ tool: 'long', args: {} }, { text: 'Long.' })
     await run()

@@ -12,7 +12,11 @@ app.addHook('onRequest', (request, reply, done) => {
   void reply.code(401).send({ ok: false })
 })
 const schema = {
-  body: { type: 'object', required: ['text'], properties: { text: { type: 'string', minLength: 1 }, mode: { enum: ['now', 'next-heartbeat'] } } },
+  body: {
+    type: 'object',
+    required: ['text'],
+    properties: { text: { type: 'string', minLength: 1 }, mode: { enum: ['now', 'next-heartbeat'] } },
+  },
   response: { 200: { type: 'object', properties: { ok: { type: 'boolean' }, mode: { type: 'string' } } } },
 }
 app.post('/wake', { schema }, async ({ body }) => ({ ok: true, mode: body.mode ?? 'now' }))

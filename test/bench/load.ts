@@ -1,4 +1,5 @@
-// The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and results go over IPC.
+// The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and
+// results go over IPC.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type OnReadOpts } from 'node:net'
@@ -48,7 +49,8 @@ async function run(order: Order): Promise<Result> {
   return { requests: latencies.length, seconds, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
 }
 
-const quantile = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 
 interface Drive {
   lines: readonly Line[]
@@ -100,7 +102,8 @@ const atRate =
       serve()
       await Promise.race([new Promise((resolve) => setTimeout(resolve, 1)), failure.promise])
     }
-    while (free.length < lines.length) await Promise.race([new Promise((resolve) => setTimeout(resolve, 1)), failure.promise])
+    while (free.length < lines.length)
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, 1)), failure.promise])
   }
 
 interface Line {
@@ -193,7 +196,11 @@ function createAnswers(): Answers {
       const answer = received.slice(0, length)
       received = received.slice(length)
       const refused = !answer.startsWith('HTTP/1.1 2')
-      settle(refused ? new Error(`answered ${answer.slice(9, 12)}: ${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`) : undefined)
+      settle(
+        refused
+          ? new Error(`answered ${answer.slice(9, 12)}: ${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`)
+          : undefined,
+      )
       return true
     },
     expect: (answered) => (waiting = answered),

@@ -1,4 +1,5 @@
-// npm run bench: ours beside bare Fastify, in interleaved rounds of one run. `--quick` is shorter and rougher; `--save` writes the baseline.
+// npm run bench: ours beside bare Fastify, in interleaved rounds of one run. `--quick` is shorter and rougher; `--save`
+// writes the baseline.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -7,10 +8,23 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Order, Result } from './load.ts'
 import { type Measured, median, type Report, report } from './report.ts'
-import { gatewayToken, layeredSession, type Server, signatureHeader, startBare, startGateway, startLoaded, token } from './servers.ts'
+import {
+  gatewayToken,
+  layeredSession,
+  type Server,
+  signatureHeader,
+  startBare,
+  startGateway,
+  startLoaded,
+  token,
+} from './servers.ts'
 
-const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } } })
-const plan = options.quick ? { rounds: 3, seconds: 0.7, runUp: 0.2, warmUp: 1, starts: 3 } : { rounds: 9, seconds: 0.6, runUp: 0.2, warmUp: 2, starts: 5 }
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } },
+})
+const plan = options.quick
+  ? { rounds: 3, seconds: 0.7, runUp: 0.2, warmUp: 1, starts: 3 }
+  : { rounds: 9, seconds: 0.6, runUp: 0.2, warmUp: 2, starts: 5 }
 const connections = [1, 16, 64]
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
@@ -47,12 +61,20 @@ async function measure(): Promise<Report> {
     },
     { name: 'mapped', server: gateway, path: '/hooks/mapped', body: '{"text":"$"}', token },
     { name: 'mapped, one of 1000', server: crowded, path: '/hooks/mapped', body: '{"text":"$"}', token },
-    { name: 'signed', server: gateway, path: '/hooks/signed', body: '{"text":"$"}', token, sign: { header: signatureHeader, secret: token } },
+    {
+      name: 'signed',
+      server: gateway,
+      path: '/hooks/signed',
+      body: '{"text":"$"}',
+      token,
+      sign: { header: signatureHeader, secret: token },
+    },
     { name: 'transform', server: gateway, path: '/hooks/transform', body: '{"text":"$"}', token },
   ]
   for (const target of targets) await ask(target, { connections: 16, seconds: plan.warmUp })
   const full: Measured[] = []
-  for (const count of connections) full.push(...(await interleaved(targets, () => ({ connections: count, seconds: plan.seconds }))))
+  for (const count of connections)
+    full.push(...(await interleaved(targets, () => ({ connections: count, seconds: plan.seconds }))))
   // The same load for all, so that only the latency differs: half of what the slowest can do.
   const rate = Math.min(...full.filter((row) => row.connections === 64).map((row) => row.perSecond)) / 2
   const half = await interleaved(targets, () => ({ connections: 64, seconds: plan.seconds, rate }))
@@ -80,7 +102,10 @@ async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
 
 type Shape = Pick<Order, 'connections' | 'seconds' | 'rate'>
 
-/** Every target once in each round, so that a slow minute of the machine is everybody's; with a run-up, since one that has rested longer starts colder. */
+/**
+ * Every target once in each round, so that a slow minute of the machine is everybody's; with a run-up, since one that
+ * has rested longer starts colder.
+ */
 async function interleaved(targets: readonly Target[], shape: () => Shape): Promise<Measured[]> {
   const rounds: { target: Target; result: Result; cpuSeconds: number }[] = []
   for (let round = 0; round < plan.rounds; round++) {

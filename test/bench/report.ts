@@ -1,4 +1,5 @@
-// What the bench says: a table of ratios beside what we promise and what we aim at, bench.json, and what got worse since the baseline.
+// What the bench says: a table of ratios beside what we promise and what we aim at, bench.json, and what got worse
+// since the baseline.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +45,10 @@ export function report(measured: Report, { save }: { save: boolean }): void {
   const rows = [...loadRows(measured), ...latencyRows(measured), ...processRows(measured)]
   print(rows)
   const cpuRatios = Object.fromEntries(ratiosOf(measured.full).map(({ key, cpu }) => [key, round(cpu)]))
-  writeFileSync('bench.json', `${JSON.stringify({ node: process.version, cpus: cpus().length, cpuRatios, ...measured }, null, 2)}\n`)
+  writeFileSync(
+    'bench.json',
+    `${JSON.stringify({ node: process.version, cpus: cpus().length, cpuRatios, ...measured }, null, 2)}\n`,
+  )
   compare(cpuRatios)
   if (save) writeFileSync(baselineFile, `${JSON.stringify(cpuRatios, null, 2)}\n`)
 }
@@ -72,8 +76,16 @@ function ratiosOf(measured: readonly Measured[]): Ratio[] {
   return measured
     .filter(({ name }) => name !== 'bare')
     .map((ours) => {
-      const bare = measured.find(({ name, connections }) => name === 'bare' && connections === ours.connections) as Measured
-      return { key: `${ours.name} ${ours.connections}`, bare, ours, throughput: ours.perSecond / bare.perSecond, cpu: ours.cpuMicros / bare.cpuMicros }
+      const bare = measured.find(
+        ({ name, connections }) => name === 'bare' && connections === ours.connections,
+      ) as Measured
+      return {
+        key: `${ours.name} ${ours.connections}`,
+        bare,
+        ours,
+        throughput: ours.perSecond / bare.perSecond,
+        cpu: ours.cpuMicros / bare.cpuMicros,
+      }
     })
 }
 
@@ -92,8 +104,22 @@ function loadRows({ full }: Report): Row[] {
     const { ship, aim } = goals[key] ?? { ship: ['', ''], aim: ['', ''] }
     const what = `${ours.name}, ${ours.connections} connection${ours.connections === 1 ? '' : 's'}`
     return [
-      { what: `${what}: requests/s`, bare: whole(bare.perSecond), ours: whole(ours.perSecond), ratio: round(throughput), ship: ship[0], aim: aim[0] },
-      { what: `${what}: CPU µs/request`, bare: whole(bare.cpuMicros), ours: whole(ours.cpuMicros), ratio: round(cpu), ship: ship[1], aim: aim[1] },
+      {
+        what: `${what}: requests/s`,
+        bare: whole(bare.perSecond),
+        ours: whole(ours.perSecond),
+        ratio: round(throughput),
+        ship: ship[0],
+        aim: aim[0],
+      },
+      {
+        what: `${what}: CPU µs/request`,
+        bare: whole(bare.cpuMicros),
+        ours: whole(ours.cpuMicros),
+        ratio: round(cpu),
+        ship: ship[1],
+        aim: aim[1],
+      },
     ]
   })
 }
@@ -112,17 +138,50 @@ function latencyRows({ full, half, rate, fdatasyncMs }: Report): Row[] {
     }))
   const tails = (ratios: Ratio[], load: string, goal: Pick<Row, 'ship' | 'aim'>): Row[] =>
     ratios.flatMap(({ bare, ours }) => [
-      { what: `${ours.name}, ${load}: p50 ms`, bare: round(bare.p50), ours: round(ours.p50), ratio: round(ours.p50 / bare.p50), ship: '', aim: '' },
-      { what: `${ours.name}, ${load}: p99 ms`, bare: round(bare.p99), ours: round(ours.p99), ratio: round(ours.p99 / bare.p99), ...goal },
+      {
+        what: `${ours.name}, ${load}: p50 ms`,
+        bare: round(bare.p50),
+        ours: round(ours.p50),
+        ratio: round(ours.p50 / bare.p50),
+        ship: '',
+        aim: '',
+      },
+      {
+        what: `${ours.name}, ${load}: p99 ms`,
+        bare: round(bare.p99),
+        ours: round(ours.p99),
+        ratio: round(ours.p99 / bare.p99),
+        ...goal,
+      },
     ])
-  return [...beyond, ...tails(alone, 'alone', { ship: '', aim: '' }), ...tails(ratiosOf(half), `${whole(rate)}/s`, { ship: '≤ 4', aim: '≤ 2' })]
+  return [
+    ...beyond,
+    ...tails(alone, 'alone', { ship: '', aim: '' }),
+    ...tails(ratiosOf(half), `${whole(rate)}/s`, { ship: '≤ 4', aim: '≤ 2' }),
+  ]
 }
 
 function processRows({ startMs, idleMb }: Report): Row[] {
-  const [bareStart, oursStart, bareIdle, oursIdle] = [startMs.bare, startMs.ours, idleMb.bare, idleMb.ours].map(median) as [number, number, number, number]
+  const [bareStart, oursStart, bareIdle, oursIdle] = [startMs.bare, startMs.ours, idleMb.bare, idleMb.ours].map(
+    median,
+  ) as [number, number, number, number]
   return [
-    { what: 'start: ms to the first answer', bare: whole(bareStart), ours: whole(oursStart), ratio: round(oursStart / bareStart), ship: '≤ 1.5', aim: '' },
-    { what: 'idle memory: MB', bare: whole(bareIdle), ours: whole(oursIdle), ratio: round(oursIdle / bareIdle), ship: '≤ 90 MB', aim: '≤ 60 MB' },
+    {
+      what: 'start: ms to the first answer',
+      bare: whole(bareStart),
+      ours: whole(oursStart),
+      ratio: round(oursStart / bareStart),
+      ship: '≤ 1.5',
+      aim: '',
+    },
+    {
+      what: 'idle memory: MB',
+      bare: whole(bareIdle),
+      ours: whole(oursIdle),
+      ratio: round(oursIdle / bareIdle),
+      ship: '≤ 90 MB',
+      aim: '≤ 60 MB',
+    },
   ]
 }
 
@@ -134,7 +193,9 @@ function print(rows: readonly Row[]): void {
   const columns = Object.keys(head) as (keyof Row)[]
   const widths = columns.map((column) => Math.max(...[head, ...rows].map((row) => row[column].length)))
   for (const row of [head, ...rows]) {
-    const cells = columns.map((column, index) => (index === 0 ? row[column].padEnd(widths[index] ?? 0) : row[column].padStart(widths[index] ?? 0)))
+    const cells = columns.map((column, index) =>
+      index === 0 ? row[column].padEnd(widths[index] ?? 0) : row[column].padStart(widths[index] ?? 0),
+    )
     process.stdout.write(`${cells.join('  ')}\n`)
   }
 }

@@ -34,7 +34,11 @@ export function writeBenchTransform(dir: string): string {
 export async function measureSandbox({ bytes = 2048, callers = [1, 16], seconds = 1.5 } = {}): Promise<SandboxRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-sandbox-'))
   const module = writeBenchTransform(dir)
-  const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: join(dir, 'transforms'), log: { debug() {}, info() {}, warn() {}, error() {} } })
+  const sandbox = createSandbox({
+    root: join(dir, 'transforms'),
+    dir: join(dir, 'transforms'),
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+  })
   try {
     const handle = sandbox.load(module)
     await measure({ sandbox, handle, bytes, callers: 16, seconds: 1 })
@@ -64,7 +68,14 @@ async function measure({ sandbox, handle, bytes, callers, seconds }: Round): Pro
       while (performance.now() - begun < seconds * 1000) {
         const at = performance.now()
         const payload = JSON.stringify({ text: `${caller}:${micros.length}`.padEnd(bytes - 11, 'x') })
-        await handle.run({ payload, headers: { 'user-agent': 'bench' }, query: {}, path: 'measure', now: '2026-01-01T00:00:00.000Z', mapping: {} })
+        await handle.run({
+          payload,
+          headers: { 'user-agent': 'bench' },
+          query: {},
+          path: 'measure',
+          now: '2026-01-01T00:00:00.000Z',
+          mapping: {},
+        })
         micros.push((performance.now() - at) * 1000)
       }
     }),

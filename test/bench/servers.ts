@@ -61,7 +61,12 @@ function mappingsOf(dir: string, count: number): object[] {
 }
 
 async function startWith(dir: string, changes: object): Promise<Server> {
-  const config = { gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 }, hooks: { enabled: true, token }, log: { level: 'error' }, ...changes }
+  const config = {
+    gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 },
+    hooks: { enabled: true, token },
+    log: { level: 'error' },
+    ...changes,
+  }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   return await start({ args: [source('../../dist/core/main.js'), 'start', '--config', file], path: '/hooks/wake' })
@@ -69,7 +74,10 @@ async function startWith(dir: string, changes: object): Promise<Server> {
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
   const begun = performance.now()
-  const child = spawn(process.execPath, args, { env: { ...process.env, BENCH_TOKEN: token }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, BENCH_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   // A bench that fails leaves nothing running.
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
@@ -109,7 +117,9 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 /** The process and all that it has started; nothing is known of either outside Linux. */
 function processTree(pid: number): number[] {
   if (process.platform !== 'linux') return [Number.NaN]
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  )
   return [pid, ...children.flatMap((child) => processTree(Number(child)))]
 }
 

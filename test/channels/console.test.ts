@@ -35,7 +35,12 @@ const journal = async (file: string) =>
     .map((line) => JSON.parse(line) as { key: string; to: string; text: string; at: string })
 
 const connect = (config: { file?: string; input?: boolean }) =>
-  consoleChannel.connect(config, { ...createTestContext(), accountId: 'default', receive: async () => 'accepted', lost: () => undefined })
+  consoleChannel.connect(config, {
+    ...createTestContext(),
+    accountId: 'default',
+    receive: async () => 'accepted',
+    lost: () => undefined,
+  })
 
 channelContract(consoleChannel, async () => {
   const file = join(dir, 'messages.jsonl')
@@ -47,7 +52,8 @@ describe('the file of the console', () => {
     const file = join(dir, 'messages.jsonl')
     for (const _ of [1, 2]) {
       const connection = await connect({ file })
-      for (const __ of [1, 2]) expect(await connection.send({ key: 'k', to: 'a', text: 'once' })).toEqual({ outcome: 'sent', id: 'k' })
+      for (const __ of [1, 2])
+        expect(await connection.send({ key: 'k', to: 'a', text: 'once' })).toEqual({ outcome: 'sent', id: 'k' })
       expect(await connection.reconcile?.('k', 'a')).toBe('sent')
       await connection.close()
     }
@@ -111,7 +117,9 @@ describe('the file of the console', () => {
 
 describe('the terminal of the console', () => {
   it('shows one line for each message, whatever is in it', async () => {
-    const output = await run(`await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`)
+    const output = await run(
+      `await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`,
+    )
     expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\n    [console] boss: hi\\u202e\n')
   })
 
@@ -160,7 +168,9 @@ function start(code: string, config: { input?: boolean } = {}) {
     const connection = await channel.connect(${JSON.stringify(config)}, context)
     process.stdin.resume()
     ${code}`
-  return spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '--eval', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  return spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '--eval', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
 }
 
 async function run(code: string, { input }: { input?: string } = {}): Promise<string> {

@@ -17,7 +17,10 @@ function temporaryFolder(): string {
 /** Runs `svc-gateway <args>` in a folder that is its home, too. */
 async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env } }
+  const options = {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
+  }
   execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
@@ -51,7 +54,10 @@ describe('svc-gateway check', () => {
   it('tells every problem with its line and ends with 1', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'other.json5')
-    writeFileSync(file, '{\n  hooks: { enabled: true },\n  log: { levl: "warn" },\n  channels: { console: { fiel: 1 } },\n}')
+    writeFileSync(
+      file,
+      '{\n  hooks: { enabled: true },\n  log: { levl: "warn" },\n  channels: { console: { fiel: 1 } },\n}',
+    )
     expect(await run(folder, ['check', '--config', 'other.json5'])).toEqual({
       code: 1,
       stdout: '',
@@ -82,7 +88,9 @@ describe('svc-gateway check', () => {
     writeFileSync(file, "{ hooks: { enabled: true, token: 'short' } }", { mode: 0o600 })
     const strict = await run(folder, ['check', '--strict'])
     expect([strict.code, strict.stdout]).toEqual([1, ''])
-    expect(strict.stderr).toMatch(/^warning: line 1: hooks\.token has fewer[^\n]*\nThere is 1 warning, and --strict allows none\.\n$/)
+    expect(strict.stderr).toMatch(
+      /^warning: line 1: hooks\.token has fewer[^\n]*\nThere is 1 warning, and --strict allows none\.\n$/,
+    )
     writeFileSync(file, '{}')
     expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
@@ -112,8 +120,12 @@ describe('svc-gateway check', () => {
     )
 
     const gateway = await spawnGateway(file)
-    const logged = () => gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
-    const configWarnings = () => logged().flatMap(({ component, level, msg }) => (component === 'config' && level === 40 ? [`warning: ${msg}`] : []))
+    const logged = () =>
+      gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
+    const configWarnings = () =>
+      logged().flatMap(({ component, level, msg }) =>
+        component === 'config' && level === 40 ? [`warning: ${msg}`] : [],
+      )
     await expect.poll(configWarnings).toEqual(warnings)
     gateway.process.kill('SIGHUP')
     await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
@@ -125,7 +137,9 @@ describe('svc-gateway check', () => {
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./pager.js'], channels: { pager: {} } }")
     const { code, stderr } = await run(folder, ['check'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^warning: The plugin "\.\/pager\.js" was refused: .*\n.* has a problem:\n {2}line 1: channels\.pager is not a known key/)
+    expect(stderr).toMatch(
+      /^warning: The plugin "\.\/pager\.js" was refused: .*\n.* has a problem:\n {2}line 1: channels\.pager is not a known key/,
+    )
   })
 
   it('says how to get a configuration when there is none', async () => {
@@ -142,7 +156,11 @@ describe('svc-gateway setup', () => {
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toContain(`Wrote ${file}, readable by you alone`)
     expect(await run(folder, ['check', '--config', file])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
-    expect(await run(folder, ['setup', '--config', file])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('use --force to replace it') })
+    expect(await run(folder, ['setup', '--config', file])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('use --force to replace it'),
+    })
     expect(await run(folder, ['setup', '--config', file, '--force'])).toMatchObject({ code: 0 })
   })
 })

@@ -19,11 +19,21 @@ interface Done {
 }
 
 /** Runs `svc-gateway <args>` in a folder that is its home, too. */
-async function run(folder: string, args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Done> {
+async function run(
+  folder: string,
+  args: string[],
+  { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Done> {
   const done = Promise.withResolvers<Done>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env } }
-  const child = execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
-    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  const options = {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
+  }
+  const child = execFile(
+    process.execPath,
+    ['--conditions=svc-gateway-source', main, ...args],
+    options,
+    (error, stdout, stderr) => done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   child.stdin?.end(input)
   return await done.promise
@@ -43,17 +53,35 @@ async function start(changes: Document = {}) {
   const dir = temporaryFolder()
   const port = await freePort()
   const mappings = [
-    { ...later, id: 'mail', match: { path: 'mail' }, deliver: false, sessionKey: 'hook:mail:{{ from }}', messageTemplate: '{{ text }}' },
+    {
+      ...later,
+      id: 'mail',
+      match: { path: 'mail' },
+      deliver: false,
+      sessionKey: 'hook:mail:{{ from }}',
+      messageTemplate: '{{ text }}',
+    },
     { ...later, id: 'news', action: 'wake', match: { path: 'news' }, textTemplate: '{{ text }}' },
   ]
   const agents = { defaults: { heartbeat: { every: 0 } } }
-  const file = writeConfig(dir, { agents, gateway: { port, auth: { token: gatewayToken } }, hooks: { mappings }, ...changes })
+  const file = writeConfig(dir, {
+    agents,
+    gateway: { port, auth: { token: gatewayToken } },
+    hooks: { mappings },
+    ...changes,
+  })
   const gateway = await spawnGateway(file)
   onTestFinished(async () => void (await gateway.end('SIGTERM')))
   const send = async (path: string, body: unknown) =>
-    await ask(`${gateway.url}${path}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}` } })
-  const get = async (path: string) => (await ask(gateway.url + path, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
-  const requests = async (query = '') => (await get(`/api/requests?${query}`)).items as { id: string; replayOf?: string; status: string }[]
+    await ask(`${gateway.url}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { authorization: `Bearer ${hookToken}` },
+    })
+  const get = async (path: string) =>
+    (await ask(gateway.url + path, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
+  const requests = async (query = '') =>
+    (await get(`/api/requests?${query}`)).items as { id: string; replayOf?: string; status: string }[]
   return { dir, file, gateway, send, get, requests, cli: (...args: string[]) => run(dir, args) }
 }
 
@@ -76,16 +104,27 @@ describe('svc-gateway requests', () => {
       expect.stringMatching(`^${wake!.id}${at}accepted   wake  1 event$`),
       expect.stringMatching(`^${mail!.id}${at}accepted   mail  1 run$`),
     ])
-    const found = async (...args: string[]) => lines((await cli('requests', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
+    const found = async (...args: string[]) =>
+      lines((await cli('requests', '--json', ...args)).stdout).map((line) => (JSON.parse(line) as { id: string }).id)
     expect(await found('--hook', 'mail')).toEqual([mail!.id])
     expect(await found('--status', 'rejected')).toEqual([bad!.id])
     expect(await found('--run-status', 'failed')).toEqual([])
     expect(await found('--text', 'two.')).toEqual([wake!.id])
     expect(await found('--since', '1h')).toEqual([bad!.id, wake!.id, mail!.id])
     expect(await found('--until', '1h')).toEqual([])
-    expect(await cli('requests', '--limit', '1')).toMatchObject({ code: 0, stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n' })
-    expect(await cli('requests', '--since', '2999-01-01')).toEqual({ code: 0, stdout: '', stderr: 'There is no such request.\n' })
-    expect(await cli('requests', '--since', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be a duration such as 90m') })
+    expect(await cli('requests', '--limit', '1')).toMatchObject({
+      code: 0,
+      stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n',
+    })
+    expect(await cli('requests', '--since', '2999-01-01')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'There is no such request.\n',
+    })
+    expect(await cli('requests', '--since', 'yesterday')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('It must be a duration such as 90m'),
+    })
   })
 })
 
@@ -96,7 +135,9 @@ describe('svc-gateway replay <request-id>', () => {
     const id = (await requests())[0]!.id
     const { code, stdout, stderr } = await cli('replay', id, '--dry-run')
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; it came with hook-token\n\n1\. agent\n/)
+    expect(stdout).toMatch(
+      /^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; it came with hook-token\n\n1\. agent\n/,
+    )
     expect(stdout).toContain(
       '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not delivered\n  tools     agents_list, ',
     )
@@ -116,16 +157,29 @@ describe('svc-gateway replay <request-id>', () => {
     writeFileSync(join(dir, 'body.json'), '{ "from": "eve", "text": "Edited" }')
     const edited = JSON.parse((await cli('replay', id, '--body', 'body.json', '--json')).stdout) as object
     expect(edited).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:eve' })
-    const piped = await run(dir, ['replay', id, '--mapping', 'news', '--body', '-', '--dry-run'], { input: '{"text":"Piped"}' })
+    const piped = await run(dir, ['replay', id, '--mapping', 'news', '--body', '-', '--dry-run'], {
+      input: '{"text":"Piped"}',
+    })
     expect(piped.stdout).toContain('mapping news, as asked for')
-    expect(piped.stdout).toMatch(/1\. wake\n {2}session {3}agent:main:main\n {2}text {6}Piped\n[^]*The next heartbeat\n {2}model/)
+    expect(piped.stdout).toMatch(
+      /1\. wake\n {2}session {3}agent:main:main\n {2}text {6}Piped\n[^]*The next heartbeat\n {2}model/,
+    )
   })
 
   it.each([
-    [['replay'], 'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.\n'],
+    [
+      ['replay'],
+      'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.\n',
+    ],
     [['replay', 'x', '--hook', 'mail'], 'Name a request or choose several with a filter, not both.\n'],
-    [['replay', '--hook', 'mail', '--body', '-'], '--body is for one request; leave it out, or name a request in place of the filter.\n'],
-    [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes contradict each other; leave one of them out.\n'],
+    [
+      ['replay', '--hook', 'mail', '--body', '-'],
+      '--body is for one request; leave it out, or name a request in place of the filter.\n',
+    ],
+    [
+      ['replay', '--hook', 'mail', '--dry-run', '--yes'],
+      '--dry-run and --yes contradict each other; leave one of them out.\n',
+    ],
     [['replay', 'x', '--body', 'nothing.json'], "--body names nothing.json, which can't be read (ENOENT).\n"],
     [['replay', 'x', '--body', 'gateway.json'], '--body names gateway.json, which holds no JSON.\n'],
   ])('refuses with one sentence: %j', async (args, sentence) => {
@@ -238,14 +292,22 @@ describe('a command that talks to the gateway', () => {
       stdout: '',
       stderr: `What answers at ${strange} is not svc-gateway; name the gateway's address with --url.\n`,
     })
-    expect(await at('127.0.0.1')).toMatchObject({ code: 1, stderr: expect.stringContaining('It must be an address such as http://127.0.0.1:18789.') })
+    expect(await at('127.0.0.1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('It must be an address such as http://127.0.0.1:18789.'),
+    })
     expect(await run(elsewhere, ['requests', '--url', gateway.url], { env })).toEqual({
       code: 1,
       stdout: '',
       stderr: `The gateway at ${gateway.url} refuses the credential from the environment; name the configuration that it runs with by --config.\n`,
     })
-    expect(await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } })).toMatchObject({ code: 0 })
-    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^There is no request.*\n$/) })
+    expect(
+      await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } }),
+    ).toMatchObject({ code: 0 })
+    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^There is no request.*\n$/),
+    })
   })
 
   it.each([
@@ -256,19 +318,32 @@ describe('a command that talks to the gateway', () => {
     const file = writeConfig(dir, changes)
     const gateway = await spawnGateway(file, { args: ['--port', '0'] })
     onTestFinished(async () => void (await gateway.end('SIGKILL')))
-    await ask(`${gateway.url}/hooks/wake`, { method: 'POST', body: '{"text":"x"}', headers: { authorization: `Bearer ${hookToken}` } })
+    await ask(`${gateway.url}/hooks/wake`, {
+      method: 'POST',
+      body: '{"text":"x"}',
+      headers: { authorization: `Bearer ${hookToken}` },
+    })
     expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
     // The configuration names another port, which waits for the next start.
     writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
     expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
     await gateway.end('SIGKILL')
     // Whoever has the port of a gateway that crashed does not get the credential.
-    expect(await run(dir, ['requests'])).toMatchObject({ code: 2, stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 ') })
+    expect(await run(dir, ['requests'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 '),
+    })
   })
 
   it.each([
-    [{ gateway: { port: 0 } }, /^There is no credential in .*gateway\.json5; set gateway\.auth\.token, or SVC_GATEWAY_TOKEN\.\n$/],
-    [{ gateway: { port: 0, auth: { token: 't' } } }, /^gateway\.port in .*gateway\.json5 is 0, .*; start it, or name its address with --url\.\n$/],
+    [
+      { gateway: { port: 0 } },
+      /^There is no credential in .*gateway\.json5; set gateway\.auth\.token, or SVC_GATEWAY_TOKEN\.\n$/,
+    ],
+    [
+      { gateway: { port: 0, auth: { token: 't' } } },
+      /^gateway\.port in .*gateway\.json5 is 0, .*; start it, or name its address with --url\.\n$/,
+    ],
     [
       { gateway: { port: 'x', auth: { token: '${NOT_SET}' } } },
       /has 2 problems:\n.*gateway\.auth\.token needs the environment variable NOT_SET.*\n.*gateway\.port must be/,
@@ -285,6 +360,8 @@ describe('a command that talks to the gateway', () => {
   })
 
   it('says how to get a configuration when there is none', async () => {
-    expect((await run(temporaryFolder(), ['requests'])).stderr).toContain('does not exist yet; "npm start -- setup" writes it')
+    expect((await run(temporaryFolder(), ['requests'])).stderr).toContain(
+      'does not exist yet; "npm start -- setup" writes it',
+    )
   })
 })

@@ -20,18 +20,25 @@ interface Ended {
 
 const run = (...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    const child = execFile(process.execPath, command(...args), (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }))
+    const child = execFile(process.execPath, command(...args), (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    )
   })
 
 /** The pid of the gateway that serves this folder. */
-const pidIn = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state', 'gateway.json5.listening'), 'utf8')).pid
+const pidIn = (dir: string): number =>
+  JSON.parse(readFileSync(join(dir, 'state', 'gateway.json5.listening'), 'utf8')).pid
 
 describe('the first run', () => {
   it('writes a configuration and prints requests that work as they stand, in a terminal', async () => {
     const dir = temporaryFolder()
     // `script` gives the command a terminal, and shows here what is written to it.
     const terminal = ['-qefc', [process.execPath, ...command('--port', '0')].join(' '), '/dev/null']
-    const child = spawn('script', terminal, { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn('script', terminal, {
+      cwd: dir,
+      env: { ...process.env, HOME: dir },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     const exited = new Promise((resolve) => child.once('exit', resolve))
     onTestFinished(async () => {
       process.kill(pidIn(dir), 'SIGTERM')
@@ -46,22 +53,34 @@ describe('the first run', () => {
         if (found) return found
       }
     }
-    const [, wakeUrl = '', wakeHeader = '', wakeBody = ''] = await next(/^ {2}curl -sS (\S+\/hooks\/wake) -H 'Authorization: ([^']+)' -d '([^']+)'$/)
-    const [, agentUrl = '', agentHeader = '', agentBody = ''] = await next(/^ {2}curl -sS (\S+\/hooks\/agent) -H 'Authorization: ([^']+)' -d '([^']+)'$/)
+    const [, wakeUrl = '', wakeHeader = '', wakeBody = ''] = await next(
+      /^ {2}curl -sS (\S+\/hooks\/wake) -H 'Authorization: ([^']+)' -d '([^']+)'$/,
+    )
+    const [, agentUrl = '', agentHeader = '', agentBody = ''] = await next(
+      /^ {2}curl -sS (\S+\/hooks\/agent) -H 'Authorization: ([^']+)' -d '([^']+)'$/,
+    )
     const [, runUrl = '', runHeader = ''] = await next(/^ {2}curl -sS (\S+\/runs\/)RUN_ID -H 'Authorization: ([^']+)'$/)
 
-    expect(await ask(wakeUrl, { method: 'POST', headers: { authorization: wakeHeader }, body: wakeBody })).toMatchObject({ status: 200 })
+    expect(
+      await ask(wakeUrl, { method: 'POST', headers: { authorization: wakeHeader }, body: wakeBody }),
+    ).toMatchObject({ status: 200 })
     const accepted = await ask(agentUrl, { method: 'POST', headers: { authorization: agentHeader }, body: agentBody })
     expect(accepted).toMatchObject({ status: 200, body: { ok: true } })
     await next(/^\[console\] console: Received: /)
-    expect(await ask(`${runUrl}${accepted.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({ body: { status: 'succeeded' } })
+    expect(await ask(`${runUrl}${accepted.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({
+      body: { status: 'succeeded' },
+    })
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
   })
 
   it('prints requests that read the tokens from the file, and not the tokens, without a terminal', async () => {
     const dir = join(temporaryFolder(), "it's here")
     mkdirSync(dir)
-    const child = spawn(process.execPath, command('--port', '0'), { cwd: dir, env: { ...process.env, HOME: dir }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, command('--port', '0'), {
+      cwd: dir,
+      env: { ...process.env, HOME: dir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const written: string[] = []
     child.stderr.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
     child.stdout.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
@@ -109,17 +128,24 @@ describe('a start that fails', () => {
     const { port } = other.address() as AddressInfo
     const ended = await run('--config', writeConfig(temporaryFolder()), '--port', String(port))
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toBe(`Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.\n`)
+    expect(ended.stderr).toBe(
+      `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.\n`,
+    )
   })
 
   it.each(['192.0.2.1', 'no-such-host.invalid'])('ends, where the machine has no address %s', async (bind) => {
     const ended = await run('--config', writeConfig(temporaryFolder(), { gateway: { bind } }))
     expect(ended.code).toBe(1)
-    expect(ended.stderr).toBe('gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.\n')
+    expect(ended.stderr).toBe(
+      'gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.\n',
+    )
   })
 
   it('names a refused plugin before it calls its section unknown', async () => {
-    const ended = await run('--config', writeConfig(temporaryFolder(), { plugins: ['./pager.ts'], channels: { pager: {} } }))
+    const ended = await run(
+      '--config',
+      writeConfig(temporaryFolder(), { plugins: ['./pager.ts'], channels: { pager: {} } }),
+    )
     expect(ended.code).toBe(1)
     expect(ended.stderr).toMatch(/The plugin \\"\.\/pager\.ts\\" was refused[^]*channels\.pager is not a known key/)
   })
@@ -138,6 +164,7 @@ describe('the log of a start', () => {
     chmodSync(file, 0o644)
     const gateway = await spawnGateway(file)
     expect(await gateway.end('SIGTERM')).toBe(0)
-    for (const line of ['chmod 600', 'webhooks are off; hooks.enabled turns them on']) expect(gateway.log.join('\n')).toContain(line)
+    for (const line of ['chmod 600', 'webhooks are off; hooks.enabled turns them on'])
+      expect(gateway.log.join('\n')).toContain(line)
   })
 })

@@ -16,9 +16,15 @@ async function test(files: Record<string, string>, args: string[], input = '') {
     writeFileSync(join(folder, path), text)
   }
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
-  const options = { cwd: folder, env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder } }
-  const child = execFile(process.execPath, ['--conditions=svc-gateway-source', main, 'transform', 'test', ...args], options, (error, stdout, stderr) =>
-    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  const options = {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder },
+  }
+  const child = execFile(
+    process.execPath,
+    ['--conditions=svc-gateway-source', main, 'transform', 'test', ...args],
+    options,
+    (error, stdout, stderr) => done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   child.stdin?.end(input)
   return await done.promise
@@ -30,7 +36,15 @@ export const other = () => { throw new TypeError('secret ' + 5) }`
 describe('svc-gateway transform test', () => {
   it('prints what the transform returns, and what it says beside it', async () => {
     const files = { 'transforms/hello.js': hello, 'payload.json': '{ "who": "Ann" }' }
-    const done = await test(files, ['hello.js', '--payload', 'payload.json', '--header', 'X-Event: push:1', '--now', '2026-01-01T00:00:00Z'])
+    const done = await test(files, [
+      'hello.js',
+      '--payload',
+      'payload.json',
+      '--header',
+      'X-Event: push:1',
+      '--now',
+      '2026-01-01T00:00:00Z',
+    ])
     expect(done).toEqual({
       code: 0,
       stdout: '{\n  "message": "Ann,push:1,2026-01-01T00:00:00Z"\n}\n',
@@ -39,9 +53,16 @@ describe('svc-gateway transform test', () => {
   })
 
   it('takes the payload from standard input, and the folder from the configuration', async () => {
-    const files = { 'there/gateway.json5': `{ hooks: { transformsDir: 'transforms/mine' } }`, 'there/transforms/mine/hello.js': hello }
+    const files = {
+      'there/gateway.json5': `{ hooks: { transformsDir: 'transforms/mine' } }`,
+      'there/transforms/mine/hello.js': hello,
+    }
     const done = await test(files, ['hello.js', '--payload', '-', '--config', 'there/gateway.json5'], '{}')
-    expect(done).toMatchObject({ code: 0, stdout: 'null\n', stderr: expect.stringContaining('It returned null: the request is skipped.') })
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: 'null\n',
+      stderr: expect.stringContaining('It returned null: the request is skipped.'),
+    })
   })
 
   const keyed = 'export default ({ payload }) => payload'
@@ -49,7 +70,11 @@ describe('svc-gateway transform test', () => {
     ['a session of another namespace', { message: 'x', sessionKey: 'main' }, 'sessionKey is not accepted here'],
     ['an unknown model', { message: 'x', model: 'nobody/x' }, 'model names a provider that is not configured'],
     ['a blank text', { action: 'wake', text: ' ' }, 'text must not be blank'],
-    ['an id that is too long', { message: 'x', idempotencyKey: 'x'.repeat(257) }, 'The id of the request is longer than 256 characters'],
+    [
+      'an id that is too long',
+      { message: 'x', idempotencyKey: 'x'.repeat(257) },
+      'The id of the request is longer than 256 characters',
+    ],
   ]
 
   it.each(refusals)('refuses what the hook would refuse: %s', async (_case, payload, sentence) => {
@@ -62,20 +87,31 @@ describe('svc-gateway transform test', () => {
 
   it('puts the result over the mapping that uses the transform', async () => {
     const mapping = `{ id: 'mine', match: { path: 'in' }, sessionKey: 'main', transform: { module: 'keyed.js' } }`
-    const files = (hooks: string) => ({ 'gateway.json5': `{ hooks: { ${hooks} mappings: [${mapping}] } }`, 'transforms/keyed.js': keyed })
+    const files = (hooks: string) => ({
+      'gateway.json5': `{ hooks: { ${hooks} mappings: [${mapping}] } }`,
+      'transforms/keyed.js': keyed,
+    })
     const args = ['keyed.js', '--payload', '-']
     expect(await test(files(''), args, '{"message":"x"}')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('It is tried as the mapping "mine" uses it.'),
     })
-    expect(await test(files(''), args, '{"name":"x"}')).toMatchObject({ code: 1, stderr: expect.stringContaining('message is required') })
+    expect(await test(files(''), args, '{"name":"x"}')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('message is required'),
+    })
     const bounded = await test(files(`allowedSessionKeyPrefixes: ['hook:'],`), args, '{"message":"x"}')
-    expect(bounded).toMatchObject({ code: 1, stderr: expect.stringContaining('sessionKey must begin with one of the prefixes') })
+    expect(bounded).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('sessionKey must begin with one of the prefixes'),
+    })
   })
 
   it('accepts a session of the hooks, and a payload that a hook accepts', async () => {
     const files = { 'transforms/keyed.js': keyed }
-    expect(await test(files, ['keyed.js', '--payload', '-'], '{"message":"x","sessionKey":"hook:mine"}')).toMatchObject({ code: 0 })
+    expect(await test(files, ['keyed.js', '--payload', '-'], '{"message":"x","sessionKey":"hook:mine"}')).toMatchObject(
+      { code: 0 },
+    )
     const form = ['keyed.js', '--payload', '-', '--header', 'content-type: application/x-www-form-urlencoded']
     expect(await test(files, form, 'message=x')).toMatchObject({ code: 0, stdout: '{\n  "message": "x"\n}\n' })
     expect(await test(files, ['keyed.js', '--payload', '-'], '7')).toMatchObject({
@@ -87,13 +123,22 @@ describe('svc-gateway transform test', () => {
   it('shows the transform no credential, as the hook does', async () => {
     const files = { 'transforms/see.js': 'export default ({ headers }) => ({ message: Object.keys(headers).join() })' }
     const headers = ['--header', 'Authorization: Bearer x', '--header', 'x-event: push']
-    expect(await test(files, ['see.js', '--payload', '-', ...headers], '{}')).toMatchObject({ code: 0, stdout: expect.stringContaining('"x-event"') })
+    expect(await test(files, ['see.js', '--payload', '-', ...headers], '{}')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"x-event"'),
+    })
   })
 
   it.each([
-    [['other.js', '--payload', '-'], 'There is no other.js in the transforms directory; write the whole name, with its ending.\n'],
+    [
+      ['other.js', '--payload', '-'],
+      'There is no other.js in the transforms directory; write the whole name, with its ending.\n',
+    ],
     [['../hello.js', '--payload', '-'], /^"\.\.\/hello\.js" must be a relative path .*\n$/],
-    [['hello.js', '--payload', '-', '--export', 'other'], 'The transform hello.js threw a TypeError at hello.js:2.\nTypeError: secret 5\n'],
+    [
+      ['hello.js', '--payload', '-', '--export', 'other'],
+      'The transform hello.js threw a TypeError at hello.js:2.\nTypeError: secret 5\n',
+    ],
     [['hello.js', '--payload', 'nothing.json'], /^ENOENT.*nothing\.json'\n$/],
     [['hello.js'], /^error: required option '--payload <file>' not specified/],
   ])('ends with 1 and says why: %j', async (args, words) => {

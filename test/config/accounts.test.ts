@@ -18,7 +18,11 @@ it('is the section itself when it lists none', () => {
 })
 
 it('lays the settings of each over those of the section, and defaults under both', () => {
-  expect(accountsOf("{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', defaultTo: '2' } } }")).toEqual([
+  expect(
+    accountsOf(
+      "{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', defaultTo: '2' } } }",
+    ),
+  ).toEqual([
     { id: 'a', settings: { key: 'shared', retries: 7 }, defaultTo: '1' },
     { id: 'b', settings: { key: 'own-key', retries: 5 }, defaultTo: '2' },
   ])

@@ -22,12 +22,20 @@ const pager = defineChannel({
   connect: () => Promise.reject(new Error('not connected in these tests')),
 })
 
-const weather = defineToolset({ name: 'weather', description: 'Weather.', config: Type.Object({ unit: Type.Enum(['c', 'f'], { default: 'c' }) }), tools: [] })
+const weather = defineToolset({
+  name: 'weather',
+  description: 'Weather.',
+  config: Type.Object({ unit: Type.Enum(['c', 'f'], { default: 'c' }) }),
+  tools: [],
+})
 
 const hosted = defineProvider({
   name: 'hosted',
   description: 'A hosted service.',
-  config: Type.Object({ apiKey: Type.String({ secret: true }), headers: Type.Optional(Type.Record(Type.String(), Type.String(), { secret: true })) }),
+  config: Type.Object({
+    apiKey: Type.String({ secret: true }),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String(), { secret: true })),
+  }),
   models: () => Promise.reject(new Error('not asked in these tests')),
 })
 
@@ -51,7 +59,8 @@ export function write(text: string, mode = 0o600): string {
   return file
 }
 
-export const resolveText = (text: string, env: NodeJS.ProcessEnv = {}): ResolvedConfig => resolveConfig(readConfigFile(write(text), env), extensions)
+export const resolveText = (text: string, env: NodeJS.ProcessEnv = {}): ResolvedConfig =>
+  resolveConfig(readConfigFile(write(text), env), extensions)
 
 /** The error that a text deserves. */
 export function errorOf(text: string, env: NodeJS.ProcessEnv = {}): ConfigError {

@@ -15,6 +15,9 @@ it.each([
   expect(parseDuration(text)).toBe(ms)
 })
 
-it.each(['', ' ', '30', 30, -1, '-30m', '1.5h', '30M', '30 m', '30m1h', '1h1h', 'h', '25d', '99999999999999999s', NaN])('%j is none', (text) => {
-  expect(parseDuration(text)).toBeUndefined()
-})
+it.each(['', ' ', '30', 30, -1, '-30m', '1.5h', '30M', '30 m', '30m1h', '1h1h', 'h', '25d', '99999999999999999s', NaN])(
+  '%j is none',
+  (text) => {
+    expect(parseDuration(text)).toBeUndefined()
+  },
+)

@@ -36,14 +36,20 @@ describe('findLocalServers', () => {
       serve('page', (_, response) => response.end('<html>')),
       serve('other', (_, response) => response.end('{"data":{}}')),
       serve('refuses', (_, response) => response.writeHead(401).end('{"data":[]}')),
-      serve('elsewhere', (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${gone.port}/v1/models` }).end()),
+      serve('elsewhere', (_, response) =>
+        response.writeHead(302, { location: `http://127.0.0.1:${gone.port}/v1/models` }).end(),
+      ),
       serve('silent', () => {}),
     ])
-    expect(await findLocalServers({ servers: [...servers, { name: 'closed', title: 'Closed', port: 1 }], timeoutMs: 50 })).toEqual([])
+    expect(
+      await findLocalServers({ servers: [...servers, { name: 'closed', title: 'Closed', port: 1 }], timeoutMs: 50 }),
+    ).toEqual([])
   })
 
   it('leaves out ids that could write more than a name into a file or onto a terminal', async () => {
-    const servers = [await serve('sly', models('fine', "x',\n hooks: {}", 'a\u2028b', '\u001b[2J', 'x'.repeat(201), 5, ''))]
+    const servers = [
+      await serve('sly', models('fine', "x',\n hooks: {}", 'a\u2028b', '\u001b[2J', 'x'.repeat(201), 5, '')),
+    ]
     expect((await findLocalServers({ servers })).flatMap((server) => server.models)).toEqual(['fine'])
   })
 })

@@ -39,20 +39,50 @@ describe('hooks.mappings', () => {
       concurrency: 2,
       rateLimit: { maxPerMinute: 5 },
     }
-    expect(warningsOf(JSON.stringify({ channels: { pager: { key: 'a-key' } }, hooks: { mappings: [every] } }))).toEqual([])
+    expect(warningsOf(JSON.stringify({ channels: { pager: { key: 'a-key' } }, hooks: { mappings: [every] } }))).toEqual(
+      [],
+    )
     expect(warningsOf(mapping({ ...path, forEach: 'payload.items' }))).toEqual([])
   })
 
   it.each([
-    ['an unknown key', { ...path, mesageTemplate: 'x' }, 'hooks.mappings[0].mesageTemplate is not a known key; did you mean "messageTemplate"?'],
-    ['an unknown key inside', { match: { paht: 'x' } }, 'hooks.mappings[0].match.paht is not a known key; did you mean "path"?'],
+    [
+      'an unknown key',
+      { ...path, mesageTemplate: 'x' },
+      'hooks.mappings[0].mesageTemplate is not a known key; did you mean "messageTemplate"?',
+    ],
+    [
+      'an unknown key inside',
+      { match: { paht: 'x' } },
+      'hooks.mappings[0].match.paht is not a known key; did you mean "path"?',
+    ],
     ['an unknown action', { ...path, action: 'sleep' }, 'hooks.mappings[0].action must be one of "wake", "agent"'],
-    ['an unknown channel', { ...path, channel: 'slak' }, 'hooks.mappings[0].channel is no channel; did you mean "slack"?'],
+    [
+      'an unknown channel',
+      { ...path, channel: 'slak' },
+      'hooks.mappings[0].channel is no channel; did you mean "slack"?',
+    ],
     ['an unknown thinking level', { ...path, thinking: 'ultra' }, 'hooks.mappings[0].thinking must be one of "off"'],
-    ['a template where none is', { ...path, agentId: '{{ agent }}' }, 'hooks.mappings[0].agentId is taken as it stands'],
-    ['a forEach that is no path', { ...path, forEach: '{{ items }}' }, 'hooks.mappings[0].forEach must be a path without braces'],
-    ['forEach beside a transform', { ...path, forEach: 'items', transform: { module: 'a.ts' } }, 'hooks.mappings[0].forEach stands beside transform'],
-    ['auth without a path', { match: { source: 'x' }, auth: { scheme: 'github', secret: 's' } }, 'hooks.mappings[0].auth needs a match.path'],
+    [
+      'a template where none is',
+      { ...path, agentId: '{{ agent }}' },
+      'hooks.mappings[0].agentId is taken as it stands',
+    ],
+    [
+      'a forEach that is no path',
+      { ...path, forEach: '{{ items }}' },
+      'hooks.mappings[0].forEach must be a path without braces',
+    ],
+    [
+      'forEach beside a transform',
+      { ...path, forEach: 'items', transform: { module: 'a.ts' } },
+      'hooks.mappings[0].forEach stands beside transform',
+    ],
+    [
+      'auth without a path',
+      { match: { source: 'x' }, auth: { scheme: 'github', secret: 's' } },
+      'hooks.mappings[0].auth needs a match.path',
+    ],
     ['auth without a secret', { ...path, auth: { scheme: 'github' } }, 'hooks.mappings[0].auth.secret is required'],
     ['a path of slashes', { match: { path: '//' } }, 'hooks.mappings[0].match.path must be the name of a hook'],
   ])('stop the start with %s', (_case, keys, problem) => {
@@ -60,17 +90,37 @@ describe('hooks.mappings', () => {
   })
 
   it.each([
-    ['a name that is served otherwise', { ...path, match: { path: '/wake' } }, 'hooks.mappings[0].match.path is "wake"'],
-    ['a name with white space', { ...path, match: { path: 'my hook' } }, 'hooks.mappings[0].match.path holds white space'],
-    ['a name with an empty segment', { ...path, match: { path: 'ci//nightly' } }, 'hooks.mappings[0].match.path holds white space, or a segment that is empty'],
+    [
+      'a name that is served otherwise',
+      { ...path, match: { path: '/wake' } },
+      'hooks.mappings[0].match.path is "wake"',
+    ],
+    [
+      'a name with white space',
+      { ...path, match: { path: 'my hook' } },
+      'hooks.mappings[0].match.path holds white space',
+    ],
+    [
+      'a name with an empty segment',
+      { ...path, match: { path: 'ci//nightly' } },
+      'hooks.mappings[0].match.path holds white space, or a segment that is empty',
+    ],
     ['no match', { ...path, match: {} }, 'hooks.mappings[0].match holds neither path nor source'],
     [
       'external content without its wrapper',
       { ...path, allowUnsafeExternalContent: true },
       'hooks.mappings[0].allowUnsafeExternalContent shows what the sender wrote',
     ],
-    ['braces that hold no path', { ...path, textTemplate: '{{ a + b }}' }, 'hooks.mappings[0].textTemplate holds {{ a + b }}'],
-    ['a session of the payload', { ...path, sessionKey: '{{ key }}' }, 'hooks.mappings[0].sessionKey lets the payload choose any session'],
+    [
+      'braces that hold no path',
+      { ...path, textTemplate: '{{ a + b }}' },
+      'hooks.mappings[0].textTemplate holds {{ a + b }}',
+    ],
+    [
+      'a session of the payload',
+      { ...path, sessionKey: '{{ key }}' },
+      'hooks.mappings[0].sessionKey lets the payload choose any session',
+    ],
     ['an unknown model', { ...path, model: 'nobody/x' }, 'hooks.mappings[0].model names the provider "nobody"'],
   ])('are warned of: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
@@ -78,14 +128,23 @@ describe('hooks.mappings', () => {
 
   it('are warned of an event that no heartbeat reads', () => {
     const warnings = (agents: object, agentId = 'ops') =>
-      warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'x', agentId }] } }))
-    expect(warnings({ main: {}, ops: {} })).toEqual([expect.stringContaining('wakeMode waits for a heartbeat that agents.ops does not have')])
-    for (const agents of [{ ops: {} }, { main: {}, ops: { heartbeat: {} } }, { main: {}, ops: { default: true } }]) expect(warnings(agents)).toEqual([])
+      warningsOf(
+        JSON.stringify({
+          agents,
+          hooks: { mappings: [{ ...path, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'x', agentId }] },
+        }),
+      )
+    expect(warnings({ main: {}, ops: {} })).toEqual([
+      expect.stringContaining('wakeMode waits for a heartbeat that agents.ops does not have'),
+    ])
+    for (const agents of [{ ops: {} }, { main: {}, ops: { heartbeat: {} } }, { main: {}, ops: { default: true } }])
+      expect(warnings(agents)).toEqual([])
     expect(warnings({ main: {}, ops: {} }, 'main')).toEqual([])
   })
 
   describe('whose signature covers the address', () => {
-    const warnings = (auth: object, gateway: object = {}) => warningsOf(JSON.stringify({ gateway, hooks: { mappings: [{ ...path, auth }] } }))
+    const warnings = (auth: object, gateway: object = {}) =>
+      warningsOf(JSON.stringify({ gateway, hooks: { mappings: [{ ...path, auth }] } }))
     const twilio = { scheme: 'twilio', secret: 's' }
     const hmac = { scheme: 'hmac', header: 'x', secret: 's', signed: '{url}{body}' }
     const google = { scheme: 'google-oidc', email: 'e' }
@@ -95,7 +154,9 @@ describe('hooks.mappings', () => {
       ['twilio', twilio],
       ['hmac with {url}', hmac],
     ])('are warned of without an address: %s', (_case, auth) => {
-      expect(warnings(auth)).toEqual([expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, nor is gateway\.publicUrl/)])
+      expect(warnings(auth)).toEqual([
+        expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, nor is gateway\.publicUrl/),
+      ])
       expect(warnings(auth, { publicUrl })).toEqual([])
       expect(warnings({ ...auth, url: `${publicUrl}/hooks/x` })).toEqual([])
     })
@@ -103,21 +164,32 @@ describe('hooks.mappings', () => {
     it('need an audience for Google, or the address that it is made of', () => {
       const problems = problemsOf(mapping({ ...path, auth: google }))
       expect(problems).toEqual([
-        expect.stringContaining('hooks.mappings[0].auth.audience is required; set the audience of the push subscription, or gateway.publicUrl'),
+        expect.stringContaining(
+          'hooks.mappings[0].auth.audience is required; set the audience of the push subscription, or gateway.publicUrl',
+        ),
       ])
       expect(warnings(google, { publicUrl })).toEqual([])
     })
 
-    it.each(['hooks.example.com', 'ftp://x', 'https://x.example/?a=1', 'https://x.example/#a', 'https://', 'https://x y', ''])(
-      'gateway.publicUrl may not be %j',
-      (address) => {
-        expect(problemsOf(JSON.stringify({ gateway: { publicUrl: address } }))).toEqual([expect.stringContaining('gateway.publicUrl')])
-      },
-    )
+    it.each([
+      'hooks.example.com',
+      'ftp://x',
+      'https://x.example/?a=1',
+      'https://x.example/#a',
+      'https://',
+      'https://x y',
+      '',
+    ])('gateway.publicUrl may not be %j', (address) => {
+      expect(problemsOf(JSON.stringify({ gateway: { publicUrl: address } }))).toEqual([
+        expect.stringContaining('gateway.publicUrl'),
+      ])
+    })
   })
 
   it('have ids of their own, and are looked at beside entries that do not fit', () => {
-    const document = hooks({ mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }] })
+    const document = hooks({
+      mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }],
+    })
     expect(problemsOf(document)).toEqual([
       expect.stringContaining('hooks.mappings[1] must be an object'),
       expect.stringContaining('hooks.mappings[2].id ("a") is the id of a mapping before it'),
@@ -128,8 +200,12 @@ describe('hooks.mappings', () => {
   it('hold agents and sessions against the lists of the hooks', () => {
     const document = { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:team:'] }
     const warnings = (keys: object) => warningsOf(hooks({ ...document, mappings: [{ ...path, ...keys }] }))
-    expect(warnings({ agentId: 'ops' })).toEqual([expect.stringContaining('agentId is not one of hooks.allowedAgentIds')])
-    expect(warnings({ sessionKey: 'agent:ops:hook:team:a' })).toContainEqual(expect.stringContaining('sessionKey is a session of another agent than "main"'))
+    expect(warnings({ agentId: 'ops' })).toEqual([
+      expect.stringContaining('agentId is not one of hooks.allowedAgentIds'),
+    ])
+    expect(warnings({ sessionKey: 'agent:ops:hook:team:a' })).toContainEqual(
+      expect.stringContaining('sessionKey is a session of another agent than "main"'),
+    )
     expect(warnings({ sessionKey: 'hook:other' })).toEqual([expect.stringContaining('sessionKey begins with none of')])
     for (const sessionKey of ['hook:team:a', 'hook:{{ id }}']) expect(warnings({ sessionKey })).toEqual([])
   })
@@ -141,9 +217,21 @@ describe('hooks.mappings that cannot work', () => {
   it.each([
     ['without a text', agent, '[0] has neither messageTemplate nor transform, so its requests are answered 400'],
     ['a wake without a text', { ...agent, action: 'wake' }, '[0] has neither textTemplate nor transform'],
-    ['a wake with the text of an agent', { ...agent, action: 'wake', messageTemplate: 'm' }, '[0].messageTemplate is not used by the action "wake"'],
-    ['an agent with the text of a wake', { ...agent, textTemplate: 't' }, '[0].textTemplate is not used by the action "agent"'],
-    ['braces that are never closed', { ...agent, messageTemplate: '{{ a }} and {{ b' }, '[0].messageTemplate holds "{{" without a closing "}}"'],
+    [
+      'a wake with the text of an agent',
+      { ...agent, action: 'wake', messageTemplate: 'm' },
+      '[0].messageTemplate is not used by the action "wake"',
+    ],
+    [
+      'an agent with the text of a wake',
+      { ...agent, textTemplate: 't' },
+      '[0].textTemplate is not used by the action "agent"',
+    ],
+    [
+      'braces that are never closed',
+      { ...agent, messageTemplate: '{{ a }} and {{ b' },
+      '[0].messageTemplate holds "{{" without a closing "}}"',
+    ],
   ])('are warned of: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(`hooks.mappings${warning}`)])
   })
@@ -166,12 +254,16 @@ describe('hooks.mappings that cannot work', () => {
       { ...path, match: second },
     ]
     const warning = 'hooks.mappings[1] is never reached, since hooks.mappings[0] ("first") takes every request'
-    expect(warningsOf(hooks({ mappings: [{ ...one, id: 'first' }, other] }))).toEqual(unreached ? [expect.stringContaining(warning)] : [])
+    expect(warningsOf(hooks({ mappings: [{ ...one, id: 'first' }, other] }))).toEqual(
+      unreached ? [expect.stringContaining(warning)] : [],
+    )
   })
 
   it('name the mapping by its id as well as by its place', () => {
     const { warnings } = resolveText(hooks({ mappings: [{ ...path, id: 'orders', messageTemplate: '{{ a' }] }))
-    expect(warnings.map(describeProblem)).toEqual([expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") holds')])
+    expect(warnings.map(describeProblem)).toEqual([
+      expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") holds'),
+    ])
     expect(problemsOf(mapping({ id: 'orders', match: { paht: 'x' } }))).toEqual([
       'line 1: hooks.mappings[0].match.paht ("orders") is not a known key; did you mean "path"?',
     ])
@@ -179,7 +271,8 @@ describe('hooks.mappings that cannot work', () => {
 })
 
 describe('agentId of a mapping or preset', () => {
-  const warnings = (agentId: string, agents: object) => warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, agentId }] } }))
+  const warnings = (agentId: string, agents: object) =>
+    warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, agentId }] } }))
 
   it('is warned of where no agent has it', () => {
     expect(warnings('suport', { main: {}, support: {} })).toEqual([
@@ -199,15 +292,41 @@ describe('where replies go', () => {
   const silent = { channels: { pager: { key: 'a-key' } } }
   const heard = { channels: { pager: { key: 'a-key', allowFrom: ['ada'] } } }
   const preset = { channels: { pager: { key: 'a-key', defaultTo: '1', accounts: { eu: {} } } } }
-  const warnings = (keys: object, rest: object) => warningsOf(JSON.stringify({ ...rest, hooks: { mappings: [{ ...path, deliver: true, ...keys }] } }))
+  const warnings = (keys: object, rest: object) =>
+    warningsOf(JSON.stringify({ ...rest, hooks: { mappings: [{ ...path, deliver: true, ...keys }] } }))
   const nobody = 'hooks.mappings[0] sends replies to "last", but no channel lets anybody write to the agent (allowFrom)'
 
   it.each([
-    ['a channel that no plugin brings', { channel: 'slack', to: '#x' }, heard, 'hooks.mappings[0].channel is "slack", which no plugin brings'],
-    ['a channel that is not configured', { channel: 'pager', to: '1' }, {}, 'hooks.mappings[0].channel is "pager", which is not configured'],
-    ['a channel that is off', { channel: 'pager', to: '1' }, { channels: { pager: { enabled: false } } }, '.channel is "pager", which is not configured'],
-    ['nobody on the channel', { channel: 'pager' }, silent, 'hooks.mappings[0].channel is "pager", where replies have no recipient'],
-    ['an account that is not there', { channel: 'pager', accountId: 'us' }, preset, 'hooks.mappings[0].accountId is no account of channels.pager'],
+    [
+      'a channel that no plugin brings',
+      { channel: 'slack', to: '#x' },
+      heard,
+      'hooks.mappings[0].channel is "slack", which no plugin brings',
+    ],
+    [
+      'a channel that is not configured',
+      { channel: 'pager', to: '1' },
+      {},
+      'hooks.mappings[0].channel is "pager", which is not configured',
+    ],
+    [
+      'a channel that is off',
+      { channel: 'pager', to: '1' },
+      { channels: { pager: { enabled: false } } },
+      '.channel is "pager", which is not configured',
+    ],
+    [
+      'nobody on the channel',
+      { channel: 'pager' },
+      silent,
+      'hooks.mappings[0].channel is "pager", where replies have no recipient',
+    ],
+    [
+      'an account that is not there',
+      { channel: 'pager', accountId: 'us' },
+      preset,
+      'hooks.mappings[0].accountId is no account of channels.pager',
+    ],
     ['no channel, where nobody can write', {}, silent, nobody],
     ['last, where nobody can write', { channel: 'last' }, silent, nobody],
   ])('is warned of: %s', (...[, keys, rest, warning]) => {
@@ -227,21 +346,43 @@ describe('where replies go', () => {
   })
 
   it.each([
-    ['the defaults', { defaults: { heartbeat: { target: 'last' } } }, silent, 'agents.defaults.heartbeat.target sends replies to "last"'],
-    ['one agent', { a: {}, b: { heartbeat: { target: 'pager' } } }, silent, 'agents.b.heartbeat.target is "pager", where replies have no recipient'],
-    ['an agent without a heartbeat', { a: { heartbeat: { target: 'none' } }, b: {}, defaults: { heartbeat: { target: 'last' } } }, silent, undefined],
+    [
+      'the defaults',
+      { defaults: { heartbeat: { target: 'last' } } },
+      silent,
+      'agents.defaults.heartbeat.target sends replies to "last"',
+    ],
+    [
+      'one agent',
+      { a: {}, b: { heartbeat: { target: 'pager' } } },
+      silent,
+      'agents.b.heartbeat.target is "pager", where replies have no recipient',
+    ],
+    [
+      'an agent without a heartbeat',
+      { a: { heartbeat: { target: 'none' } }, b: {}, defaults: { heartbeat: { target: 'last' } } },
+      silent,
+      undefined,
+    ],
     ['a recipient', { defaults: { heartbeat: { target: 'pager', to: '1' } } }, silent, undefined],
   ])('is warned of for heartbeats: %s', (...[, agents, rest, warning]) => {
-    expect(warningsOf(JSON.stringify({ ...rest, agents }))).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)])
+    expect(warningsOf(JSON.stringify({ ...rest, agents }))).toEqual(
+      warning === undefined ? [] : [expect.stringContaining(warning)],
+    )
   })
 })
 
 describe('where transforms lie', () => {
   const module = (name: string) => problemsOf(mapping({ ...path, transform: { module: name } }))
 
-  it.each(['../a.ts', '/etc/a.ts', 'a/../../b.ts', 'file:///a.ts', '~/a.ts', 'C:\\a.ts'])('a module may not be at %s', (name) => {
-    expect(module(name)).toEqual([expect.stringMatching(/hooks\.mappings\[0\]\.transform\.module cannot be used: .*must be a relative path/)])
-  })
+  it.each(['../a.ts', '/etc/a.ts', 'a/../../b.ts', 'file:///a.ts', '~/a.ts', 'C:\\a.ts'])(
+    'a module may not be at %s',
+    (name) => {
+      expect(module(name)).toEqual([
+        expect.stringMatching(/hooks\.mappings\[0\]\.transform\.module cannot be used: .*must be a relative path/),
+      ])
+    },
+  )
 
   it('a module may be missing, and may be no link that leads out', () => {
     const file = write(mapping({ ...path, transform: { module: 'a.ts' } }))
@@ -254,9 +395,14 @@ describe('where transforms lie', () => {
     )
   })
 
-  it.each(['..', '.', '/tmp', 'transforms/../..', 'elsewhere'])('hooks.transformsDir may not be %s', (transformsDir) => {
-    expect(problemsOf(hooks({ transformsDir }))).toEqual([expect.stringMatching(/hooks\.transformsDir resolves to .*, which lies outside .*transforms/)])
-  })
+  it.each(['..', '.', '/tmp', 'transforms/../..', 'elsewhere'])(
+    'hooks.transformsDir may not be %s',
+    (transformsDir) => {
+      expect(problemsOf(hooks({ transformsDir }))).toEqual([
+        expect.stringMatching(/hooks\.transformsDir resolves to .*, which lies outside .*transforms/),
+      ])
+    },
+  )
 
   it('hooks.transformsDir may be a folder inside, and becomes absolute', () => {
     const { config, dir } = resolveText(hooks({ transformsDir: 'transforms/ours' }))
@@ -266,10 +412,27 @@ describe('where transforms lie', () => {
 
 describe('hooks.presets', () => {
   const quiet = { messageTemplate: 'm', deliver: false }
-  const forge = definePreset({ name: 'forge', description: 'A forge.', payload: Type.Object({}), mapping: quiet, auth: { scheme: 'hmac', header: 'x-forge' } })
-  const crooked = definePreset({ name: 'crooked', description: 'Crooked.', payload: Type.Object({}), mapping: { colour: 'red' } })
+  const forge = definePreset({
+    name: 'forge',
+    description: 'A forge.',
+    payload: Type.Object({}),
+    mapping: quiet,
+    auth: { scheme: 'hmac', header: 'x-forge' },
+  })
+  const crooked = definePreset({
+    name: 'crooked',
+    description: 'Crooked.',
+    payload: Type.Object({}),
+    mapping: { colour: 'red' },
+  })
   const Settings = Type.Object({ team: Type.String(), noisy: Type.Boolean({ default: false }) })
-  const choosy = definePreset({ name: 'choosy', description: 'Choosy.', payload: Type.Object({}), mapping: quiet, config: Settings })
+  const choosy = definePreset({
+    name: 'choosy',
+    description: 'Choosy.',
+    payload: Type.Object({}),
+    mapping: quiet,
+    config: Settings,
+  })
   const presets = new Map([forge, crooked, choosy].map((preset) => [preset.name, preset]))
   const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...extensions, presets })
   const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
@@ -282,28 +445,38 @@ describe('hooks.presets', () => {
   it('are filled up by their sections, whose auth must be whole in the end', () => {
     expect(warnings({ presets: ['forge'], forge: { auth: { secret: 's' }, agentId: 'main' } })).toEqual([])
     expect(() => resolved({ presets: ['forge'], forge: { auth: {} } })).toThrow('hooks.forge.auth.secret is required')
-    expect(() => resolved({ presets: ['forge'], forge: { agnetId: 'x' } })).toThrow('hooks.forge.agnetId is not a known key; did you mean "agentId"?')
+    expect(() => resolved({ presets: ['forge'], forge: { agnetId: 'x' } })).toThrow(
+      'hooks.forge.agnetId is not a known key; did you mean "agentId"?',
+    )
   })
 
   it('have settings of their own in their sections', () => {
     expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'main' } })).toEqual([])
     expect(() => resolved({ presets: ['choosy'] })).toThrow('hooks.choosy.team is required')
-    expect(() => resolved({ presets: ['choosy'], choosy: { team: 'blue', nosy: true } })).toThrow('did you mean "noisy"?')
+    expect(() => resolved({ presets: ['choosy'], choosy: { team: 'blue', nosy: true } })).toThrow(
+      'did you mean "noisy"?',
+    )
     expect(warnings({})).toEqual([])
   })
 
   it('are warned of when their replies go nowhere, and when a mapping has all their requests', () => {
     const signed = { presets: ['forge'], forge: { auth: { secret: 's' }, deliver: true } }
     expect(warnings(signed)).toEqual([expect.stringContaining('hooks.presets[0] sends replies to "last"')])
-    expect(warnings({ ...signed, forge: { ...signed.forge, channel: 'slack' } })).toEqual([expect.stringContaining('hooks.forge.channel is "slack"')])
-    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'ops' } })).toEqual([expect.stringContaining('hooks.choosy.agentId names no')])
-    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue' }, mappings: [{ ...path, match: { path: 'choosy' } }] })).toEqual([
-      expect.stringContaining('hooks.presets[0] is never reached, since hooks.mappings[0] takes'),
+    expect(warnings({ ...signed, forge: { ...signed.forge, channel: 'slack' } })).toEqual([
+      expect.stringContaining('hooks.forge.channel is "slack"'),
     ])
+    expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'ops' } })).toEqual([
+      expect.stringContaining('hooks.choosy.agentId names no'),
+    ])
+    expect(
+      warnings({ presets: ['choosy'], choosy: { team: 'blue' }, mappings: [{ ...path, match: { path: 'choosy' } }] }),
+    ).toEqual([expect.stringContaining('hooks.presets[0] is never reached, since hooks.mappings[0] takes')])
   })
 
   it('are warned of without auth, and sections without them', () => {
     expect(warnings({ presets: ['forge'] })).toEqual([expect.stringContaining('has no hooks.forge.auth')])
-    expect(warnings({ forge: { auth: { secret: 's' } } })).toEqual([expect.stringContaining('hooks.forge has no effect')])
+    expect(warnings({ forge: { auth: { secret: 's' } } })).toEqual([
+      expect.stringContaining('hooks.forge has no effect'),
+    ])
   })
 })

@@ -19,11 +19,50 @@ export function createRandom(start: number): () => number {
   }
 }
 
-const gaps = ['', ' ', '\n', '\r\n', '\t', '// { "a": [1, \'\n', '/* { b: "} */', '/*\n * two lines\n */', '\n\n  ', '\u00A0', '// ] \r\n']
-const names = ['plain', '$odd_1', 'ünïcode', "it's", 'say "hi"', 'with: colon', '{brace}', '// no comment', '\\back', 'tab\t', '0', '']
-const scalars = ['1', '-.5e3', '+Infinity', '0xFF', 'NaN', 'true', 'null', '"a }"', "'b ] // \\' no'", '"two\\\nlines"', '"\\u007b"']
+const gaps = [
+  '',
+  ' ',
+  '\n',
+  '\r\n',
+  '\t',
+  '// { "a": [1, \'\n',
+  '/* { b: "} */',
+  '/*\n * two lines\n */',
+  '\n\n  ',
+  '\u00A0',
+  '// ] \r\n',
+]
+const names = [
+  'plain',
+  '$odd_1',
+  'ünïcode',
+  "it's",
+  'say "hi"',
+  'with: colon',
+  '{brace}',
+  '// no comment',
+  '\\back',
+  'tab\t',
+  '0',
+  '',
+]
+const scalars = [
+  '1',
+  '-.5e3',
+  '+Infinity',
+  '0xFF',
+  'NaN',
+  'true',
+  'null',
+  '"a }"',
+  "'b ] // \\' no'",
+  '"two\\\nlines"',
+  '"\\u007b"',
+]
 
-/** An object in one of the many ways to write one: comments anywhere, either kind of quotes, line breaks of both kinds. */
+/**
+ * An object in one of the many ways to write one: comments anywhere, either kind of quotes, line breaks of both kinds.
+ */
 export function randomText(random: () => number): RandomText {
   const places: RandomText['places'] = []
   let text = ''
@@ -48,7 +87,9 @@ export function randomText(random: () => number): RandomText {
       text += pick(scalars)
       return
     }
-    const children = inObject ? names.filter(() => random() < 0.25) : Array.from({ length: Math.floor(random() * 3) }, (_, index) => String(index))
+    const children = inObject
+      ? names.filter(() => random() < 0.25)
+      : Array.from({ length: Math.floor(random() * 3) }, (_, index) => String(index))
     text += inObject ? '{' : '['
     children.forEach((name, index) => {
       member([...keys, name], depth - 1, inObject)

@@ -28,7 +28,10 @@ describe('redaction', () => {
   it('gives pino the path of each, at whatever depth', () => {
     const { config, schema } = setting()
     const lines: string[] = []
-    const log = pino({ redact: secretPaths(config, schema, 'config') }, { write: (line: string) => void lines.push(line) })
+    const log = pino(
+      { redact: secretPaths(config, schema, 'config') },
+      { write: (line: string) => void lines.push(line) },
+    )
     log.info({ config }, 'a line')
     expect(lines.join('')).toContain('"region":"eu"')
     expect(lines.join('')).not.toContain('secret')
@@ -64,7 +67,11 @@ describe('a redactor', () => {
   it('replaces values in the strings of JSON, and leaves fields, numbers and the syntax alone', () => {
     const { json } = createRedactor(['quote"\nquote', '1234567', '":{"deep"'])
     const line = { 1234567: 1234567, text: 'a quote"\nquote b 1234567', object: { deep: null } }
-    expect(JSON.parse(json(JSON.stringify(line)))).toEqual({ 1234567: 1234567, text: 'a [redacted] b [redacted]', object: { deep: null } })
+    expect(JSON.parse(json(JSON.stringify(line)))).toEqual({
+      1234567: 1234567,
+      text: 'a [redacted] b [redacted]',
+      object: { deep: null },
+    })
   })
 
   it('goes on hiding what earlier configurations held', () => {

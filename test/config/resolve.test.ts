@@ -53,7 +53,12 @@ describe('a document with values', () => {
       agents: { helper: { default: true, heartbeat: { every: 0 } } },
       channels: { pager: { key: 'pager-key' } },
     }`)
-    expect(config.gateway.auth.rateLimit).toEqual({ maxAttempts: 10, windowMs: 60_000, lockoutMs: 300_000, exemptLoopback: true })
+    expect(config.gateway.auth.rateLimit).toEqual({
+      maxAttempts: 10,
+      windowMs: 60_000,
+      lockoutMs: 300_000,
+      exemptLoopback: true,
+    })
     expect(config.hooks).toMatchObject({ token: 'a-token-with-spaces-around-it', path: '/in/hooks' })
     expect(config.agents['helper']).toEqual({ default: true, heartbeat: { every: 0 } })
     expect(config.channels['pager']).toEqual({ enabled: true, key: 'pager-key' })
@@ -127,11 +132,13 @@ describe('a document with mistakes', () => {
 
   it('tells two mistakes of one value, but not what only follows from a value of the wrong type', () => {
     const auth = "auth: { scheme: 'hmac', header: 'x', secret: 's', signed: '{timestamp}' }"
-    expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual([
-      'line 1: hooks.token must be a string',
-      'line 1: hooks.mappings[0].auth.signed must hold {body}, or anybody could change it',
-      'line 1: hooks.mappings[0].auth.signed holds {timestamp}; say in timestampHeader or timestampPrefix where that is',
-    ])
+    expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual(
+      [
+        'line 1: hooks.token must be a string',
+        'line 1: hooks.mappings[0].auth.signed must hold {body}, or anybody could change it',
+        'line 1: hooks.mappings[0].auth.signed holds {timestamp}; say in timestampHeader or timestampPrefix where that is',
+      ],
+    )
   })
 
   it('lists more than a handful', () => {
@@ -146,7 +153,9 @@ describe('a document with mistakes', () => {
   })
 
   it('tells a mistake in the syntax with line and column', () => {
-    expect(problemsOf('{\n  hooks: { enabled: true,, }\n}')).toEqual(["line 2: column 26: is not valid JSON5: invalid character ','"])
+    expect(problemsOf('{\n  hooks: { enabled: true,, }\n}')).toEqual([
+      "line 2: column 26: is not valid JSON5: invalid character ','",
+    ])
   })
 
   it.each(['[]', '5', 'null', '"{}"'])('refuses %s, which is no object', (text) => {
@@ -181,11 +190,19 @@ describe('a file that others can read', () => {
     const warnings = () => resolveConfig(readConfigFile(file, {}), extensions).warnings
     expect(warnings()).toEqual([])
     chmodSync(file, 0o644)
-    expect(warnings()).toEqual([{ path: '', line: 1, problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"` }])
+    expect(warnings()).toEqual([
+      {
+        path: '',
+        line: 1,
+        problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
+      },
+    ])
   })
 
   it('is not when the secret is elsewhere', () => {
     const file = write("{ gateway: { auth: { token: '${TOKEN}' } } }", 0o644)
-    expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), extensions).warnings).toEqual([])
+    expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), extensions).warnings).toEqual(
+      [],
+    )
   })
 })

@@ -5,12 +5,13 @@ import { problemsOf, resolveText, warningsOf } from './document.ts'
 const long = 'a-long-enough-token-of-the-hooks'
 
 describe('hooks.token', () => {
-  it.each(["{ hooks: { enabled: true, token: ' \t ' } }", "{ hooks: { enabled: true, token: '' } }", '{ hooks: { enabled: true } }'])(
-    'is required: %s',
-    (text) => {
-      expect(problemsOf(text)).toEqual([expect.stringContaining('hooks.token is required when hooks are enabled')])
-    },
-  )
+  it.each([
+    "{ hooks: { enabled: true, token: ' \t ' } }",
+    "{ hooks: { enabled: true, token: '' } }",
+    '{ hooks: { enabled: true } }',
+  ])('is required: %s', (text) => {
+    expect(problemsOf(text)).toEqual([expect.stringContaining('hooks.token is required when hooks are enabled')])
+  })
 
   it('is not when hooks are off', () => {
     expect(resolveText('{ hooks: { enabled: false } }').config.hooks.token).toBeUndefined()
@@ -36,7 +37,8 @@ describe('hooks.token', () => {
 })
 
 describe('hooks.onFailure', () => {
-  const warned = (channel: string, channels = '{}') => warningsOf(`{ hooks: { onFailure: { channel: '${channel}' } }, channels: ${channels} }`)
+  const warned = (channel: string, channels = '{}') =>
+    warningsOf(`{ hooks: { onFailure: { channel: '${channel}' } }, channels: ${channels} }`)
 
   it('must name a loaded channel', () => {
     expect(problemsOf(`{ hooks: { onFailure: { channel: 'pigeon' } } }`)).toEqual([
@@ -45,7 +47,9 @@ describe('hooks.onFailure', () => {
   })
 
   it('is warned about where its channel is not configured', () => {
-    expect(warned('pager')).toEqual([expect.stringContaining('hooks.onFailure.channel names a channel that is not configured')])
+    expect(warned('pager')).toEqual([
+      expect.stringContaining('hooks.onFailure.channel names a channel that is not configured'),
+    ])
     expect(warned('pager', "{ pager: { key: 'abcd' } }")).toEqual([])
     expect(warned('last')).toEqual([])
   })
@@ -57,19 +61,38 @@ describe('hooks.path', () => {
   })
 
   it.each(['', '/', '///', '  '])('refuses %j, which comes to nothing', (path) => {
-    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not be the root')])
+    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
+      expect.stringContaining('hooks.path must not be the root'),
+    ])
   })
 
-  it.each(['/tools', 'tools/x', '/mcp', '/api/', '/ws', '/runs', '/healthz', '/readyz', '/openapi.json', '/metrics', '/docs', '/docs/hooks'])(
-    'refuses %j, where something else is',
+  it.each([
+    '/tools',
+    'tools/x',
+    '/mcp',
+    '/api/',
+    '/ws',
+    '/runs',
+    '/healthz',
+    '/readyz',
+    '/openapi.json',
+    '/metrics',
+    '/docs',
+    '/docs/hooks',
+  ])('refuses %j, where something else is', (path) => {
+    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
+      expect.stringContaining('hooks.path must not lie at /'),
+    ])
+  })
+
+  it.each(['/a//b', '/a?b', '/a b', '/:name', '/*', '/a/../b', '/%2e', '/ü'])(
+    'refuses %j, which is no plain path',
     (path) => {
-      expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must not lie at /')])
+      expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
+        expect.stringContaining('hooks.path must be a plain path'),
+      ])
     },
   )
-
-  it.each(['/a//b', '/a?b', '/a b', '/:name', '/*', '/a/../b', '/%2e', '/ü'])('refuses %j, which is no plain path', (path) => {
-    expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([expect.stringContaining('hooks.path must be a plain path')])
-  })
 
   it.each(['/toolshed', '/my-hooks/v1', '/Tools'])('takes %j', (path) => {
     expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe(path)
@@ -118,18 +141,27 @@ describe('gateway', () => {
     expect(warningsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([])
   })
 
-  it.each(['10.0.0.0/33', 'fd00::/129', '10.0.0', 'proxy.example', '10.0.0.0/8/8', '10.0.0.0/', '', '*'])('refuses the proxy %j', (proxy) => {
-    expect(problemsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([expect.stringContaining('gateway.trustedProxies[0] must be an IP address')])
-  })
+  it.each(['10.0.0.0/33', 'fd00::/129', '10.0.0', 'proxy.example', '10.0.0.0/8/8', '10.0.0.0/', '', '*'])(
+    'refuses the proxy %j',
+    (proxy) => {
+      expect(problemsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([
+        expect.stringContaining('gateway.trustedProxies[0] must be an IP address'),
+      ])
+    },
+  )
 
   it('refuses storage that it does not have', () => {
-    expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([expect.stringContaining('storage.url must begin with "sqlite:"')])
+    expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([
+      expect.stringContaining('storage.url must begin with "sqlite:"'),
+    ])
   })
 })
 
 describe('agents.<id>.heartbeat', () => {
   const problems = (heartbeat: string) =>
-    problemsOf(`{ agents: { a: { heartbeat: { ${heartbeat} } } } }`).map((line) => line.replace('line 1: agents.a.heartbeat.', ''))
+    problemsOf(`{ agents: { a: { heartbeat: { ${heartbeat} } } } }`).map((line) =>
+      line.replace('line 1: agents.a.heartbeat.', ''),
+    )
 
   it.each(["every: '-1m'", 'every: 30', "every: ''", "every: '25d'", "every: 'daily'"])('refuses %s', (every) => {
     expect(problems(every)).toEqual([expect.stringMatching(/^every must be a duration/)])
@@ -141,8 +173,14 @@ describe('agents.<id>.heartbeat', () => {
       'activeHours.end must be a time of day from "00:00" to "24:00"',
       'activeHours.timezone must be an IANA time zone, such as "Europe/Berlin" or "UTC"',
     ])
-    expect(problems("activeHours: { start: '08:00', end: '08:00' }")).toEqual([expect.stringContaining('activeHours.end must differ from the start')])
-    expect(warningsOf("{ agents: { defaults: { heartbeat: { activeHours: { start: '22:00', end: '24:00', timezone: 'Asia/Tokyo' } } } } }")).toEqual([])
+    expect(problems("activeHours: { start: '08:00', end: '08:00' }")).toEqual([
+      expect.stringContaining('activeHours.end must differ from the start'),
+    ])
+    expect(
+      warningsOf(
+        "{ agents: { defaults: { heartbeat: { activeHours: { start: '22:00', end: '24:00', timezone: 'Asia/Tokyo' } } } } }",
+      ),
+    ).toEqual([])
   })
 
   it.each(['none', 'last', 'pager'])('takes the target %s', (target) => {
@@ -161,7 +199,8 @@ describe('models', () => {
   })
 
   it('of an agent with a list of its own must be in that', () => {
-    const agents = "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], heartbeat: { model: 'hosted/b' } } }"
+    const agents =
+      "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], heartbeat: { model: 'hosted/b' } } }"
     expect(problemsOf(`{ ${hosted}, ${agents} }`)).toEqual([
       expect.stringContaining('agents.a.model must be in the list of allowed models'),
       expect.stringContaining('agents.b.heartbeat.model must be in the list of allowed models'),
@@ -169,7 +208,11 @@ describe('models', () => {
   })
 
   it('need a provider that is configured', () => {
-    expect(problemsOf(`{ ${hosted}, agents: { defaults: { model: 'hostd/a' }, a: { model: 'zzz/a' }, b: { model: 'plain' } } }`)).toEqual([
+    expect(
+      problemsOf(
+        `{ ${hosted}, agents: { defaults: { model: 'hostd/a' }, a: { model: 'zzz/a' }, b: { model: 'plain' } } }`,
+      ),
+    ).toEqual([
       'line 1: agents.defaults.model names the provider "hostd", which is not configured; did you mean "hosted/…"?',
       'line 1: agents.a.model names the provider "zzz", which is not configured; add a section providers.zzz with a kind (hosted)',
       'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias of the list of allowed models',
@@ -200,8 +243,14 @@ describe('models', () => {
 
 describe('channels.<name>', () => {
   it('checks each account with the settings of the section beneath it', () => {
-    expect(warningsOf("{ channels: { pager: { key: 'shared', accounts: { a: {}, b: { region: 'eu' } } } } }")).toEqual([])
-    expect(problemsOf("{ channels: { pager: { region: 'eu', accounts: { a: { key: 'own-key' }, b: {}, c: { key: 'abc', kye: 'abcd' } } } } }")).toEqual([
+    expect(warningsOf("{ channels: { pager: { key: 'shared', accounts: { a: {}, b: { region: 'eu' } } } } }")).toEqual(
+      [],
+    )
+    expect(
+      problemsOf(
+        "{ channels: { pager: { region: 'eu', accounts: { a: { key: 'own-key' }, b: {}, c: { key: 'abc', kye: 'abcd' } } } } }",
+      ),
+    ).toEqual([
       'line 1: channels.pager.accounts.c.kye is not a known key; did you mean "key"?',
       'line 1: channels.pager.accounts.c.key must have at least 4 characters',
       'line 1: channels.pager.accounts.b.key is required',
@@ -222,10 +271,14 @@ describe('providers.<name>', () => {
 })
 
 describe('numbers', () => {
-  it.each(['drainSeconds: NaN', 'drainSeconds: Infinity', 'port: 1.5', 'port: -1', 'port: 65536', 'auth: { rateLimit: { lockoutMs: 1e300 } }'])(
-    'refuses %s',
-    (number) => {
-      expect(problemsOf(`{ gateway: { ${number} } }`)).toHaveLength(1)
-    },
-  )
+  it.each([
+    'drainSeconds: NaN',
+    'drainSeconds: Infinity',
+    'port: 1.5',
+    'port: -1',
+    'port: 65536',
+    'auth: { rateLimit: { lockoutMs: 1e300 } }',
+  ])('refuses %s', (number) => {
+    expect(problemsOf(`{ gateway: { ${number} } }`)).toHaveLength(1)
+  })
 })

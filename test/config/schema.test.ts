@@ -4,7 +4,12 @@ import { fillDefaults } from '../../core/config/defaults.ts'
 import { createConfigSchema } from '../../core/config/schema.ts'
 import { listProblems } from '../../core/typebox.ts'
 
-const schema = createConfigSchema({ channels: new Map(), toolsets: new Map(), providers: new Map(), presets: new Map() })
+const schema = createConfigSchema({
+  channels: new Map(),
+  toolsets: new Map(),
+  providers: new Map(),
+  presets: new Map(),
+})
 
 interface Node {
   description?: string

@@ -1,7 +1,12 @@
 // Templates: what they find, and that nothing in a payload can make them find, run or become more.
 import { describe, expect, it } from 'vitest'
 import { visibleHeaders } from '../../core/hooks/secret-headers.ts'
-import { compileExpression, compileTemplate, findTemplateProblem, type TemplateScope } from '../../core/config/template.ts'
+import {
+  compileExpression,
+  compileTemplate,
+  findTemplateProblem,
+  type TemplateScope,
+} from '../../core/config/template.ts'
 
 const scope: TemplateScope = {
   payload: {
@@ -55,7 +60,11 @@ describe('a template', () => {
     ['a header in other letters', '{{ headers.X-Event }}', 'push'],
     ['the query', '{{ query.q }} {{ query.many[1] }}', 'asked b'],
     ['the path and the time', '{{ path }} {{ now }}', 'github/push 2030-01-31T09:00:00.000Z'],
-    ['a name of the scope inside the payload', '{{ payload.path }} {{ payload.headers }}', 'of the payload of the payload'],
+    [
+      'a name of the scope inside the payload',
+      '{{ payload.path }} {{ payload.headers }}',
+      'of the payload of the payload',
+    ],
     ['item outside of forEach', '{{ item }}', 'of the payload'],
     ['several', '{{text}}{{text}}, {{ zero }}!', 'hellohello, 0!'],
     ['single braces', '{ text } {text}', '{ text } {text}'],
@@ -71,7 +80,9 @@ describe('a template', () => {
   })
 
   it('sees the element and its place inside forEach', () => {
-    expect(render('{{ index }}: {{ item.name }} of {{ text }}', { item: { name: 'n' }, index: 0 })).toBe('0: n of hello')
+    expect(render('{{ index }}: {{ item.name }} of {{ text }}', { item: { name: 'n' }, index: 0 })).toBe(
+      '0: n of hello',
+    )
   })
 
   it('takes a payload that is a list', () => {
@@ -158,7 +169,9 @@ describe('what is inserted', () => {
     '\u2028',
     '\0',
   ])('stays what it was: %j', (inserted) => {
-    expect(render('<{{ text }}>{{ text }}', { payload: { text: inserted, secret: 'revealed' } })).toBe(`<${inserted}>${inserted}`)
+    expect(render('<{{ text }}>{{ text }}', { payload: { text: inserted, secret: 'revealed' } })).toBe(
+      `<${inserted}>${inserted}`,
+    )
   })
 
   it('can not open braces that a template or another insertion closes', () => {
@@ -167,7 +180,9 @@ describe('what is inserted', () => {
   })
 
   it('changes no prototype', () => {
-    render('{{ a }}{{ __proto__.polluted }}', { payload: JSON.parse('{"a":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}') })
+    render('{{ a }}{{ __proto__.polluted }}', {
+      payload: JSON.parse('{"a":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}'),
+    })
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 })
@@ -187,7 +202,13 @@ describe('the size of the text', () => {
   })
 
   it('of a template of nothing but braces costs no more than its length', () => {
-    for (const text of ['{'.repeat(200_000), '{{'.repeat(100_000) + '}}', '{{ '.repeat(50_000), '{{[0'.repeat(50_000) + '}}'.repeat(50_000)]) render(text)
+    for (const text of [
+      '{'.repeat(200_000),
+      '{{'.repeat(100_000) + '}}',
+      '{{ '.repeat(50_000),
+      '{{[0'.repeat(50_000) + '}}'.repeat(50_000),
+    ])
+      render(text)
   })
 })
 
@@ -239,12 +260,17 @@ describe('the headers that a template sees', () => {
     'x-session-id',
     'x-csrf',
   ])('do not include %s', (name) => {
-    const headers = visibleHeaders({ [name]: 'canary', 'x-event': 'push', gone: undefined, many: ['a', 'b'] }, ['my-sig'])
+    const headers = visibleHeaders({ [name]: 'canary', 'x-event': 'push', gone: undefined, many: ['a', 'b'] }, [
+      'my-sig',
+    ])
     expect(headers).toEqual({ 'x-event': 'push', many: 'a,b' })
     expect(render(`[{{ headers.${name} }}{{ headers["${name}"] }}]`, { headers })).toBe('[]')
   })
 
-  it.each(['x-event-key', 'idempotency-key', 'x-issue-key', 'x-keyboard', 'x-author', 'x-spin', 'x-github-event'])('include %s', (name) => {
-    expect(visibleHeaders({ [name]: 'repo:push' })).toEqual({ [name]: 'repo:push' })
-  })
+  it.each(['x-event-key', 'idempotency-key', 'x-issue-key', 'x-keyboard', 'x-author', 'x-spin', 'x-github-event'])(
+    'include %s',
+    (name) => {
+      expect(visibleHeaders({ [name]: 'repo:push' })).toEqual({ [name]: 'repo:push' })
+    },
+  )
 })

@@ -34,16 +34,29 @@ describe('the tool policy', () => {
     ["tools: { allow: 'read' }", 'line 1: tools.allow must be a list'],
     ["tools: { deny: [' '] }", 'line 1: tools.deny[0] must not be blank'],
     ['tools: { byOrigin: { hooks: {} } }', 'line 1: tools.byOrigin.hooks is not a known key; did you mean "hook"?'],
-    ["tools: { byOrigin: { hook: { profile: 'full' } } }", 'line 1: tools.byOrigin.hook.profile is not a known key; known here: allow, deny'],
-    ['tools: { subagents: { deny: [] } }', 'line 1: tools.subagents.deny is not a known key; known here: tools, maxDepth, maxActive'],
-    ['agents: { main: { tools: { subagents: {} } } }', expect.stringContaining('agents.main.tools.subagents is not a known key')],
-    ["gateway: { tools: { profile: 'full' } }", 'line 1: gateway.tools.profile is not a known key; known here: allow, deny'],
+    [
+      "tools: { byOrigin: { hook: { profile: 'full' } } }",
+      'line 1: tools.byOrigin.hook.profile is not a known key; known here: allow, deny',
+    ],
+    [
+      'tools: { subagents: { deny: [] } }',
+      'line 1: tools.subagents.deny is not a known key; known here: tools, maxDepth, maxActive',
+    ],
+    [
+      'agents: { main: { tools: { subagents: {} } } }',
+      expect.stringContaining('agents.main.tools.subagents is not a known key'),
+    ],
+    [
+      "gateway: { tools: { profile: 'full' } }",
+      'line 1: gateway.tools.profile is not a known key; known here: allow, deny',
+    ],
   ])('refuses %s', (text, problem) => {
     expect(problemsOf(`{ ${text} }`)).toEqual([problem])
   })
 
   it('tells of lists for a provider that is not there', () => {
-    const text = "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: {}, 'elsewhere/m': {} } } }"
+    const text =
+      "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: {}, 'elsewhere/m': {} } } }"
     expect(warningsOf(text)).toEqual([
       'tools.byProvider.hostde names no configured provider, so it holds for no model; did you mean "Hosted"?',
       'tools.byProvider.elsewhere/m names no configured provider, so it holds for no model',

@@ -32,7 +32,12 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
     beforeEach(async () => {
       platform = await openPlatform()
       received = createInbox()
-      const context: ChannelContext = { ...createTestContext(), accountId: 'default', receive: received.receive, lost: () => undefined }
+      const context: ChannelContext = {
+        ...createTestContext(),
+        accountId: 'default',
+        receive: received.receive,
+        lost: () => undefined,
+      }
       connection = await channel.connect(platform.config, context)
     })
     afterEach(async () => {
@@ -56,7 +61,8 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
 
     it('delivers messages whole and in order', async () => {
       const sent = ['one', 'Zwei: äöü 漢字 👩‍🚀 "quoted" <b>&amp;</b> \\ $&', 'a\nsecond line']
-      for (const [index, text] of sent.entries()) expect(await send(`k:${index}`, text)).toMatchObject({ outcome: 'sent' })
+      for (const [index, text] of sent.entries())
+        expect(await send(`k:${index}`, text)).toMatchObject({ outcome: 'sent' })
       expect(await texts()).toEqual(sent)
       expect((await platform.messages()).every(({ to }) => to === platform.to)).toBe(true)
     })

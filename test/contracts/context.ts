@@ -8,12 +8,15 @@ export interface TestContext extends ExtensionContext {
   abort(): void
 }
 
-/** A context of its own for one test: `{ ...createTestContext(), accountId: 'default', receive }` makes it a channel's. */
+/**
+ * A context of its own for one test: `{ ...createTestContext(), accountId: 'default', receive }` makes it a channel's.
+ */
 export function createTestContext(): TestContext {
   const controller = new AbortController()
   const values = new Map<string, Json>()
   const logged: TestContext['logged'][number][] = []
-  const write = (level: TestContext['logged'][number]['level']) => (fields: object, message: string) => void logged.push({ level, fields, message })
+  const write = (level: TestContext['logged'][number]['level']) => (fields: object, message: string) =>
+    void logged.push({ level, fields, message })
   return {
     logged,
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },

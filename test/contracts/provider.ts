@@ -13,9 +13,17 @@ export interface ProviderCase<Config> {
   unknownModelId?: string
 }
 
-/** @param openCase called by each test; a double of the model server can be opened in it and is given to `close` afterwards */
-export function providerContract<Config>(provider: Provider<Config>, openCase: () => Promise<ProviderCase<Config> & { close?(): Promise<void> }>): void {
-  const withCase = async (use: (opened: ProviderCase<Config>, models: Awaited<ReturnType<typeof provider.models>>) => Promise<void>) => {
+/**
+ * @param openCase called by each test; a double of the model server can be opened in it and is given to `close`
+ * afterwards
+ */
+export function providerContract<Config>(
+  provider: Provider<Config>,
+  openCase: () => Promise<ProviderCase<Config> & { close?(): Promise<void> }>,
+): void {
+  const withCase = async (
+    use: (opened: ProviderCase<Config>, models: Awaited<ReturnType<typeof provider.models>>) => Promise<void>,
+  ) => {
     const opened = await openCase()
     try {
       await use(opened, await provider.models(opened.config, { name: 'test', log: createTestContext().log }))

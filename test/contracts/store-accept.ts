@@ -9,7 +9,12 @@ export function acceptContract(opened: OpenStore): void {
   describe('accept', () => {
     it('keeps a run and an event, also when closed and opened again', async () => {
       const run = newRun()
-      await opened.store.accept({ at: start, request: newRequest(), events: [newEvent({ text: 'news ✓', trusted: true })], runs: [run] })
+      await opened.store.accept({
+        at: start,
+        request: newRequest(),
+        events: [newEvent({ text: 'news ✓', trusted: true })],
+        runs: [run],
+      })
       await opened.reopen()
       expect(await opened.store.getRun(run.id)).toMatchObject({
         ...run,
@@ -34,9 +39,19 @@ export function acceptContract(opened: OpenStore): void {
         runs: [newRun({ sessionKey: `agent:main:${n}` })],
         events: [newEvent({ sessionKey: 'good' })],
       }))
-      const bad = { at: start, idempotency: newKey(), request: newRequest(), events: [newEvent({ sessionKey: 'bad' })], runs: [newRun({ id: taken.id })] }
-      const outcomes = await Promise.allSettled([...good.slice(0, 10), bad, ...good.slice(10)].map((command) => store.accept(command)))
-      expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map((_, index) => (index === 10 ? 'rejected' : 'fulfilled')))
+      const bad = {
+        at: start,
+        idempotency: newKey(),
+        request: newRequest(),
+        events: [newEvent({ sessionKey: 'bad' })],
+        runs: [newRun({ id: taken.id })],
+      }
+      const outcomes = await Promise.allSettled(
+        [...good.slice(0, 10), bad, ...good.slice(10)].map((command) => store.accept(command)),
+      )
+      expect(outcomes.map(({ status }) => status)).toEqual(
+        outcomes.map((_, index) => (index === 10 ? 'rejected' : 'fulfilled')),
+      )
       expect(outcomes[10]).toMatchObject({ reason: { code: 'internal_error' } })
       expect(await store.countWaitingEvents('bad')).toBe(0)
       expect(await store.countWaitingEvents('good')).toBe(20)
@@ -54,36 +69,53 @@ export function acceptContract(opened: OpenStore): void {
   describe('an idempotency key', () => {
     it('lets one of a hundred at once through and answers the others with its reply', async () => {
       const { store } = opened
-      const commands = Array.from({ length: 100 }, (_, n) => ({ at: start, idempotency: newKey({ reply: `reply ${n}` }), runs: [newRun()] }))
+      const commands = Array.from({ length: 100 }, (_, n) => ({
+        at: start,
+        idempotency: newKey({ reply: `reply ${n}` }),
+        runs: [newRun()],
+      }))
       const results = await Promise.all(commands.map((command) => store.accept(command)))
       const first = results.findIndex(({ outcome }) => outcome === 'accepted')
       expect(results.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
-      expect(results.filter((_, n) => n !== first)).toEqual(Array.from({ length: 99 }, () => ({ outcome: 'replayed', reply: `reply ${first}` })))
+      expect(results.filter((_, n) => n !== first)).toEqual(
+        Array.from({ length: 99 }, () => ({ outcome: 'replayed', reply: `reply ${first}` })),
+      )
       expect(await store.countQueuedRuns()).toBe(1)
     })
 
     it('survives closing and opening', async () => {
       await opened.store.accept({ at: start, idempotency: newKey() })
       await opened.reopen()
-      expect(await opened.store.accept({ at: start, idempotency: newKey({ reply: 'other' }) })).toEqual({ outcome: 'replayed', reply: '{"ok":true}' })
+      expect(await opened.store.accept({ at: start, idempotency: newKey({ reply: 'other' }) })).toEqual({
+        outcome: 'replayed',
+        reply: '{"ok":true}',
+      })
     })
 
     it('conflicts with another body', async () => {
       await opened.store.accept({ at: start, idempotency: newKey() })
-      expect(await opened.store.accept({ at: start, idempotency: newKey({ bodyHash: 'another' }), runs: [newRun()] })).toEqual({ outcome: 'conflict' })
+      expect(
+        await opened.store.accept({ at: start, idempotency: newKey({ bodyHash: 'another' }), runs: [newRun()] }),
+      ).toEqual({ outcome: 'conflict' })
       expect(await opened.store.countQueuedRuns()).toBe(0)
     })
 
     it('belongs to its scope', async () => {
       await opened.store.accept({ at: start, idempotency: newKey() })
-      expect(await opened.store.accept({ at: start, idempotency: newKey({ scope: 'wake', bodyHash: 'another' }) })).toEqual({ outcome: 'accepted' })
+      expect(
+        await opened.store.accept({ at: start, idempotency: newKey({ scope: 'wake', bodyHash: 'another' }) }),
+      ).toEqual({ outcome: 'accepted' })
     })
 
     it('is free again when its time is over, forgotten or not', async () => {
       const { store } = opened
       await store.accept({ at: start, idempotency: newKey({ expiresAt: start + minute }) })
-      expect(await store.accept({ at: start + minute - 1, idempotency: newKey() })).toMatchObject({ outcome: 'replayed' })
-      expect(await store.accept({ at: start + minute, idempotency: newKey({ bodyHash: 'another' }) })).toEqual({ outcome: 'accepted' })
+      expect(await store.accept({ at: start + minute - 1, idempotency: newKey() })).toMatchObject({
+        outcome: 'replayed',
+      })
+      expect(await store.accept({ at: start + minute, idempotency: newKey({ bodyHash: 'another' }) })).toEqual({
+        outcome: 'accepted',
+      })
       expect(await store.accept({ at: start + minute, idempotency: newKey() })).toEqual({ outcome: 'conflict' })
     })
   })
@@ -91,7 +123,9 @@ export function acceptContract(opened: OpenStore): void {
   describe('purgeExpiredKeys', () => {
     it('forgets what is over, however many, and nothing else', async () => {
       const { store } = opened
-      const keys = Array.from({ length: 1500 }, (_, n) => newKey({ key: `k${n}`, expiresAt: start + (n < 1200 ? minute : 2 * minute) }))
+      const keys = Array.from({ length: 1500 }, (_, n) =>
+        newKey({ key: `k${n}`, expiresAt: start + (n < 1200 ? minute : 2 * minute) }),
+      )
       await Promise.all(keys.map((idempotency) => store.accept({ at: start, idempotency })))
       expect(await store.purgeExpiredKeys(start + minute)).toBe(1200)
       expect(await store.purgeExpiredKeys(start + minute)).toBe(0)

@@ -30,7 +30,9 @@ export function exposureContract(opened: OpenStore): void {
 
     it('is marked all the same where it is lifted', async () => {
       const { store } = opened
-      expect(await store.useEffects({ scopes: [session], effects: ['reads-private', 'sends'], force: true })).toBeUndefined()
+      expect(
+        await store.useEffects({ scopes: [session], effects: ['reads-private', 'sends'], force: true }),
+      ).toBeUndefined()
       expect(await store.useEffects({ scopes: [session], effects: ['sends'] })).toBe('reads-private')
     })
   })

@@ -35,7 +35,12 @@ export function listsContract(opened: OpenStore): void {
   describe('the log of requests', () => {
     it('keeps what was accepted with what it led to', async () => {
       const { store } = opened
-      const request = newRequest({ body: '{"text":"Hi"}', query: '{"box":["in","all"]}', replayOf: 'earlier', authentication: { scheme: 'github', secret: 1 } })
+      const request = newRequest({
+        body: '{"text":"Hi"}',
+        query: '{"box":["in","all"]}',
+        replayOf: 'earlier',
+        authentication: { scheme: 'github', secret: 1 },
+      })
       await store.accept({ at: start, request, runs: [newRun({ id: 'r1' })], events: [newEvent({ id: 'e1' })] })
       await opened.reopen()
       expect(await opened.store.getRequest(request.id)).toMatchObject({
@@ -45,7 +50,12 @@ export function listsContract(opened: OpenStore): void {
         headers: { 'content-type': 'application/json' },
         query: { box: ['in', 'all'] },
         body: '{"text":"Hi"}',
-        result: { runIds: ['r1'], eventIds: ['e1'], replayOf: 'earlier', authentication: { scheme: 'github', secret: 1 } },
+        result: {
+          runIds: ['r1'],
+          eventIds: ['e1'],
+          replayOf: 'earlier',
+          authentication: { scheme: 'github', secret: 1 },
+        },
       })
     })
 
@@ -54,10 +64,23 @@ export function listsContract(opened: OpenStore): void {
       const error = { type: 'payload_too_large', message: 'The body is too large.' }
       const refusal = { ...newRequest({ body: null }), status: 'rejected', error } as const
       await store.recordRefusal(refusal, start)
-      expect(await store.getRequest(refusal.id)).toMatchObject({ status: 'rejected', query: {}, body: null, result: { error } })
-      const question = { ...newRequest(), status: 'skipped', reason: 'handshake', authentication: { scheme: 'meta' } } as const
+      expect(await store.getRequest(refusal.id)).toMatchObject({
+        status: 'rejected',
+        query: {},
+        body: null,
+        result: { error },
+      })
+      const question = {
+        ...newRequest(),
+        status: 'skipped',
+        reason: 'handshake',
+        authentication: { scheme: 'meta' },
+      } as const
       await store.recordRefusal(question, start)
-      expect((await store.getRequest(question.id))?.result).toEqual({ reason: 'handshake', authentication: { scheme: 'meta' } })
+      expect((await store.getRequest(question.id))?.result).toEqual({
+        reason: 'handshake',
+        authentication: { scheme: 'meta' },
+      })
       expect(await store.getRequest('nobody')).toBeUndefined()
     })
 
@@ -73,9 +96,13 @@ export function listsContract(opened: OpenStore): void {
     it('is sifted by hook, status, time and the text of bodies', async () => {
       const { store } = opened
       await store.accept({ at: start, request: newRequest({ id: 'old', hook: 'wake', body: '100% of the DISK_1' }) })
-      await store.accept({ at: start + 10, request: newRequest({ id: 'new', hook: 'agent', body: '100 of the disk21' }) })
+      await store.accept({
+        at: start + 10,
+        request: newRequest({ id: 'new', hook: 'agent', body: '100 of the disk21' }),
+      })
       await store.recordRefusal({ ...newRequest({ id: 'bad', hook: 'wake' }), status: 'rejected' }, start + 20)
-      const found = async (filter: Parameters<typeof store.listRequests>[0]) => (await store.listRequests(filter, everything)).items.map(({ id }) => id)
+      const found = async (filter: Parameters<typeof store.listRequests>[0]) =>
+        (await store.listRequests(filter, everything)).items.map(({ id }) => id)
       expect(await found({ hook: 'wake' })).toEqual(['bad', 'old'])
       expect(await found({ status: 'rejected' })).toEqual(['bad'])
       expect(await found({ status: 'accepted' })).toEqual(['new', 'old'])
@@ -102,7 +129,8 @@ export function listsContract(opened: OpenStore): void {
       await store.endRun(ended, runEnd({ status: 'failed', result: { error: { type: 'x', message: 'y' } } }))
       await startRun(store, { id: 'running', sessionKey: 'agent:main:running' })
       await store.accept({ at: start, runs: [newRun({ id: 'queued', agentId: 'ops', kind: 'channel' })] })
-      const found = async (filter: Parameters<typeof store.listRuns>[0]) => (await store.listRuns(filter, everything)).items.map(({ id }) => id)
+      const found = async (filter: Parameters<typeof store.listRuns>[0]) =>
+        (await store.listRuns(filter, everything)).items.map(({ id }) => id)
       expect(await found({})).toEqual(['queued', 'running', 'ended'])
       for (const status of ['queued', 'running'] as const) expect(await found({ status })).toEqual([status])
       expect(await found({ status: 'failed' })).toEqual(['ended'])
@@ -133,7 +161,14 @@ export function listsContract(opened: OpenStore): void {
       for (const id of ids) {
         await store.accept({ at: start, request: newRequest({ id, body: long }) })
         const run = await startRun(store, { id, sessionKey: 'one' })
-        await store.endRun(run, runEnd({ result: { reply: long }, transcript: [{ message: long }], deliveries: [newDelivery({ id, text: long })] }))
+        await store.endRun(
+          run,
+          runEnd({
+            result: { reply: long },
+            transcript: [{ message: long }],
+            deliveries: [newDelivery({ id, text: long })],
+          }),
+        )
       }
       const lists = {
         runs: (page: PageRequest) => store.listRuns({}, page),
@@ -165,7 +200,8 @@ export function listsContract(opened: OpenStore): void {
       )
       for (const { id, fencingToken } of await claimDeliveries(store))
         if (id === 'sent') await store.endDelivery(id, fencingToken, { status: 'sent', platformId: null }, start)
-      const found = async (filter: Parameters<typeof store.listDeliveries>[0]) => (await store.listDeliveries(filter, everything)).items.map(({ id }) => id)
+      const found = async (filter: Parameters<typeof store.listDeliveries>[0]) =>
+        (await store.listDeliveries(filter, everything)).items.map(({ id }) => id)
       expect(await found({})).toEqual(['failed', 'other', 'sent'])
       expect(await found({ status: 'failed' })).toEqual(['failed'])
       expect(await found({ status: 'sent' })).toEqual(['sent'])
@@ -206,7 +242,13 @@ export function listsContract(opened: OpenStore): void {
       await store.advanceDelivery(id, fencingToken, 1)
       await store.endDelivery(id, fencingToken, { status: 'unknown', reason: 'lost' }, start)
       expect(await store.retryDelivery(id, start)).toBe(true)
-      expect(await claimDelivery(store)).toMatchObject({ id, chunksSent: 1, attempt: 1, uncertain: false, reason: null })
+      expect(await claimDelivery(store)).toMatchObject({
+        id,
+        chunksSent: 1,
+        attempt: 1,
+        uncertain: false,
+        reason: null,
+      })
     })
 
     it('waits while a later one to the same recipient is being sent', async () => {

@@ -1,4 +1,5 @@
-// The part of the store's contract about the outbox: order per recipient, repeats in place, and no message handed out twice.
+// The part of the store's contract about the outbox: order per recipient, repeats in place, and no message handed out
+// twice.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import { claimDelivery, claimDeliveries, newDelivery, post, start } from './store-samples.ts'
@@ -42,7 +43,12 @@ export function outboxContract(opened: OpenStore): void {
       const [first, second] = [newDelivery(), newDelivery()]
       await post(store, first, second)
       const claimed = await claimDelivery(store)
-      await store.endDelivery(claimed.id, claimed.fencingToken, { status: 'retry', reason: 'busy', nextAt: start + 1000, uncertain: true }, start)
+      await store.endDelivery(
+        claimed.id,
+        claimed.fencingToken,
+        { status: 'retry', reason: 'busy', nextAt: start + 1000, uncertain: true },
+        start,
+      )
       expect(await claimDeliveries(store, { at: start + 999 })).toEqual([])
       expect(await store.nextDeliveryAt()).toBe(start + 1000)
       const [again] = await claimDeliveries(store, { at: start + 1000 })
@@ -75,17 +81,29 @@ export function outboxContract(opened: OpenStore): void {
       await post(store, newDelivery())
       const { id, fencingToken } = await claimDelivery(store)
       expect(await store.advanceDelivery(id, fencingToken, 2)).toBe(true)
-      await store.endDelivery(id, fencingToken, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start)
+      await store.endDelivery(
+        id,
+        fencingToken,
+        { status: 'retry', reason: 'busy', nextAt: start, uncertain: false },
+        start,
+      )
       expect(await claimDeliveries(store)).toMatchObject([{ chunksSent: 2 }])
       expect(await store.advanceDelivery(id, fencingToken, 3)).toBe(false)
     })
 
     it('never sends what was only recorded', async () => {
       const { store } = opened
-      await post(store, newDelivery({ status: 'failed', reason: 'no recipient' }), newDelivery({ status: 'skipped', reason: 'acknowledged' }))
+      await post(
+        store,
+        newDelivery({ status: 'failed', reason: 'no recipient' }),
+        newDelivery({ status: 'skipped', reason: 'acknowledged' }),
+      )
       expect(await claimDeliveries(store)).toEqual([])
       expect(await store.nextDeliveryAt()).toBeUndefined()
-      expect(await store.deliveriesOfRun('run-of-nobody')).toMatchObject([{ status: 'failed', reason: 'no recipient' }, { status: 'skipped' }])
+      expect(await store.deliveriesOfRun('run-of-nobody')).toMatchObject([
+        { status: 'failed', reason: 'no recipient' },
+        { status: 'skipped' },
+      ])
     })
 
     it('hands messages of a sender that died to whoever reaps, and refuses the old fencing token', async () => {
@@ -98,7 +116,14 @@ export function outboxContract(opened: OpenStore): void {
       expect(await store.recoverExpiredDeliveries(start + 60_000)).toEqual([])
       expect(await store.endDelivery(before.id, before.fencingToken, sent, start)).toBe(false)
       expect(await store.advanceDelivery(before.id, before.fencingToken, 1)).toBe(false)
-      expect(await store.endDelivery(recovered!.id, recovered!.fencingToken, { status: 'unknown', reason: 'interrupted' }, start)).toBe(true)
+      expect(
+        await store.endDelivery(
+          recovered!.id,
+          recovered!.fencingToken,
+          { status: 'unknown', reason: 'interrupted' },
+          start,
+        ),
+      ).toBe(true)
       expect(await store.endDelivery(recovered!.id, recovered!.fencingToken, sent, start)).toBe(false)
     })
 

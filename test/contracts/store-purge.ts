@@ -1,8 +1,20 @@
-// The part of the store's contract about forgetting: what is over goes, the oldest first; what is still to be done, or needed for it, stays.
+// The part of the store's contract about forgetting: what is over goes, the oldest first; what is still to be done, or
+// needed for it, stays.
 import { describe, expect, it } from 'vitest'
 import type { PurgeResult, NewRun, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { claimDelivery, claimDeliveries, newRequest, newEvent, newKey, newDelivery, newRun, runEnd, start, startRun } from './store-samples.ts'
+import {
+  claimDelivery,
+  claimDeliveries,
+  newRequest,
+  newEvent,
+  newKey,
+  newDelivery,
+  newRun,
+  runEnd,
+  start,
+  startRun,
+} from './store-samples.ts'
 
 const [session, later] = ['agent:main:one', start + 1000]
 const nothing = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0 }
@@ -44,7 +56,12 @@ export function forgetContract(opened: OpenStore): void {
       await store.claimEvents(heartbeat, session, all)
       await store.endRun(
         heartbeat,
-        runEnd({ deliveries: [newDelivery({ id: 'said', runId: heartbeat.id }), newDelivery({ id: 'skipped', status: 'skipped' })] }),
+        runEnd({
+          deliveries: [
+            newDelivery({ id: 'said', runId: heartbeat.id }),
+            newDelivery({ id: 'skipped', status: 'skipped' }),
+          ],
+        }),
       )
       const delivery = await claimDelivery(store)
       await store.endDelivery(delivery.id, delivery.fencingToken, { status: 'sent', platformId: null }, start)
@@ -76,7 +93,11 @@ export function forgetContract(opened: OpenStore): void {
       const waiting = newRun()
       await store.accept({ at: start, runs: [waiting] })
       const said = await finish(store, { sessionKey: 'agent:main:other' }, { deliveries: [newDelivery({ id: 'due' })] })
-      const saying = await finish(store, { id: 'saying', sessionKey: 'agent:main:third' }, { deliveries: [newDelivery({ id: 'saying:0', runId: 'saying' })] })
+      const saying = await finish(
+        store,
+        { id: 'saying', sessionKey: 'agent:main:third' },
+        { deliveries: [newDelivery({ id: 'saying:0', runId: 'saying' })] },
+      )
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, runs: 1 })
       expect(await store.getRun(said.id)).toBeUndefined()
       for (const { id } of [running, waiting, saying]) expect(await store.getRun(id)).toBeDefined()
@@ -92,14 +113,24 @@ export function forgetContract(opened: OpenStore): void {
     it('leaves events that wait or were taken, and the request that has their text', async () => {
       const { store } = opened
       const wake = newRequest({ body: '{"text":"the roof leaks"}' })
-      await store.accept({ at: start, request: wake, events: [newEvent({ text: 'the roof leaks', inBody: true }), newEvent({ text: 'more', inBody: true })] })
+      await store.accept({
+        at: start,
+        request: wake,
+        events: [newEvent({ text: 'the roof leaks', inBody: true }), newEvent({ text: 'more', inBody: true })],
+      })
       expect(await purgeBefore(store, later)).toEqual(nothing)
       const failing = await startRun(store)
-      expect(await store.claimEvents(failing, session, all)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      expect(await store.claimEvents(failing, session, all)).toMatchObject([
+        { text: 'the roof leaks' },
+        { text: 'more' },
+      ])
       expect(await purgeBefore(store, later)).toEqual(nothing)
       await store.endRun(failing, runEnd({ status: 'failed', eventsRendered: false }))
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, runs: 1 })
-      expect(await store.waitingEvents(session, { count: 9, characters: 1e9 })).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
+      expect(await store.waitingEvents(session, { count: 9, characters: 1e9 })).toMatchObject([
+        { text: 'the roof leaks' },
+        { text: 'more' },
+      ])
       const run = await startRun(store)
       expect(await store.claimEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }, { text: 'more' }])
       await store.endRun(run, runEnd())
@@ -110,7 +141,10 @@ export function forgetContract(opened: OpenStore): void {
       const { store } = opened
       await store.accept({ at: start, request: newRequest(), idempotency: newKey() })
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, requests: 1 })
-      expect(await store.accept({ at: later, idempotency: newKey() })).toEqual({ outcome: 'replayed', reply: '{"ok":true}' })
+      expect(await store.accept({ at: later, idempotency: newKey() })).toEqual({
+        outcome: 'replayed',
+        reply: '{"ok":true}',
+      })
     })
 
     it('takes sessions that nobody has named, with their transcripts, and leaves the memory of all others', async () => {
@@ -122,7 +156,9 @@ export function forgetContract(opened: OpenStore): void {
       await finish(store, { sessionKey: 'named-later', unnamedSession: true })
       expect(await purgeBefore(store, later)).toMatchObject({ sessions: 1, runs: 5 })
       expect(await store.getSession('made-up')).toBeUndefined()
-      expect(await Promise.all(keys.map(async (key) => (await store.transcript(key, { limit: 9 })).items.length))).toEqual([0, 2, 2])
+      expect(
+        await Promise.all(keys.map(async (key) => (await store.transcript(key, { limit: 9 })).items.length)),
+      ).toEqual([0, 2, 2])
     })
 
     it('leaves a session without a name as long as anything is left to do in it', async () => {
@@ -139,7 +175,15 @@ export function forgetContract(opened: OpenStore): void {
     it('goes in steps of bounded size, the oldest of all kinds first', async () => {
       const { store } = opened
       const times = Array.from({ length: 900 }, (_, n) => start + n)
-      await Promise.all(times.map((at) => store.accept({ at, request: newRequest(), deliveries: at % 3 === 0 ? [newDelivery({ status: 'skipped' })] : [] })))
+      await Promise.all(
+        times.map((at) =>
+          store.accept({
+            at,
+            request: newRequest(),
+            deliveries: at % 3 === 0 ? [newDelivery({ status: 'skipped' })] : [],
+          }),
+        ),
+      )
       const first = await store.purge({ before: later })
       expect(first.counts.requests).toBeLessThan(500)
       const { items: requests } = await store.listRequests({}, everything)
@@ -162,22 +206,31 @@ export function forgetContract(opened: OpenStore): void {
   })
 
   describe('forgetBodies', () => {
-    const bodiesOf = async (store: Store, ids: readonly string[]) => await Promise.all(ids.map(async (id) => (await store.getRequest(id))?.body))
+    const bodiesOf = async (store: Store, ids: readonly string[]) =>
+      await Promise.all(ids.map(async (id) => (await store.getRequest(id))?.body))
 
     it('takes the bodies of old requests, and leaves the requests', async () => {
       const { store } = opened
-      for (const id of ['old', 'young']) await store.accept({ at: id === 'old' ? start : later, request: newRequest({ id }) })
+      for (const id of ['old', 'young'])
+        await store.accept({ at: id === 'old' ? start : later, request: newRequest({ id }) })
       expect(await store.forgetBodies({ before: start })).toMatchObject({ count: 0, more: false })
       expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 1, more: false })
       await opened.reopen()
       expect(await bodiesOf(opened.store, ['old', 'young'])).toEqual([null, '{}'])
-      expect(await opened.store.getRequest('old')).toMatchObject({ status: 'accepted', headers: { 'content-type': 'application/json' } })
+      expect(await opened.store.getRequest('old')).toMatchObject({
+        status: 'accepted',
+        headers: { 'content-type': 'application/json' },
+      })
     })
 
     it('leaves a body that is the text of an event until a turn has rendered it', async () => {
       const { store } = opened
       const body = '{"text":"the roof leaks"}'
-      await store.accept({ at: start, request: newRequest({ id: 'wake', body }), events: [newEvent({ text: 'the roof leaks', inBody: true })] })
+      await store.accept({
+        at: start,
+        request: newRequest({ id: 'wake', body }),
+        events: [newEvent({ text: 'the roof leaks', inBody: true })],
+      })
       expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 0, complete: false })
       const run = await startRun(store)
       expect(await store.claimEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }])
@@ -198,7 +251,12 @@ export function forgetContract(opened: OpenStore): void {
       }
       expect(total).toBe(20)
       expect(steps).toBeGreaterThan(3)
-      expect(await store.forgetBodies({ before: later, from })).toEqual({ count: 0, last: from, more: false, complete: true })
+      expect(await store.forgetBodies({ before: later, from })).toEqual({
+        count: 0,
+        last: from,
+        more: false,
+        complete: true,
+      })
     })
   })
 

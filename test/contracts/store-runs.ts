@@ -1,7 +1,17 @@
 // The part of the store's contract about runs: lanes, leases, fencing tokens, and ends that are whole.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
-import { cancelledEnd, claim, newEvent, newDelivery, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import {
+  cancelledEnd,
+  claim,
+  newEvent,
+  newDelivery,
+  newRun,
+  runEnd,
+  start,
+  startRun,
+  startRuns,
+} from './store-samples.ts'
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
 
@@ -40,7 +50,9 @@ export function runsContract(opened: OpenStore): void {
     it('lets no more runs with a concurrency limit be under way than its limit, the oldest first', async () => {
       const { store } = opened
       const concurrencyLimit = { name: 'concurrencyLimit', limit: 2 }
-      const gated = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:gated-${n}`, concurrencyLimit }))
+      const gated = Array.from({ length: 4 }, (_, n) =>
+        newRun({ sessionKey: `agent:main:gated-${n}`, concurrencyLimit }),
+      )
       const other = newRun({ sessionKey: 'agent:main:free' })
       await store.accept({ at: start, runs: [...gated, other] })
       const [first, second, free] = await claim(store, { max: 9 })
@@ -88,7 +100,10 @@ export function runsContract(opened: OpenStore): void {
     const retry = {
       notBefore: start + 5000,
       aside: false,
-      result: { error: { type: 'model_failed', message: 'away' }, retry: { since: start, count: 1, nextAt: start + 5000 } },
+      result: {
+        error: { type: 'model_failed', message: 'away' },
+        retry: { since: start, count: 1, nextAt: start + 5000 },
+      },
     }
 
     it('is handed out at its time, with what it was given, and without counting the attempt', async () => {
@@ -101,7 +116,9 @@ export function runsContract(opened: OpenStore): void {
       expect(await claim(store, { at: start + 4999 })).toEqual([])
       expect(await store.nextRetryAt(start)).toBe(start + 5000)
       expect(await store.nextRetryAt(start + 5000)).toBeUndefined()
-      expect(await claim(store, { at: start + 5000 })).toMatchObject([{ id: first.id, attempt: 1, result: retry.result }])
+      expect(await claim(store, { at: start + 5000 })).toMatchObject([
+        { id: first.id, attempt: 1, result: retry.result },
+      ])
       expect(await store.releaseRun(first, retry)).toBe(false)
     })
 
@@ -186,7 +203,11 @@ export function runsContract(opened: OpenStore): void {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent()] })
       const stale = await startRun(store)
-      const late = runEnd({ transcript: [{ message: 'late' }], events: [newEvent()], deliveries: [newDelivery({ runId: stale.id })] })
+      const late = runEnd({
+        transcript: [{ message: 'late' }],
+        events: [newEvent()],
+        deliveries: [newDelivery({ runId: stale.id })],
+      })
       const triesInVain = async () => {
         expect(await store.renewRun(stale, start + 999_999)).toBe(false)
         expect(await store.releaseRun(stale)).toBe(false)
@@ -218,14 +239,25 @@ export function runsContract(opened: OpenStore): void {
       expect(await opened.store.endRun(run, end)).toBe(true)
       await opened.reopen()
       const { store } = opened
-      expect(await store.getRun(run.id)).toMatchObject({ status: 'succeeded', result: { reply: 'Done' }, startedAt: start, endedAt: start + 5 })
+      expect(await store.getRun(run.id)).toMatchObject({
+        status: 'succeeded',
+        result: { reply: 'Done' },
+        startedAt: start,
+        endedAt: start + 5,
+      })
       expect((await store.transcript(run.sessionKey, { limit: 10 })).items).toMatchObject([
         { message: 'b' },
         { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
       expect(await store.sessionsWithWakes()).toEqual([run.sessionKey])
-      expect(await store.deliveriesOfRun(run.id)).toMatchObject([{ ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null }])
-      expect(await store.getSession(run.sessionKey)).toEqual({ key: run.sessionKey, agentId: 'main', updatedAt: start + 5 })
+      expect(await store.deliveriesOfRun(run.id)).toMatchObject([
+        { ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null },
+      ])
+      expect(await store.getSession(run.sessionKey)).toEqual({
+        key: run.sessionKey,
+        agentId: 'main',
+        updatedAt: start + 5,
+      })
     })
 
     it('changes nothing when a part of it is refused', async () => {

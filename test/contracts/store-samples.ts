@@ -1,5 +1,15 @@
 // Samples of what a store is given: each valid as it stands, each field open to change.
-import type { AcceptCommand, NewEvent, NewDelivery, NewRun, NewSchedule, RunEnd, Store, StoredDelivery, StoredRun } from '../../core/store/store.ts'
+import type {
+  AcceptCommand,
+  NewEvent,
+  NewDelivery,
+  NewRun,
+  NewSchedule,
+  RunEnd,
+  Store,
+  StoredDelivery,
+  StoredRun,
+} from '../../core/store/store.ts'
 
 export const start = 1_700_000_000_000
 
@@ -62,9 +72,12 @@ export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
 })
 
 /** The end of a run that is cancelled before it has begun. */
-export const cancelledEnd = (at = start): RunEnd => runEnd({ at, status: 'cancelled', result: {}, eventsRendered: false })
+export const cancelledEnd = (at = start): RunEnd =>
+  runEnd({ at, status: 'cancelled', result: {}, eventsRendered: false })
 
-export const newRequest = (changes: Partial<NonNullable<AcceptCommand['request']>> = {}): NonNullable<AcceptCommand['request']> => ({
+export const newRequest = (
+  changes: Partial<NonNullable<AcceptCommand['request']>> = {},
+): NonNullable<AcceptCommand['request']> => ({
   id: nextId('request'),
   hook: 'wake',
   client: '127.0.0.1',
@@ -73,7 +86,9 @@ export const newRequest = (changes: Partial<NonNullable<AcceptCommand['request']
   ...changes,
 })
 
-export const newKey = (changes: Partial<NonNullable<AcceptCommand['idempotency']>> = {}): NonNullable<AcceptCommand['idempotency']> => ({
+export const newKey = (
+  changes: Partial<NonNullable<AcceptCommand['idempotency']>> = {},
+): NonNullable<AcceptCommand['idempotency']> => ({
   scope: 'agent',
   key: 'k',
   bodyHash: 'hash',
@@ -103,7 +118,10 @@ export async function post(store: Store, ...deliveries: NewDelivery[]): Promise<
   await store.endRun(run, runEnd({ deliveries }))
 }
 
-export const claimDeliveries = (store: Store, changes: Partial<Parameters<Store['claimDeliveries']>[0]> = {}): ReturnType<Store['claimDeliveries']> =>
+export const claimDeliveries = (
+  store: Store,
+  changes: Partial<Parameters<Store['claimDeliveries']>[0]> = {},
+): ReturnType<Store['claimDeliveries']> =>
   store.claimDeliveries({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
 
 /** The one message that is due. */

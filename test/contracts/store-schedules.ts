@@ -21,7 +21,9 @@ export function schedulesContract(opened: OpenStore): void {
 
     it('takes no more than an agent may have, also when all come at once', async () => {
       const { store } = opened
-      const added = await Promise.all(Array.from({ length: 9 }, () => store.addSchedule(newSchedule(), { at: start, most: 3 })))
+      const added = await Promise.all(
+        Array.from({ length: 9 }, () => store.addSchedule(newSchedule(), { at: start, most: 3 })),
+      )
       expect(added.filter(Boolean)).toHaveLength(3)
       expect(await store.addSchedule(newSchedule({ agentId: 'other' }), { at: start, most: 3 })).toBe(true)
     })
@@ -49,8 +51,13 @@ export function schedulesContract(opened: OpenStore): void {
       const { store } = opened
       const { id: scheduleId } = await add(opened)
       const firing = { scheduleId, due: start, nextAt: start + 60_000 }
-      const tries = await Promise.all(Array.from({ length: 8 }, () => store.accept({ at: start, firing, runs: [newRun({ kind: 'schedule' })] })))
-      expect(tries.map(({ outcome }) => outcome).toSorted()).toEqual(['accepted', ...Array.from({ length: 7 }, () => 'conflict')])
+      const tries = await Promise.all(
+        Array.from({ length: 8 }, () => store.accept({ at: start, firing, runs: [newRun({ kind: 'schedule' })] })),
+      )
+      expect(tries.map(({ outcome }) => outcome).toSorted()).toEqual([
+        'accepted',
+        ...Array.from({ length: 7 }, () => 'conflict'),
+      ])
       expect(await claim(store)).toHaveLength(1)
       expect(await store.listSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
     })
@@ -78,7 +85,9 @@ export function schedulesContract(opened: OpenStore): void {
       const delivery = newDelivery({ runId: '' })
       await opened.store.accept({ at: start, deliveries: [delivery] })
       await opened.reopen()
-      expect(await opened.store.claimDeliveries({ owner: 'me', max: 9, at: start, leaseMs: 1000 })).toMatchObject([{ id: delivery.id }])
+      expect(await opened.store.claimDeliveries({ owner: 'me', max: 9, at: start, leaseMs: 1000 })).toMatchObject([
+        { id: delivery.id },
+      ])
     })
   })
 }

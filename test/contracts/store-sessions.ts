@@ -2,17 +2,31 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionPlace, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
-import { cancelledEnd, claim, newRequest, newEvent, newRun, runEnd, start, startRun, startRuns } from './store-samples.ts'
+import {
+  cancelledEnd,
+  claim,
+  newRequest,
+  newEvent,
+  newRun,
+  runEnd,
+  start,
+  startRun,
+  startRuns,
+} from './store-samples.ts'
 
 const session = 'agent:main:one'
 const all = { count: 100, characters: 1_000_000 }
 const texts = (events: readonly { text: string }[]) => events.map(({ text }) => text)
 
-async function keysOf(store: Store, filter: Omit<Parameters<Store['listSessions']>[0], 'defaultAgentId'>): Promise<string[]> {
+async function keysOf(
+  store: Store,
+  filter: Omit<Parameters<Store['listSessions']>[0], 'defaultAgentId'>,
+): Promise<string[]> {
   return (await store.listSessions({ ...filter, defaultAgentId: 'main' })).items.map(({ key }) => key)
 }
 
-const tell = (store: Store, ...news: string[]) => store.accept({ at: start, events: news.map((text) => newEvent({ text })) })
+const tell = (store: Store, ...news: string[]) =>
+  store.accept({ at: start, events: news.map((text) => newEvent({ text })) })
 
 export function sessionsContract(opened: OpenStore): void {
   describe('events', () => {
@@ -32,7 +46,11 @@ export function sessionsContract(opened: OpenStore): void {
     it('have the text of the request that they came with, where it is kept there alone', async () => {
       const { store } = opened
       const request = newRequest({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
-      await store.accept({ at: start, request, events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })] })
+      await store.accept({
+        at: start,
+        request,
+        events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })],
+      })
       await opened.reopen()
       expect(texts(await opened.store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
@@ -73,9 +91,13 @@ export function sessionsContract(opened: OpenStore): void {
 
     it('are never dropped for their number', async () => {
       const { store } = opened
-      await Promise.all(Array.from({ length: 1500 }, (_, n) => store.accept({ at: start, events: [newEvent({ text: String(n) })] })))
+      await Promise.all(
+        Array.from({ length: 1500 }, (_, n) => store.accept({ at: start, events: [newEvent({ text: String(n) })] })),
+      )
       await opened.reopen()
-      expect(texts(await opened.store.waitingEvents(session, { count: 5000, characters: 1e9 }))).toEqual(Array.from({ length: 1500 }, (_, n) => String(n)))
+      expect(texts(await opened.store.waitingEvents(session, { count: 5000, characters: 1e9 }))).toEqual(
+        Array.from({ length: 1500 }, (_, n) => String(n)),
+      )
       expect(await opened.store.countWaitingEvents(session)).toBe(1500)
     })
 
@@ -99,7 +121,10 @@ export function sessionsContract(opened: OpenStore): void {
     it('are found by their sessions until a run has taken them', async () => {
       const { store } = opened
       const named = newEvent({ agentId: 'ops', mode: 'now' })
-      await store.accept({ at: start, events: [newEvent({ mode: 'now' }), named, newEvent({ agentId: 'ops', sessionKey: 'other' })] })
+      await store.accept({
+        at: start,
+        events: [newEvent({ mode: 'now' }), named, newEvent({ agentId: 'ops', sessionKey: 'other' })],
+      })
       const wakes = await store.waitingWakes()
       expect(wakes.toSorted((a, b) => a.sessionKey.localeCompare(b.sessionKey))).toEqual([
         { agentId: 'ops', sessionKey: session, mode: 'now' },
@@ -119,14 +144,24 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await keysOf(store, { limit: 10 })).toEqual(['agent:main:2', 'agent:ops:1', 'agent:main:0'])
       expect(await keysOf(store, { limit: 1 })).toEqual(['agent:main:2'])
       expect(await keysOf(store, { agentId: 'ops', limit: 10 })).toEqual(['agent:ops:1'])
-      expect(await store.getSession('agent:ops:1')).toEqual({ key: 'agent:ops:1', agentId: 'ops', updatedAt: start + 1 })
+      expect(await store.getSession('agent:ops:1')).toEqual({
+        key: 'agent:ops:1',
+        agentId: 'ops',
+        updatedAt: start + 1,
+      })
       expect(await store.getSession('nothing')).toBeUndefined()
     })
 
     it('that were made up for one run are known by the run that waits, and begin with it', async () => {
       const { store } = opened
-      const known = async (key: string) => [(await store.getSession(key))?.updatedAt, (await keysOf(store, { limit: 10 })).includes(key)]
-      await store.accept({ at: start, runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })) })
+      const known = async (key: string) => [
+        (await store.getSession(key))?.updatedAt,
+        (await keysOf(store, { limit: 10 })).includes(key),
+      ]
+      await store.accept({
+        at: start,
+        runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })),
+      })
       expect(await known('begun')).toEqual([start, true])
       await store.cancelQueuedRun('cancelled', cancelledEnd())
       expect(await known('cancelled')).toEqual([undefined, false])
@@ -137,7 +172,10 @@ export function sessionsContract(opened: OpenStore): void {
 
     it('in which nothing but events waits are listed by the newest of them', async () => {
       const { store } = opened
-      await store.accept({ at: start, events: [newEvent({ sessionKey: 'agent:ops:main' }), newEvent({ sessionKey: 'global' })] })
+      await store.accept({
+        at: start,
+        events: [newEvent({ sessionKey: 'agent:ops:main' }), newEvent({ sessionKey: 'global' })],
+      })
       await store.accept({ at: start + 1, runs: [newRun()], events: [newEvent()] })
       await store.accept({ at: start + 2, events: [newEvent({ sessionKey: 'global' })] })
       const listed = await store.listSessions({ limit: 10, defaultAgentId: 'main' })
@@ -157,7 +195,8 @@ export function sessionsContract(opened: OpenStore): void {
       for (let n = 0; n < 12; n++) {
         const key = `agent:main:${n}`
         if (n % 3 === 0) await store.accept({ at: start + n, runs: [newRun({ sessionKey: key })] })
-        if (n % 3 === 1) await store.accept({ at: start + n, runs: [newRun({ sessionKey: key, unnamedSession: true })] })
+        if (n % 3 === 1)
+          await store.accept({ at: start + n, runs: [newRun({ sessionKey: key, unnamedSession: true })] })
         if (n % 3 === 2) await store.accept({ at: start + n, events: [newEvent({ sessionKey: key })] })
       }
       const listed: string[] = []
@@ -200,9 +239,24 @@ export function sessionsContract(opened: OpenStore): void {
       await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main' } })
       await store.accept({
         at: start + 1,
-        route: { ...route, sessionKey: session, agentId: 'main', channel: 'radio', to: '2', threadId: 't', route: { url: 'x' } },
+        route: {
+          ...route,
+          sessionKey: session,
+          agentId: 'main',
+          channel: 'radio',
+          to: '2',
+          threadId: 't',
+          route: { url: 'x' },
+        },
       })
-      expect(await store.lastRoute(session)).toEqual({ channel: 'radio', accountId: 'default', to: '2', threadId: 't', route: { url: 'x' }, at: start + 1 })
+      expect(await store.lastRoute(session)).toEqual({
+        channel: 'radio',
+        accountId: 'default',
+        to: '2',
+        threadId: 't',
+        route: { url: 'x' },
+        at: start + 1,
+      })
       expect(await store.lastRoute(session, 'pager')).toMatchObject({ to: '1' })
       await store.accept({ at: start + 2, route: { ...route, sessionKey: session, agentId: 'main', to: '3' } })
       expect(await store.lastRoute(session)).toMatchObject({ channel: 'pager', to: '3' })

@@ -1,4 +1,5 @@
-// The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an end.
+// The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an
+// end.
 import { describe, expect, it } from 'vitest'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
 import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
@@ -26,10 +27,16 @@ export interface ToolsetCase<Config> {
   toolApi?: Partial<ToolApi>
 }
 
-export function toolsetContract<Config>(toolset: Toolset<Config>, { config, calls, refused = [], toolApi }: ToolsetCase<Config>): void {
+export function toolsetContract<Config>(
+  toolset: Toolset<Config>,
+  { config, calls, refused = [], toolApi }: ToolsetCase<Config>,
+): void {
   const withTools = async (use: (tools: readonly Tool[]) => Promise<void> | void) => {
     let offered: readonly Tool[] = []
-    const opened = await toolset.open?.(config as Config, { ...createTestContext(), offer: (tools) => void (offered = tools) })
+    const opened = await toolset.open?.(config as Config, {
+      ...createTestContext(),
+      offer: (tools) => void (offered = tools),
+    })
     try {
       await use([...(toolset.tools ?? []), ...(opened?.tools ?? []), ...offered])
     } finally {
@@ -54,7 +61,9 @@ export function toolsetContract<Config>(toolset: Toolset<Config>, { config, call
     })
 
     it('has a call of each tool here', async () => {
-      await withTools((tools) => expect(tools.map(({ name }) => name).filter((name) => !calls.some(({ tool }) => tool === name))).toEqual([]))
+      await withTools((tools) =>
+        expect(tools.map(({ name }) => name).filter((name) => !calls.some(({ tool }) => tool === name))).toEqual([]),
+      )
     })
 
     it.each(calls)('answers $tool $args', async ({ tool: name, args, answer }) => {
@@ -62,7 +71,11 @@ export function toolsetContract<Config>(toolset: Toolset<Config>, { config, call
         const tool = toolOf(tools, name)
         expect(compileCheck(tool.args).problems(args)).toEqual([])
         const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
-        const result = await tool.execute(args as never, { ...createTestContext(), ...createTestVerbs(toolApi), ...who })
+        const result = await tool.execute(args as never, {
+          ...createTestContext(),
+          ...createTestVerbs(toolApi),
+          ...who,
+        })
         if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)
         if (answer !== undefined) expect(result).toEqual(answer)
       })

@@ -15,7 +15,10 @@ describe('GET /docs', () => {
     expect(await page.locator('.opblock').count()).toBeGreaterThan(15)
     expect(await page.locator('form').count()).toBe(0)
     await page.locator('.opblock-summary-path', { hasText: '/hooks/agent' }).click()
-    await page.locator('.opblock.is-open').getByText('The same key and body again get the first reply again, for 24 hours.').waitFor()
+    await page
+      .locator('.opblock.is-open')
+      .getByText('The same key and body again get the first reply again, for 24 hours.')
+      .waitFor()
     expect(complaints).toEqual([])
     expect(asked.filter((address) => !address.startsWith(`${url}/`) && !address.startsWith('data:'))).toEqual([])
     expect(asked.filter((address) => address.includes(gatewayToken))).toEqual([])
@@ -49,6 +52,7 @@ describe('GET /docs', () => {
       /^default-src 'none'; script-src 'self'; style-src 'self';.*form-action 'none'; frame-ancestors 'none'$/,
     )
     expect(headers.get('x-content-type-options')).toBe('nosniff')
-    for (const name of ['nothing.js', '..%2fpackage.json', 'index.html', '__proto__', 'toString']) expect((await fetch(`${url}/docs/${name}`)).status).toBe(404)
+    for (const name of ['nothing.js', '..%2fpackage.json', 'index.html', '__proto__', 'toString'])
+      expect((await fetch(`${url}/docs/${name}`)).status).toBe(404)
   })
 })

@@ -20,7 +20,8 @@ describe('GET /api/extensions', () => {
     expect(body.policy.groups).toContain('group:sessions')
     expect(body.policy.toolsets).toContain('sessions')
     expect(body.routes).toContainEqual({ method: 'POST', path: '/hooks/agent', summary: 'Gives an agent work.' })
-    const stateOf = async () => (await get('/api/extensions')).body.channels.find(({ name }: { name: string }) => name === 'chat-native').accounts
+    const stateOf = async () =>
+      (await get('/api/extensions')).body.channels.find(({ name }: { name: string }) => name === 'chat-native').accounts
     await expect.poll(stateOf).toEqual([{ accountId: 'default', state: 'failing' }])
     await expect.poll(stateOf, { timeout: 10_000 }).toEqual([{ accountId: 'default', state: 'connected' }])
   })
@@ -28,7 +29,11 @@ describe('GET /api/extensions', () => {
 
 describe('GET /api/config', () => {
   it('shows the configuration with its defaults and without its secrets', async () => {
-    const { get } = await startGateway({ providers: { mine: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'key-of-the-provider' } } })
+    const { get } = await startGateway({
+      providers: {
+        mine: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'key-of-the-provider' },
+      },
+    })
     const { status, body } = await get('/api/config')
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -36,6 +41,7 @@ describe('GET /api/config', () => {
       hooks: { path: '/hooks', token: '[redacted]' },
       providers: { mine: { kind: 'openai-compatible', apiKey: '[redacted]' } },
     })
-    for (const secret of [gatewayToken, hookToken, 'key-of-the-provider']) expect(JSON.stringify(body)).not.toContain(secret)
+    for (const secret of [gatewayToken, hookToken, 'key-of-the-provider'])
+      expect(JSON.stringify(body)).not.toContain(secret)
   })
 })

@@ -1,4 +1,5 @@
-// The log while a client of the WebSocket listens to it: every line arrives whole, and neither the client nor the process log sees a secret.
+// The log while a client of the WebSocket listens to it: every line arrives whole, and neither the client nor the
+// process log sees a secret.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -9,7 +10,13 @@ import { login } from './rpc-client.ts'
 
 const quiet = { agents: { defaults: { heartbeat: { every: 0 } } } }
 const shortSecrets = {
-  providers: { local: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', headers: { debug: '1', verbose: 'true', log: '"' } } },
+  providers: {
+    local: {
+      kind: 'openai-compatible',
+      baseUrl: 'http://127.0.0.1:9/v1',
+      headers: { debug: '1', verbose: 'true', log: '"' },
+    },
+  },
 }
 
 describe('the log', () => {
@@ -21,15 +28,21 @@ describe('the log', () => {
     socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(await ended).toContain('HTTP/1.1 431 ')
     const { params } = await client.until(({ params }) => params.message === 'request refused')
-    expect(params).toMatchObject({ level: 'info', fields: { status: 431, type: 'headers_too_large', client: '127.0.0.1' } })
+    expect(params).toMatchObject({
+      level: 'info',
+      fields: { status: 431, type: 'headers_too_large', client: '127.0.0.1' },
+    })
     expect(logged.filter((line) => line.includes('headers_too_large'))).toHaveLength(1)
   })
 
   it('hides the secrets of the environment, of the configuration, and of the one that replaces it', async () => {
     const dir = temporaryFolder()
     const [before, after] = ['hook-token-before-0123456789', 'hook-token-after-0123456789']
-    const write = (token: string, level = 'info') => writeConfig(dir, { ...quiet, gateway: { port: 0 }, hooks: { enabled: true, token }, log: { level } })
-    const gateway = await spawnGateway(write(before), { env: { SVC_GATEWAY_TOKEN: gatewayToken, SVC_GATEWAY_PASSWORD: 'password-of-the-environment' } })
+    const write = (token: string, level = 'info') =>
+      writeConfig(dir, { ...quiet, gateway: { port: 0 }, hooks: { enabled: true, token }, log: { level } })
+    const gateway = await spawnGateway(write(before), {
+      env: { SVC_GATEWAY_TOKEN: gatewayToken, SVC_GATEWAY_PASSWORD: 'password-of-the-environment' },
+    })
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
     const log = () => gateway.log.join('\n')
     const shown = async (path: string) => {

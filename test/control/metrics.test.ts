@@ -30,7 +30,9 @@ describe('GET /metrics', () => {
     await post('/hooks/wake', {})
     await post('/hooks/wake', { text: 'hi' }, { authorization: 'Bearer wrong' })
     await get('/nowhere')
-    await expect.poll(async () => valueOf(await scrape(url), 'svc_gateway_webhook_requests_total{status="rejected"}')).toBe(1)
+    await expect
+      .poll(async () => valueOf(await scrape(url), 'svc_gateway_webhook_requests_total{status="rejected"}'))
+      .toBe(1)
     const text = await scrape(url)
     const counts = {
       'svc_gateway_http_requests_total{route_group="hooks",status="200"}': 1,
@@ -86,7 +88,8 @@ describe('GET /metrics', () => {
       providers: model.providers,
       agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' }, ops: {} },
     })
-    for (let n = 0; n < 2; n++) await post('/hooks/agent', { message: 'hi', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
+    for (let n = 0; n < 2; n++)
+      await post('/hooks/agent', { message: 'hi', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
     const text = await scrape(url)
     const about = 'agent="ops",model="double/m"'
     expect(valueOf(text, `svc_gateway_run_failures_total{${about},type="model_failed"}`)).toBe(1)
@@ -98,7 +101,11 @@ describe('GET /metrics', () => {
   it('tells which channels are connected, what is scheduled, and whether the configuration is in force', async () => {
     const running = await startGateway()
     const { url, dir, gateway } = running
-    await expect.poll(async () => valueOf(await scrape(url), 'svc_gateway_channel_connected{channel="console",account="default"}')).toBe(1)
+    await expect
+      .poll(async () =>
+        valueOf(await scrape(url), 'svc_gateway_channel_connected{channel="console",account="default"}'),
+      )
+      .toBe(1)
     const first = await scrape(url)
     expect(valueOf(first, 'svc_gateway_schedules')).toBe(0)
     expect(valueOf(first, 'svc_gateway_config_last_reload_successful')).toBe(1)
@@ -168,7 +175,9 @@ describe('docs/grafana-dashboard.json', () => {
   it('can be imported: a data source to choose, and panels that do not overlap', () => {
     expect(uid).toBe('svc-gateway')
     expect(templating.list.map(({ name, type }) => [name, type])).toContainEqual(['datasource', 'datasource'])
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`))
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
+    )
     expect(new Set(cells).size).toBe(cells.length)
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   })

@@ -17,7 +17,9 @@ describe('GET /openapi.json', () => {
   const operations = async () => {
     const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
     return Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([method, operation]) => Object.assign(operation, { name: `${method.toUpperCase()} ${path}` })),
+      Object.entries(item).map(([method, operation]) =>
+        Object.assign(operation, { name: `${method.toUpperCase()} ${path}` }),
+      ),
     )
   }
 
@@ -32,7 +34,9 @@ describe('GET /openapi.json', () => {
   it('has every route of every route group, with a summary, its credential and its answers', async () => {
     const all = await operations()
     const { routes } = (await get('/api/extensions')).body as { routes: { method: string; path: string }[] }
-    expect(all.map(({ name }) => name).toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted())
+    expect(all.map(({ name }) => name).toSorted()).toEqual(
+      routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`).toSorted(),
+    )
     expect(all).toEqual(
       all.map(({ name }) =>
         expect.objectContaining({
@@ -53,19 +57,37 @@ describe('GET /openapi.json', () => {
   it('has what the hooks take: the body with its channels, the headers, every status', async () => {
     const { paths } = (await get('/openapi.json')).body
     const { post } = paths['/hooks/agent'] as {
-      post: Operation & { requestBody: { content: Record<string, { schema: { properties: Record<string, { enum?: string[] }> } }> } }
+      post: Operation & {
+        requestBody: { content: Record<string, { schema: { properties: Record<string, { enum?: string[] }> } }> }
+      }
     }
-    expect(post.requestBody.content['application/json']!.schema.properties['channel']!.enum).toEqual(expect.arrayContaining(['last', 'console', 'whatsapp']))
+    expect(post.requestBody.content['application/json']!.schema.properties['channel']!.enum).toEqual(
+      expect.arrayContaining(['last', 'console', 'whatsapp']),
+    )
     expect(post.parameters).toMatchObject([
       { name: 'idempotency-key', in: 'header', required: false },
       { name: 'prefer', in: 'header', required: false },
     ])
-    expect(Object.keys(post.responses)).toEqual(['200', '400', '401', '405', '408', '413', '415', '422', '429', '431', '503'])
+    expect(Object.keys(post.responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '405',
+      '408',
+      '413',
+      '415',
+      '422',
+      '429',
+      '431',
+      '503',
+    ])
   })
 
   it('follows the configuration: the prefix of the hooks, and whether there are any', async () => {
     const moved = await startGateway({ hooks: { path: '/in' } })
-    expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(expect.arrayContaining(['/in/wake', '/in/agent']))
+    expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(
+      expect.arrayContaining(['/in/wake', '/in/agent']),
+    )
     const closed = await startGateway({ hooks: { enabled: false } })
     expect(JSON.stringify((await closed.get('/openapi.json')).body.paths)).not.toContain('/wake')
   })

@@ -34,7 +34,8 @@ describe('GET /api/requests', () => {
     const { post, get } = await startGateway(still)
     for (const text of ['one disk', 'two', 'three DISKS']) await post('/hooks/wake', { text, mode: 'next-heartbeat' })
     const ids = (await get('/api/requests')).body.items.map(({ id }: { id: string }) => id)
-    const found = async (query: string) => (await get(`/api/requests?${query}`)).body.items.map(({ id }: { id: string }) => id)
+    const found = async (query: string) =>
+      (await get(`/api/requests?${query}`)).body.items.map(({ id }: { id: string }) => id)
     expect(await found('hook=agent')).toEqual([])
     expect(await found('hook=wake')).toEqual(ids)
     expect(await found('q=disk')).toEqual([ids[0], ids[2]])
@@ -74,7 +75,8 @@ describe('GET /api/requests', () => {
 
   it('has what came twice, and what contradicts what came', async () => {
     const running = await startGateway(still)
-    const wake = (text: string) => running.post('/hooks/wake', { text, mode: 'next-heartbeat' }, { 'idempotency-key': 'k' })
+    const wake = (text: string) =>
+      running.post('/hooks/wake', { text, mode: 'next-heartbeat' }, { 'idempotency-key': 'k' })
     await wake('one')
     expect((await wake('one')).headers.get('idempotent-replayed')).toBe('true')
     await wake('two')
@@ -104,7 +106,9 @@ describe('GET /api/requests/:id', () => {
   it('shows the headers without secrets, the body as it came, and the runs', async () => {
     const { post, get } = await startGateway(still)
     const body = JSON.stringify({ message: 'Look at it.', ...quiet, extra: 1 }, null, 2)
-    const { runId, sessionKey } = (await post('/hooks/agent', body, { prefer: 'wait=30', 'x-api-key': 'very secret', 'x-flavour': 'plain' })).body
+    const { runId, sessionKey } = (
+      await post('/hooks/agent', body, { prefer: 'wait=30', 'x-api-key': 'very secret', 'x-flavour': 'plain' })
+    ).body
     const [{ id }] = (await get('/api/requests')).body.items
     const request = (await get(`/api/requests/${id}`)).body
     expect(request).toMatchObject({
@@ -122,13 +126,20 @@ describe('GET /api/requests/:id', () => {
     await running.post('/hooks/wake', { text: 5 })
     await running.post('/hooks/wake', { text: 'x'.repeat(200) })
     const [large, wrong] = await noted(running, 'rejected', 2)
-    expect((await running.get(`/api/requests/${wrong.id}`)).body).toMatchObject({ body: '{"text":5}', actions: [], runs: [] })
+    expect((await running.get(`/api/requests/${wrong.id}`)).body).toMatchObject({
+      body: '{"text":5}',
+      actions: [],
+      runs: [],
+    })
     expect((await running.get(`/api/requests/${large.id}`)).body).toMatchObject({ body: null })
   })
 
   it('answers 404 to an id that is none', async () => {
     const { get } = await startGateway(still)
-    expect(await get('/api/requests/nothing')).toMatchObject({ status: 404, body: { error: { type: 'request_not_found' } } })
+    expect(await get('/api/requests/nothing')).toMatchObject({
+      status: 404,
+      body: { error: { type: 'request_not_found' } },
+    })
   })
 })
 
@@ -138,7 +149,13 @@ describe('POST /api/requests/:id/replay', () => {
   const newest = async () => (await gateway.get('/api/requests?limit=1')).body.items[0]
 
   it('starts the same work once more, as a request of its own', async () => {
-    const first = (await gateway.post('/hooks/agent', { message: 'Once.', agentId: ' MAIN ', ...quiet }, { 'idempotency-key': 'once', prefer: 'wait=30' })).body
+    const first = (
+      await gateway.post(
+        '/hooks/agent',
+        { message: 'Once.', agentId: ' MAIN ', ...quiet },
+        { 'idempotency-key': 'once', prefer: 'wait=30' },
+      )
+    ).body
     const { id } = await newest()
     const { status, body } = await replay(id, {})
     expect(status).toBe(200)
@@ -153,8 +170,13 @@ describe('POST /api/requests/:id/replay', () => {
     await gateway.post('/hooks/wake', { text: 'One.', mode: 'next-heartbeat' })
     const { id } = await newest()
     const { body } = await replay(id, { body: { text: 'Two.', mode: 'next-heartbeat' } })
-    expect((await gateway.get(`/api/requests/${body.requestId}`)).body).toMatchObject({ body: '{"text":"Two.","mode":"next-heartbeat"}' })
-    expect(await replay(id, { body: { text: ' ' } })).toMatchObject({ status: 400, body: { error: { message: 'text must not be blank.' } } })
+    expect((await gateway.get(`/api/requests/${body.requestId}`)).body).toMatchObject({
+      body: '{"text":"Two.","mode":"next-heartbeat"}',
+    })
+    expect(await replay(id, { body: { text: ' ' } })).toMatchObject({
+      status: 400,
+      body: { error: { message: 'text must not be blank.' } },
+    })
     expect(await replay(id, { body: [] })).toMatchObject({ status: 400 })
     expect(await replay(id, { dryRun: 'yes' })).toMatchObject({ status: 400 })
   })
@@ -183,10 +205,16 @@ describe('POST /api/requests/:id/replay', () => {
     expect(await replay('nothing', {})).toMatchObject({ status: 404, body: { error: { type: 'request_not_found' } } })
     await gateway.post('/hooks/github', { action: 'push' })
     const [unknown] = await noted(gateway, 'rejected')
-    expect(await replay(unknown.id, {})).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('no hook of this name') } } })
+    expect(await replay(unknown.id, {})).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('no hook of this name') } },
+    })
     await gateway.post('/hooks/wake', { text: 'x'.repeat(300_000) })
     const [large] = await noted(gateway, 'rejected', 2)
-    expect(await replay(large.id, {})).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('send one in "body"') } } })
+    expect(await replay(large.id, {})).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('send one in "body"') } },
+    })
     expect((await replay(large.id, { body: { text: 'Short.', mode: 'next-heartbeat' } })).status).toBe(200)
   })
 })
@@ -195,17 +223,27 @@ describe('GET /api/requests?runStatus', () => {
   it('lists what led to a run with this status, page by page', async () => {
     const model = await startModel()
     model.script({ status: 400 }, { text: 'done' }, { status: 400 })
-    const { post, get } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    const { post, get } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+    })
     const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
-    for (const message of ['one', 'two', 'three']) await post('/hooks/agent', { message, ...quiet }, { prefer: 'wait=20' })
+    for (const message of ['one', 'two', 'three'])
+      await post('/hooks/agent', { message, ...quiet }, { prefer: 'wait=20' })
     await post('/hooks/wake', { text: 'four', mode: 'next-heartbeat' })
     const runsOf = async (query: string) => (await get(`/api/requests?${query}`)).body
     const failed = await runsOf('runStatus=failed')
-    const messages = await Promise.all(failed.items.map(async ({ id }: { id: string }) => JSON.parse((await get(`/api/requests/${id}`)).body.body).message))
+    const messages = await Promise.all(
+      failed.items.map(
+        async ({ id }: { id: string }) => JSON.parse((await get(`/api/requests/${id}`)).body.body).message,
+      ),
+    )
     expect(messages).toEqual(['three', 'one'])
     expect((await runsOf('runStatus=succeeded')).items).toHaveLength(1)
     const first = await runsOf('runStatus=failed&limit=1')
-    expect([...first.items, ...(await runsOf(`runStatus=failed&limit=1&cursor=${first.next}`)).items]).toEqual(failed.items)
+    expect([...first.items, ...(await runsOf(`runStatus=failed&limit=1&cursor=${first.next}`)).items]).toEqual(
+      failed.items,
+    )
     expect((await get('/api/requests?runStatus=asleep')).status).toBe(400)
   })
 })

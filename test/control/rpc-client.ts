@@ -36,7 +36,10 @@ export async function login(url: string, options: ClientOptions = {}): Promise<R
 }
 
 /** The status and body of a handshake that is refused. */
-export async function refusal(url: string, options: ClientOptions = {}): Promise<{ status: number; body: Anything; headers: Anything }> {
+export async function refusal(
+  url: string,
+  options: ClientOptions = {},
+): Promise<{ status: number; body: Anything; headers: Anything }> {
   const socket = new WebSocket(url.replace('http', 'ws'), options)
   socket.on('error', () => {})
   const [, response] = await once(socket, 'unexpected-response')

@@ -9,7 +9,8 @@ const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 
 describe('GET /api/runs', () => {
   const { post, get } = shareGateway({ agents: { main: {}, ops: {} } })
-  const run = async (body: object) => (await post('/hooks/agent', { message: 'hi', ...quiet, ...body }, { prefer: 'wait=30' })).body.runId as string
+  const run = async (body: object) =>
+    (await post('/hooks/agent', { message: 'hi', ...quiet, ...body }, { prefer: 'wait=30' })).body.runId as string
 
   it('lists runs, newest first, page by page, sifted', async () => {
     const ids = [await run({}), await run({ agentId: 'ops' }), await run({ message: '/tool nobody {}' })].toReversed()
@@ -24,14 +25,19 @@ describe('GET /api/runs', () => {
 
     expect((await get('/api/runs?agentId=ops')).body.items.map(({ id }: { id: string }) => id)).toEqual([ids[1]])
     expect((await get('/api/runs?kind=channel')).body.items).toEqual([])
-    expect((await get(`/api/runs?status=succeeded&sessionKey=${body.items[0].sessionKey}`)).body.items).toEqual([body.items[0]])
+    expect((await get(`/api/runs?status=succeeded&sessionKey=${body.items[0].sessionKey}`)).body.items).toEqual([
+      body.items[0],
+    ])
   })
 
   it('lists the runs of one hook', async () => {
-    const { post, get } = await startGateway({ hooks: { mappings: [{ match: { path: 'alerts' }, messageTemplate: 'x', ...quiet }] } })
+    const { post, get } = await startGateway({
+      hooks: { mappings: [{ match: { path: 'alerts' }, messageTemplate: 'x', ...quiet }] },
+    })
     const { runId } = (await post('/hooks/alerts', {}, { prefer: 'wait=30' })).body
     await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
-    const idsOf = async (query: string) => (await get(`/api/runs?${query}`)).body.items.map(({ id }: { id: string }) => id)
+    const idsOf = async (query: string) =>
+      (await get(`/api/runs?${query}`)).body.items.map(({ id }: { id: string }) => id)
     expect(await idsOf('hook=alerts')).toEqual([runId])
     expect(await idsOf('hook=alerts&status=succeeded&agentId=main')).toEqual([runId])
     expect(await idsOf('hook=alerts&status=failed')).toEqual([])
@@ -46,11 +52,16 @@ describe('GET /api/runs', () => {
     ['kind=letter', 'kind must be one of'],
     ['limit=1&limit=2', 'limit must be a string'],
   ])('answers 400 to %s', async (query, message) => {
-    expect(await get(`/api/runs?${query}`)).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining(message) } } })
+    expect(await get(`/api/runs?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining(message) } },
+    })
   })
 
   it('wants the credential of the gateway, and lets no cache keep the answer', async () => {
-    expect(await get('/api/runs', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({ status: 401 })
+    expect(await get('/api/runs', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({
+      status: 401,
+    })
     const { headers } = await get('/api/runs')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
@@ -62,9 +73,16 @@ describe('POST /api/runs/:id/retry', () => {
     const model = await startModel()
     model.script(...answers)
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
-    const mapping = { match: { path: 'alerts' }, messageTemplate: '{{ text }}', sessionKey: 'hook:alerts', ...quiet, concurrency: 1 }
+    const mapping = {
+      match: { path: 'alerts' },
+      messageTemplate: '{{ text }}',
+      sessionKey: 'hook:alerts',
+      ...quiet,
+      concurrency: 1,
+    }
     const gateway = await startGateway({ providers: model.providers, agents, hooks: { mappings: [mapping] } })
-    const alert = async () => (await gateway.post('/hooks/alerts', { text: 'the disk is full' }, { prefer: 'wait=30' })).body.runId as string
+    const alert = async () =>
+      (await gateway.post('/hooks/alerts', { text: 'the disk is full' }, { prefer: 'wait=30' })).body.runId as string
     const retry = async (id: string) => await gateway.post(`/api/runs/${id}/retry`, {}, operator)
     const ended = async (id: string) => {
       await expect.poll(async () => (await gateway.get(`/runs/${id}`)).body.endedAt).toBeDefined()
@@ -77,7 +95,10 @@ describe('POST /api/runs/:id/retry', () => {
     const { alert, retry, ended, model } = await started({ status: 400 }, { text: 'done' })
     const first = await alert()
     const { status, body } = await retry(first)
-    expect([status, body]).toEqual([200, { ok: true, runId: expect.any(String), sessionKey: 'agent:main:hook:alerts', retryOf: first }])
+    expect([status, body]).toEqual([
+      200,
+      { ok: true, runId: expect.any(String), sessionKey: 'agent:main:hook:alerts', retryOf: first },
+    ])
     expect(await ended(body.runId)).toMatchObject({
       status: 'succeeded',
       reply: 'done',
@@ -118,7 +139,11 @@ describe('POST /api/runs/:id/cancel', () => {
     const model = await startModel()
     model.script({ hang: true })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
-    const { post, get } = await startGateway({ providers: model.providers, agents, hooks: { defaultSessionKey: 'one' } })
+    const { post, get } = await startGateway({
+      providers: model.providers,
+      agents,
+      hooks: { defaultSessionKey: 'one' },
+    })
     const [first, second] = [
       (await post('/hooks/agent', { message: 'a', ...quiet })).body.runId,
       (await post('/hooks/agent', { message: 'b', ...quiet })).body.runId,
@@ -127,7 +152,11 @@ describe('POST /api/runs/:id/cancel', () => {
     expect((await get('/api/runs?status=running')).body.items).toMatchObject([{ id: first }])
     expect((await get('/api/runs?status=queued')).body.items).toMatchObject([{ id: second }])
 
-    for (const id of [second, first]) expect(await post(`/api/runs/${id}/cancel`, {}, operator)).toMatchObject({ status: 200, body: { ok: true, runId: id } })
+    for (const id of [second, first])
+      expect(await post(`/api/runs/${id}/cancel`, {}, operator)).toMatchObject({
+        status: 200,
+        body: { ok: true, runId: id },
+      })
     await expect.poll(async () => (await get('/api/runs?status=cancelled')).body.items.length).toBe(2)
   })
 
@@ -138,6 +167,9 @@ describe('POST /api/runs/:id/cancel', () => {
       status: 409,
       body: { error: { message: 'The run has ended already: it is succeeded.' } },
     })
-    expect(await post('/api/runs/nobody/cancel', {}, operator)).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
+    expect(await post('/api/runs/nobody/cancel', {}, operator)).toMatchObject({
+      status: 404,
+      body: { error: { type: 'run_not_found' } },
+    })
   })
 })

@@ -9,7 +9,8 @@ describe('GET /api/schedules', () => {
     const { post, get } = await startGateway({ agents: { main: {}, ops: {} } })
     const add = async (agentId: string, name: string) => {
       const args = { action: 'add', message: `Do ${name}.`, name, every: '1h', channel: 'console', to: 'ops' }
-      return (await post('/tools/invoke', { tool: 'cron', args, sessionKey: `agent:${agentId}:main` }, operator)).body.result.id as string
+      return (await post('/tools/invoke', { tool: 'cron', args, sessionKey: `agent:${agentId}:main` }, operator)).body
+        .result.id as string
     }
     const ids = [await add('main', 'one'), await add('ops', 'two'), await add('main', 'three')].toReversed()
     const { status, body } = await get('/api/schedules')
@@ -27,11 +28,15 @@ describe('GET /api/schedules', () => {
     const first = (await get('/api/schedules?limit=2')).body
     const second = (await get(`/api/schedules?limit=2&cursor=${first.next}`)).body
     expect([...first.items, ...second.items]).toEqual(body.items)
-    expect((await get('/api/schedules?agentId=ops')).body.items.map(({ name }: { name: string }) => name)).toEqual(['two'])
+    expect((await get('/api/schedules?agentId=ops')).body.items.map(({ name }: { name: string }) => name)).toEqual([
+      'two',
+    ])
   })
 
   it('wants the credential of the gateway', async () => {
     const { get } = await startGateway()
-    expect(await get('/api/schedules', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({ status: 401 })
+    expect(await get('/api/schedules', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({
+      status: 401,
+    })
   })
 })

@@ -8,13 +8,24 @@ const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 
 describe('GET /api/sessions', () => {
   const { post, get } = shareGateway({ ...still, hooks: { allowRequestSessionKey: true } })
-  const keys = async (query = '') => (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
+  const keys = async (query = '') =>
+    (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
 
   it('lists sessions, the one that was touched last first, page by page', async () => {
-    for (const sessionKey of ['one', 'two', 'one']) await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
-    await post('/hooks/agent', { message: 'hi', sessionKey: 'three.dots:and/slashes', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
+    for (const sessionKey of ['one', 'two', 'one'])
+      await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
+    await post(
+      '/hooks/agent',
+      { message: 'hi', sessionKey: 'three.dots:and/slashes', agentId: 'ops', ...quiet },
+      { prefer: 'wait=30' },
+    )
     // The summaries of the runs wait in the main session.
-    expect(await keys()).toEqual(['agent:ops:three.dots:and/slashes', 'agent:main:main', 'agent:main:one', 'agent:main:two'])
+    expect(await keys()).toEqual([
+      'agent:ops:three.dots:and/slashes',
+      'agent:main:main',
+      'agent:main:one',
+      'agent:main:two',
+    ])
     expect(await keys('?agentId=ops')).toEqual(['agent:ops:three.dots:and/slashes'])
     const first = (await get('/api/sessions?limit=1')).body
     const second = (await get(`/api/sessions?limit=1&cursor=${encodeURIComponent(first.next)}`)).body
@@ -34,22 +45,35 @@ describe('GET /api/sessions', () => {
   })
 
   it('answers 404 where there is none', async () => {
-    expect(await get('/api/sessions/agent:main:nobody')).toMatchObject({ status: 404, body: { error: { type: 'session_not_found' } } })
+    expect(await get('/api/sessions/agent:main:nobody')).toMatchObject({
+      status: 404,
+      body: { error: { type: 'session_not_found' } },
+    })
   })
 })
 
 describe('a session in which nothing has begun', () => {
   it('is listed when events wait in it, or the run that will create it', async () => {
-    const { post, get } = await startGateway({ ...still, agents: { ...still.agents, defaults: { ...still.agents.defaults, maxConcurrent: 1 } } })
-    const keys = async (query = '') => (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
+    const { post, get } = await startGateway({
+      ...still,
+      agents: { ...still.agents, defaults: { ...still.agents.defaults, maxConcurrent: 1 } },
+    })
+    const keys = async (query = '') =>
+      (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
     await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })
-    expect((await get('/api/sessions')).body.items).toEqual([{ key: 'agent:main:main', agentId: 'main', updatedAt: expect.stringMatching(/Z$/) }])
+    expect((await get('/api/sessions')).body.items).toEqual([
+      { key: 'agent:main:main', agentId: 'main', updatedAt: expect.stringMatching(/Z$/) },
+    ])
     const posted = await Promise.all(Array.from({ length: 8 }, () => post('/hooks/agent', { message: 'hi', ...quiet })))
     const made = posted.map(({ body }) => body.sessionKey as string)
     expect((await keys('?limit=200')).toSorted()).toEqual([...made, 'agent:main:main'].toSorted())
     expect(await keys('?agentId=ops')).toEqual([])
     const status = await post('/tools/invoke', { tool: 'session_status' }, { authorization: `Bearer ${gatewayToken}` })
-    expect(status.body.result).toMatchObject({ key: 'agent:main:main', waitingEvents: expect.any(Number), updatedAt: expect.stringMatching(/Z$/) })
+    expect(status.body.result).toMatchObject({
+      key: 'agent:main:main',
+      waitingEvents: expect.any(Number),
+      updatedAt: expect.stringMatching(/Z$/),
+    })
   })
 })
 
@@ -59,12 +83,15 @@ describe('GET /api/sessions/:key', () => {
     const { eventId } = (await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })).body
     const { body } = await get('/api/sessions/main')
     expect(body).toMatchObject({ key: 'agent:main:main', agentId: 'main', transcript: [] })
-    expect(body.events).toEqual([{ id: eventId, text: 'News.', mode: 'next-heartbeat', at: expect.stringMatching(/Z$/) }])
+    expect(body.events).toEqual([
+      { id: eventId, text: 'News.', mode: 'next-heartbeat', at: expect.stringMatching(/Z$/) },
+    ])
   })
 
   it('hands out a long conversation page by page', async () => {
     const { post, get } = await startGateway({ ...still, hooks: { allowRequestSessionKey: true } })
-    for (const message of ['one', 'two', 'three']) await post('/hooks/agent', { message, sessionKey: 'long', ...quiet }, { prefer: 'wait=30' })
+    for (const message of ['one', 'two', 'three'])
+      await post('/hooks/agent', { message, sessionKey: 'long', ...quiet }, { prefer: 'wait=30' })
     const read = async (query = '') => (await get(`/api/sessions/agent:main:long${query}`)).body
     const whole = await read()
     expect(whole.transcript).toHaveLength(6)
@@ -82,6 +109,11 @@ describe('GET /api/sessions/:key', () => {
     const { get } = await startGateway({ ...still, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) }, dir)
     expect(await chat.say({ text: 'Hello', to: 'room-1' })).toBe('accepted')
     const { body } = await get('/api/sessions/agent:main:main')
-    expect(body.lastRoute).toMatchObject({ channel: 'chat-native', to: 'room-1', accountId: 'default', at: expect.stringMatching(/Z$/) })
+    expect(body.lastRoute).toMatchObject({
+      channel: 'chat-native',
+      to: 'room-1',
+      accountId: 'default',
+      at: expect.stringMatching(/Z$/),
+    })
   })
 })

@@ -8,7 +8,16 @@ import { connectRpc, login, refusal, type RpcClient } from './rpc-client.ts'
 import { openSocket } from './sockets.ts'
 
 const handshake = (...headers: string[]) =>
-  ['GET /ws HTTP/1.1', 'Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...headers, '', ''].join('\r\n')
+  [
+    'GET /ws HTTP/1.1',
+    'Host: localhost',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n')
 const goodKey = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 
 /** A frame as a client sends it. `length`: what it claims to hold. */
@@ -16,7 +25,12 @@ function frame(first: number, payload: Buffer, { masked = true, length = payload
   const mask = masked ? Buffer.from([1, 2, 3, 4]) : Buffer.alloc(0)
   const size = length < 126 ? Buffer.from([length]) : Buffer.from([126, length >> 8, length & 255])
   size[0]! |= masked ? 128 : 0
-  return Buffer.concat([Buffer.from([first]), size, mask, masked ? payload.map((byte, index) => byte ^ mask[index % 4]!) : payload])
+  return Buffer.concat([
+    Buffer.from([first]),
+    size,
+    mask,
+    masked ? payload.map((byte, index) => byte ^ mask[index % 4]!) : payload,
+  ])
 }
 
 const text = 0x81
@@ -41,7 +55,11 @@ describe('a handshake', () => {
 
   it('is answered 503 while the gateway starts or stops', async () => {
     const { url } = await openSocket({}, { isReady: () => false })
-    expect(await refusal(`${url}/ws`)).toMatchObject({ status: 503, body: { error: { type: 'shutting_down' } }, headers: { 'retry-after': '1' } })
+    expect(await refusal(`${url}/ws`)).toMatchObject({
+      status: 503,
+      body: { error: { type: 'shutting_down' } },
+      headers: { 'retry-after': '1' },
+    })
   })
 
   it('behind a request that is not answered yet does not take the connection from it', async () => {
@@ -59,20 +77,25 @@ describe('a handshake', () => {
     expect(statusLines(await until('"result":{"ok":true}'))).toEqual(['101'])
   })
 
-  it.each(['websocket', 'h2c', 'TLS/1.0'])('for %s elsewhere changes nothing: the body is read, the connection stays', async (protocol) => {
-    const { port } = await openSocket()
-    const { socket, until } = rawConnection(port)
-    const post = `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 13\r\n\r\n{"text":"hi"}`
-    socket.write(post)
-    await until('{"text":"hi"}')
-    socket.write(post.replace('hi', 'ho'))
-    expect(statusLines(await until('{"text":"ho"}'))).toEqual(['200', '200'])
-  })
+  it.each(['websocket', 'h2c', 'TLS/1.0'])(
+    'for %s elsewhere changes nothing: the body is read, the connection stays',
+    async (protocol) => {
+      const { port } = await openSocket()
+      const { socket, until } = rawConnection(port)
+      const post = `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 13\r\n\r\n{"text":"hi"}`
+      socket.write(post)
+      await until('{"text":"hi"}')
+      socket.write(post.replace('hi', 'ho'))
+      expect(statusLines(await until('{"text":"ho"}'))).toEqual(['200', '200'])
+    },
+  )
 
   it('may be followed by a lot at once when the first message authenticates', async () => {
     const { port } = await openSocket({ strangerBytes: 1_000 })
     const { socket, until } = rawConnection(port)
-    const echo = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'echo', params: { long: 'x'.repeat(5_000) } }))
+    const echo = Buffer.from(
+      JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'echo', params: { long: 'x'.repeat(5_000) } }),
+    )
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth), frame(text, echo)]))
     await until('"id":2')
     socket.write(frame(text, Buffer.from('{"jsonrpc":"2.0","id":3,"method":"echo"}')))
@@ -127,7 +150,9 @@ describe('a stranger', () => {
     const known = await login(url)
     const strangers: RpcClient[] = []
     for (let index = 0; index < 10; index++) strangers.push(await connectRpc(url))
-    expect((await Promise.all(strangers.slice(0, 7).map(({ closed }) => closed))).map(({ code }) => code)).toEqual(Array(7).fill(1006))
+    expect((await Promise.all(strangers.slice(0, 7).map(({ closed }) => closed))).map(({ code }) => code)).toEqual(
+      Array(7).fill(1006),
+    )
     expect((await strangers.at(-1)!.call('auth', { token: gatewayToken })).result).toEqual({ ok: true })
     expect((await known.call('echo', {})).result).toEqual({})
   })
@@ -183,12 +208,15 @@ describe('a client', () => {
     const { url } = await openSocket()
     const client = await login(url)
     const answers = await Promise.all(Array.from({ length: 20_000 }, (_, index) => client.call('echo', { index })))
-    expect(answers.filter(({ result, error }, index) => result?.index === index || error?.data.type === 'too_many_calls')).toHaveLength(20_000)
+    expect(
+      answers.filter(({ result, error }, index) => result?.index === index || error?.data.type === 'too_many_calls'),
+    ).toHaveLength(20_000)
   })
 
   it('may send messages up to the limit', async () => {
     const { url } = await openSocket({ messageBytes: 10_000 })
-    const message = (size: number) => JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'echo', params: {} }).padEnd(size)
+    const message = (size: number) =>
+      JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'echo', params: {} }).padEnd(size)
     const client = await login(url)
     expect((await client.exchange(message(10_000))).result).toEqual({})
     client.socket.send(message(10_001))
@@ -216,7 +244,11 @@ describe('a client', () => {
     const { url, lines } = await openSocket()
     const client = await login(url)
     const { error } = await client.call('break')
-    expect(error).toEqual({ code: -32_603, message: "Something went wrong inside. See the gateway's log.", data: { type: 'internal_error' } })
+    expect(error).toEqual({
+      code: -32_603,
+      message: "Something went wrong inside. See the gateway's log.",
+      data: { type: 'internal_error' },
+    })
     expect(lines.at(-1)).toMatch(/"method":"break".*"cause":"SyntaxError"/)
     expect(lines.join()).not.toContain('payload')
   })
@@ -231,7 +263,11 @@ describe('broken frames', () => {
     ['with a ping in pieces', frame(0x09, Buffer.from('x')), 1002],
     ['with a ping that is too long', frame(0x89, Buffer.alloc(126)), 1002],
     ['that are not UTF-8', frame(text, Buffer.from([0xff, 0xfe])), 1007],
-    ['that are larger than allowed', Buffer.concat([Buffer.from([text, 0xff, 0, 0, 0, 0, 1, 0, 0, 0]), Buffer.alloc(8)]), 1009],
+    [
+      'that are larger than allowed',
+      Buffer.concat([Buffer.from([text, 0xff, 0, 0, 0, 0, 1, 0, 0, 0]), Buffer.alloc(8)]),
+      1009,
+    ],
     ['that close with a code that there is not', frame(0x88, Buffer.from([0, 1])), 1002],
   ])('%s end the connection with their code', async (_what, bytes, code) => {
     const { port, url } = await openSocket()

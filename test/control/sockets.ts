@@ -1,4 +1,5 @@
-// The WebSocket's route group alone, with small bounds and two methods to play with, for tests of what a connection may cost.
+// The WebSocket's route group alone, with small bounds and two methods to play with, for tests of what a connection may
+// cost.
 import { onTestFinished } from 'vitest'
 import type { Caller, SocketLimits } from '../../core/control/ws/connection.ts'
 import type { LogRecord } from '../../core/control/ws/log-stream.ts'
@@ -30,8 +31,16 @@ export interface RouteGroup {
   release(): void
 }
 
-export async function openSocket(limits: Partial<SocketLimits> = {}, { isReady = () => true }: { isReady?: () => boolean } = {}): Promise<RouteGroup> {
-  const changes: StoreChanges = { requests: createFeed(), events: createFeed(), runs: createFeed(), outbox: createFeed() }
+export async function openSocket(
+  limits: Partial<SocketLimits> = {},
+  { isReady = () => true }: { isReady?: () => boolean } = {},
+): Promise<RouteGroup> {
+  const changes: StoreChanges = {
+    requests: createFeed(),
+    events: createFeed(),
+    runs: createFeed(),
+    outbox: createFeed(),
+  }
   const logStream = createFeed<LogRecord>()
   const lines: string[] = []
   const arrivals = createFeed<string>()
@@ -53,7 +62,14 @@ export async function openSocket(limits: Partial<SocketLimits> = {}, { isReady =
   app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
   const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })
-  const sockets = registerSocket(app, { check, allowedOrigins: [], methods, topics: createTopics(changes, logStream), limits, log })
+  const sockets = registerSocket(app, {
+    check,
+    allowedOrigins: [],
+    methods,
+    topics: createTopics(changes, logStream),
+    limits,
+    log,
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     held.resolve()
@@ -66,7 +82,8 @@ export async function openSocket(limits: Partial<SocketLimits> = {}, { isReady =
     sockets,
     changes,
     logStream,
-    tell: (characters) => logStream.publish({ at: '', level: 'info', component: 'test', message: 'x'.repeat(characters), fields: {} }),
+    tell: (characters) =>
+      logStream.publish({ at: '', level: 'info', component: 'test', message: 'x'.repeat(characters), fields: {} }),
     lines,
     logged: async (text) => {
       if (lines.some((line) => line.includes(text))) return

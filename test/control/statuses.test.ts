@@ -1,4 +1,5 @@
-// Every status that the OpenAPI document promises is really answered; that no other is, each gateway under test is watched for.
+// Every status that the OpenAPI document promises is really answered; that no other is, each gateway under test is
+// watched for.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -19,21 +20,30 @@ export default defineToolset({ name: 'moody', description: 'Breaks or hangs.', t
   defineTool({ name: 'moody', description: 'Breaks or hangs.', args: Type.Object({ how: Type.Enum(['break', 'hang']) }), execute }),
 ] })`
 
-async function start(changes: Document = {}): Promise<RunningGateway & { chat: Chat; operate: RunningGateway['post'] }> {
+async function start(
+  changes: Document = {},
+): Promise<RunningGateway & { chat: Chat; operate: RunningGateway['post'] }> {
   const dir = temporaryFolder()
   const chat = await startChat()
   const { plugins, channels } = chat.config(dir, { 'chat-none': {} })
   writeFileSync(join(dir, 'moody.mjs'), plugin)
-  const running = await startGateway({ plugins: [...plugins, './moody.mjs'], channels, agents: still, tools: { timeoutSeconds: 0.2 }, ...changes }, dir)
+  const running = await startGateway(
+    { plugins: [...plugins, './moody.mjs'], channels, agents: still, tools: { timeoutSeconds: 0.2 }, ...changes },
+    dir,
+  )
   return { ...running, chat, operate: (path, body, headers) => running.post(path, body, { ...operator, ...headers }) }
 }
 
 /** `GET /runs/:id 404`, for every status that a route itself names. */
 async function promised({ get }: RunningGateway): Promise<string[]> {
-  const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>> }
+  const { paths } = (await get('/openapi.json')).body as {
+    paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
+  }
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { responses }]) =>
-      Object.entries(responses).flatMap(([status, { $ref }]) => ($ref ? [] : `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')} ${status}`)),
+      Object.entries(responses).flatMap(([status, { $ref }]) =>
+        $ref ? [] : `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')} ${status}`,
+      ),
     ),
   )
 }
@@ -46,7 +56,9 @@ describe('the statuses of the document', () => {
     const { runId } = (await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet })).body
     await model.request(0)
     await gateway.operate(`/api/runs/${runId}/cancel`, {})
-    const failed = (await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet }, { prefer: 'wait=20' })).body.runId
+    const failed = (
+      await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet }, { prefer: 'wait=20' })
+    ).body.runId
     for (const id of [failed, failed, 'nobody']) await gateway.operate(`/api/runs/${id}/retry`, {})
     await askEverything(gateway)
     const upgraded = 'GET /ws 101'
@@ -102,13 +114,18 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/outbox',
   ])
     await get(path)
-  for (const path of ['/docs', '/docs/page.js', '/docs/nothing', '/metrics']) await (await fetch(url + path, { headers: operator })).text()
+  for (const path of ['/docs', '/docs/page.js', '/docs/nothing', '/metrics'])
+    await (await fetch(url + path, { headers: operator })).text()
 
   const key = { 'idempotency-key': 'k' }
   for (const text of ['one', 'two']) await post('/hooks/wake', { text, mode: 'next-heartbeat' }, key)
   chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'No such room.' } })
   const { runId, sessionKey } = (
-    await post('/hooks/agent', { message: 'hi', channel: 'chat-none', to: 'room', wakeMode: 'next-heartbeat' }, { ...key, prefer: 'wait=30' })
+    await post(
+      '/hooks/agent',
+      { message: 'hi', channel: 'chat-none', to: 'room', wakeMode: 'next-heartbeat' },
+      { ...key, prefer: 'wait=30' },
+    )
   ).body
   await post('/hooks/agent', { message: 'other' }, key)
 
@@ -135,11 +152,19 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
   }
 
   const invoke = (tool: string, args = {}) => operate('/tools/invoke', { tool, args })
-  for (const call of [invoke('session_status'), invoke('nothing'), invoke('moody', { how: 'break' }), invoke('moody', { how: 'hang' })]) await call
+  for (const call of [
+    invoke('session_status'),
+    invoke('nothing'),
+    invoke('moody', { how: 'break' }),
+    invoke('moody', { how: 'hang' }),
+  ])
+    await call
   await operate('/tools/explain', { tool: 'moody' })
 
   const mcp = (body: object, headers = {}) =>
-    operate('/mcp', { jsonrpc: '2.0', ...body }, { accept: 'application/json, text/event-stream', ...headers }).catch(() => undefined)
+    operate('/mcp', { jsonrpc: '2.0', ...body }, { accept: 'application/json, text/event-stream', ...headers }).catch(
+      () => undefined,
+    )
   await mcp({ method: 'notifications/initialized' })
   await mcp({ id: 1, method: 'ping' })
   await mcp({ id: 1, method: 'ping' }, { origin: 'https://elsewhere.example' })

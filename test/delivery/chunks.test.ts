@@ -52,7 +52,12 @@ describe('chunks', () => {
       30,
       ['Some words before.', '```js\nline one\nline two\n```'],
     ],
-    ['no empty code block of a closing line', 'Words.\n```\nline one\n\n```\nThe end of it.', 30, ['Words.\n```\nline one\n```', 'The end of it.']],
+    [
+      'no empty code block of a closing line',
+      'Words.\n```\nline one\n\n```\nThe end of it.',
+      30,
+      ['Words.\n```\nline one\n```', 'The end of it.'],
+    ],
   ])('make %s', (...[, text, limit, chunks]) => {
     expect(splitIntoChunks(text, limit)).toEqual(chunks)
   })
@@ -61,7 +66,10 @@ describe('chunks', () => {
     const random = createRandom(seed)
     const pieces = ['word', 'a', ' ', ' ', '\n', '\n\n', '👍', '漢字', '\n```\n', 'x'.repeat(50), '. ', '']
     for (let round = 0; round < 3000; round++) {
-      const text = Array.from({ length: 1 + Math.floor(random() * 60) }, () => pieces[Math.floor(random() * pieces.length)]).join('')
+      const text = Array.from(
+        { length: 1 + Math.floor(random() * 60) },
+        () => pieces[Math.floor(random() * pieces.length)],
+      ).join('')
       const limit = 24 + Math.floor(random() * 100)
       const fault = faultOf(text, splitIntoChunks(text, limit), limit)
       expect(fault && { fault, text, limit }).toBeUndefined()
@@ -69,7 +77,12 @@ describe('chunks', () => {
   })
 
   it('are made in time in proportion to the text', () => {
-    for (const text of ['```\n'.repeat(25_000), 'x'.repeat(100_000), ' x'.repeat(50_000), `\`\`\`${'x\n'.repeat(50_000)}`])
+    for (const text of [
+      '```\n'.repeat(25_000),
+      'x'.repeat(100_000),
+      ' x'.repeat(50_000),
+      `\`\`\`${'x\n'.repeat(50_000)}`,
+    ])
       expect(splitIntoChunks(text, 100).length).toBeGreaterThan(100)
   })
 })

@@ -43,7 +43,10 @@ describe('a connection', () => {
     await vi.advanceTimersByTimeAsync(0)
     contexts[0]!.lost('the platform hung up')
     contexts[0]!.lost('once more')
-    expect([connections.states()[0]!.state, connections.get('pager', 'default')!.connection]).toEqual(['failing', undefined])
+    expect([connections.states()[0]!.state, connections.get('pager', 'default')!.connection]).toEqual([
+      'failing',
+      undefined,
+    ])
     await vi.advanceTimersByTimeAsync(1_000)
     expect([connections.states()[0]!.state, closed, logged]).toEqual(['connected', [1], again])
     contexts[0]!.lost('too late')

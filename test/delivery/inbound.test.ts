@@ -7,11 +7,17 @@ import { type Document, type RunningGateway, startGateway, temporaryFolder } fro
 const quiet = { heartbeat: { every: 0 } }
 const open = { allowFrom: ['*'] }
 
-async function start(channels: Parameters<Awaited<ReturnType<typeof startChat>>['config']>[1], { model, ...changes }: { model?: ModelServer } & Document = {}) {
+async function start(
+  channels: Parameters<Awaited<ReturnType<typeof startChat>>['config']>[1],
+  { model, ...changes }: { model?: ModelServer } & Document = {},
+) {
   const chat = await startChat()
   const dir = temporaryFolder()
   const agents = { defaults: { ...quiet, ...(model && { model: 'double/m' }) } }
-  const gateway = await startGateway({ agents, ...(model && { providers: model.providers }), ...changes, ...chat.config(dir, channels) }, dir)
+  const gateway = await startGateway(
+    { agents, ...(model && { providers: model.providers }), ...changes, ...chat.config(dir, channels) },
+    dir,
+  )
   return { chat, ...gateway }
 }
 
@@ -20,7 +26,13 @@ describe('a message from a channel', () => {
     const { chat } = await start({ 'chat-native': open })
     expect(await chat.say({ text: 'Hello?', to: 'room 5', threadId: 't9', route: { service: 'eu' } })).toBe('accepted')
     const [answer] = await chat.holds(1)
-    expect(answer).toMatchObject({ channel: 'chat-native', accountId: 'default', to: 'room 5', threadId: 't9', route: { service: 'eu' } })
+    expect(answer).toMatchObject({
+      channel: 'chat-native',
+      accountId: 'default',
+      to: 'room 5',
+      threadId: 't9',
+      route: { service: 'eu' },
+    })
     expect(answer!.text).toContain('Received: Hello?')
   })
 
@@ -139,7 +151,12 @@ describe('the last route', () => {
     await chat.say({ to: 'room 2', threadId: 't2', route: { n: 2 } }, 'chat-none')
     await chat.holds(2)
     await post('/hooks/agent', run)
-    expect((await chat.holds(3))[2]).toMatchObject({ channel: 'chat-none', to: 'room 2', threadId: 't2', route: { n: 2 } })
+    expect((await chat.holds(3))[2]).toMatchObject({
+      channel: 'chat-none',
+      to: 'room 2',
+      threadId: 't2',
+      route: { n: 2 },
+    })
   })
 
   it('is remembered for each channel', async () => {
@@ -191,7 +208,12 @@ describe('a group', () => {
     await chat.say({ to: 'ann', text: 'A secret.' })
     await chat.holds(1)
     await chat.say({ to: 'Room 1', group: true, text: 'Hello all.', threadId: 't1', route: { n: 7 } })
-    expect((await chat.holds(2))[1]).toMatchObject({ to: 'Room 1', threadId: 't1', route: { n: 7 }, text: 'To the group.' })
+    expect((await chat.holds(2))[1]).toMatchObject({
+      to: 'Room 1',
+      threadId: 't1',
+      route: { n: 7 },
+      text: 'To the group.',
+    })
     expect(JSON.stringify(model.requests[1]!.body['messages'])).not.toContain('secret')
     await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
     expect((await chat.holds(3))[2]).toMatchObject({ to: 'ann', text: 'To Ann again.' })
@@ -200,7 +222,9 @@ describe('a group', () => {
 
 describe('accounts', () => {
   it("connect with their own settings over those of the channel, defaults filled in, and nothing that is the gateway's", async () => {
-    const { chat } = await start({ 'chat-native': { ...open, defaultTo: 'ops', accounts: { work: { greeting: 'good morning' }, home: {} } } })
+    const { chat } = await start({
+      'chat-native': { ...open, defaultTo: 'ops', accounts: { work: { greeting: 'good morning' }, home: {} } },
+    })
     await expect.poll(() => chat.connected.length).toBe(2)
     const url = expect.stringContaining('http://127.0.0.1')
     expect(chat.connected.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))).toEqual([
@@ -212,7 +236,10 @@ describe('accounts', () => {
   it('send as the one that last heard from somebody, while it is there; else as the first', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
-    const config = (accounts: Document) => ({ agents: { defaults: quiet }, ...chat.config(dir, { 'chat-native': { ...open, accounts } }) })
+    const config = (accounts: Document) => ({
+      agents: { defaults: quiet },
+      ...chat.config(dir, { 'chat-native': { ...open, accounts } }),
+    })
     const first = await startGateway(config({ work: {} }), dir)
     await chat.say({ to: 'ann' })
     expect((await chat.holds(1))[0]).toMatchObject({ accountId: 'work' })
@@ -229,7 +256,8 @@ describe('accounts', () => {
 
 describe('the answer to a webhook', () => {
   const ask = { message: 'hi', wakeMode: 'next-heartbeat' }
-  const warningsOf = async ({ post }: Pick<RunningGateway, 'post'>, fields: object = {}) => (await post('/hooks/agent', { ...ask, ...fields })).body.warnings
+  const warningsOf = async ({ post }: Pick<RunningGateway, 'post'>, fields: object = {}) =>
+    (await post('/hooks/agent', { ...ask, ...fields })).body.warnings
 
   it('warns that "last" leads nowhere until somebody has written to the main session', async () => {
     const { chat, ...running } = await start({ 'chat-native': open, 'chat-none': open })
@@ -239,7 +267,9 @@ describe('the answer to a webhook', () => {
     await chat.say({ to: 'ada' })
     expect(await warningsOf(running)).toBeUndefined()
     expect(await warningsOf(running, { channel: 'chat-native' })).toBeUndefined()
-    expect(await warningsOf(running, { channel: 'chat-none' })).toEqual([expect.stringContaining('has no recipient yet')])
+    expect(await warningsOf(running, { channel: 'chat-none' })).toEqual([
+      expect.stringContaining('has no recipient yet'),
+    ])
   })
 
   it('knows after a reload and after a restart who wrote before', async () => {
@@ -249,6 +279,8 @@ describe('the answer to a webhook', () => {
     expect(await warningsOf(running)).toBeUndefined()
     await gateway.close()
     const agents = { defaults: quiet }
-    expect(await warningsOf(await startGateway({ agents, ...chat.config(dir, { 'chat-native': open }) }, dir))).toBeUndefined()
+    expect(
+      await warningsOf(await startGateway({ agents, ...chat.config(dir, { 'chat-native': open }) }, dir)),
+    ).toBeUndefined()
   })
 })

@@ -14,7 +14,15 @@ describe('a message', () => {
     const id = await put({ threadId: 't1', route: { service: 'eu' } })
     expect(await ended(id)).toMatchObject({ status: 'sent', platformId: `id of ${id}:0`, reason: null })
     expect(chat.held).toEqual([
-      { channel: 'chat-native', accountId: 'default', key: `${id}:0`, to: 'ann', text: 'Hi.', threadId: 't1', route: { service: 'eu' } },
+      {
+        channel: 'chat-native',
+        accountId: 'default',
+        key: `${id}:0`,
+        to: 'ann',
+        text: 'Hi.',
+        threadId: 't1',
+        route: { service: 'eu' },
+      },
     ])
   })
 
@@ -52,7 +60,9 @@ describe('a message', () => {
 
   it('is given up at last: it stays, as failed, with its reason', async () => {
     const chat = await startChat()
-    chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'come back next year', retryAfterMs: 31_536_000_000 } })
+    chat.script({
+      answer: { outcome: 'failed', reason: 'rate', detail: 'come back next year', retryAfterMs: 31_536_000_000 },
+    })
     const { put, ended } = await startOutbox(chat)
     expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'come back next year' })
   })
@@ -60,7 +70,10 @@ describe('a message', () => {
   it('for an account that is not configured fails, with a reason', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ accountId: 'other' }))).toMatchObject({ status: 'failed', reason: expect.stringContaining('not configured') })
+    expect(await ended(await put({ accountId: 'other' }))).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('not configured'),
+    })
   })
 
   it('waits for a channel whose first attempts to connect fail', async () => {
@@ -86,8 +99,14 @@ describe('a message whose answer was lost', () => {
     const chat = await startChat()
     chat.script('lose', 'drop')
     const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-reconcile', text: 'one' }))).toMatchObject({ status: 'sent', attempt: 1 })
-    expect(await ended(await put({ channel: 'chat-reconcile', text: 'two' }))).toMatchObject({ status: 'sent', attempt: 2 })
+    expect(await ended(await put({ channel: 'chat-reconcile', text: 'one' }))).toMatchObject({
+      status: 'sent',
+      attempt: 1,
+    })
+    expect(await ended(await put({ channel: 'chat-reconcile', text: 'two' }))).toMatchObject({
+      status: 'sent',
+      attempt: 2,
+    })
     expect(chat.attempts.map(({ text }) => text)).toEqual(['one', 'two', 'two'])
     expect(texts(chat)).toEqual(['one', 'two'])
   })
@@ -173,7 +192,11 @@ describe('order', () => {
     chat.script(transient, 'lose')
     const ids = []
     for (const text of ['1', '2', '3', '4', '5'])
-      ids.push(await put({ text }), await put({ text, to: 'bob' }), await put({ text, channel: 'chat-reconcile', to: 'cat' }))
+      ids.push(
+        await put({ text }),
+        await put({ text, to: 'bob' }),
+        await put({ text, channel: 'chat-reconcile', to: 'cat' }),
+      )
     for (const id of ids) await ended(id)
     for (const to of ['ann', 'bob', 'cat']) expect(texts(chat, to)).toEqual(['1', '2', '3', '4', '5'])
   })
@@ -250,7 +273,10 @@ describe('after a crash', () => {
     const chat = await startChat()
     chat.script('hang')
     const { rig, id } = await crash(chat, { channel: 'chat-none' })
-    expect(await rig.ended(id)).toMatchObject({ status: 'unknown', reason: expect.stringContaining('stopped while sending') })
+    expect(await rig.ended(id)).toMatchObject({
+      status: 'unknown',
+      reason: expect.stringContaining('stopped while sending'),
+    })
     expect(texts(chat)).toEqual(['Hi.'])
   })
 

@@ -26,7 +26,10 @@ export interface Rig {
   close(): Promise<void>
 }
 
-export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {}): Promise<Rig> {
+export async function startOutbox(
+  chat: Chat,
+  { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {},
+): Promise<Rig> {
   const logged: string[] = []
   const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }))
   const log: Log = { debug: line, info: line, warn: line, error: line }
@@ -81,7 +84,15 @@ export async function startOutbox(chat: Chat, { dir = temporaryFolder(), limits 
         reason: null,
         ...delivery,
       }
-      await store.endRun(claimed!, { at, status: 'succeeded', result: {}, transcript: [], events: [], deliveries: [whole], eventsRendered: false })
+      await store.endRun(claimed!, {
+        at,
+        status: 'succeeded',
+        result: {},
+        transcript: [],
+        events: [],
+        deliveries: [whole],
+        eventsRendered: false,
+      })
       outbox.notify()
       return whole.id
     },

@@ -11,13 +11,25 @@ interface Event {
 function messagesStream(answer: Answer, request: WireRequest) {
   const events = [start(request), ...blocks(answer).flatMap(blockEvents)]
   const stopReason = 'tool' in answer ? 'tool_use' : 'end_turn'
-  const end = [{ type: 'message_delta', delta: { stop_reason: stopReason, stop_sequence: null }, usage: { output_tokens: 20 } }, { type: 'message_stop' }]
+  const end = [
+    { type: 'message_delta', delta: { stop_reason: stopReason, stop_sequence: null }, usage: { output_tokens: 20 } },
+    { type: 'message_stop' },
+  ]
   return { events: events.map(namedEvent), end: end.map(namedEvent) }
 }
 
 function start({ body }: WireRequest): Event {
   const usage = { input_tokens: 50, output_tokens: 1, cache_read_input_tokens: 10, cache_creation_input_tokens: 0 }
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: body['model'], content: [], stop_reason: null, stop_sequence: null, usage }
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: body['model'],
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  }
   return { type: 'message_start', message }
 }
 
@@ -29,7 +41,12 @@ interface Block {
 function blocks(answer: Answer): Block[] {
   if ('tool' in answer) {
     const start = { type: 'tool_use', id: answer.id ?? 'toolu_1', name: answer.tool, input: {} }
-    return [{ start, replyStreams: pieces(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })) }]
+    return [
+      {
+        start,
+        replyStreams: pieces(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })),
+      },
+    ]
   }
   const thinking = 'thinking' in answer && answer.thinking
   return [
@@ -44,7 +61,10 @@ function blocks(answer: Answer): Block[] {
           },
         ]
       : []),
-    { start: { type: 'text', text: '' }, replyStreams: pieces(textOf(answer)).map((text) => ({ type: 'text_delta', text })) },
+    {
+      start: { type: 'text', text: '' },
+      replyStreams: pieces(textOf(answer)).map((text) => ({ type: 'text_delta', text })),
+    },
   ]
 }
 

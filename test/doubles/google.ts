@@ -1,12 +1,20 @@
 // A double of Google's Gemini wire.
 import { type Answer, dataEvent, pieces, startWire, textOf, type Wire } from './wire.ts'
 
-export const startGoogle = (): Promise<Wire> => startWire({ path: /^\/v1beta\/models\/[\w.-]+:streamGenerateContent\?alt=sse$/, stream: contentStream })
+export const startGoogle = (): Promise<Wire> =>
+  startWire({ path: /^\/v1beta\/models\/[\w.-]+:streamGenerateContent\?alt=sse$/, stream: contentStream })
 
 /** Text only: what a request looks like is what matters here. */
 function contentStream(answer: Answer) {
-  const chunk = (candidate: object, more: object = {}) => dataEvent({ candidates: [{ index: 0, ...candidate }], ...more })
-  const usageMetadata = { promptTokenCount: 50, cachedContentTokenCount: 10, candidatesTokenCount: 15, thoughtsTokenCount: 5, totalTokenCount: 70 }
+  const chunk = (candidate: object, more: object = {}) =>
+    dataEvent({ candidates: [{ index: 0, ...candidate }], ...more })
+  const usageMetadata = {
+    promptTokenCount: 50,
+    cachedContentTokenCount: 10,
+    candidatesTokenCount: 15,
+    thoughtsTokenCount: 5,
+    totalTokenCount: 70,
+  }
   return {
     events: pieces(textOf(answer)).map((text) => chunk({ content: { role: 'model', parts: [{ text }] } })),
     end: [chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'STOP' }, { usageMetadata })],

@@ -1,4 +1,5 @@
-// A model server behind the gateway's usual provider: what to put into the configuration, and what the model got to read.
+// A model server behind the gateway's usual provider: what to put into the configuration, and what the model got to
+// read.
 import { onTestFinished } from 'vitest'
 import { type Document } from '../helpers.ts'
 import { startOpenAiChat } from './openai.ts'
@@ -24,4 +25,5 @@ export async function startModel(): Promise<ModelServer> {
 
 export const messagesOf = ({ body }: WireRequest) => body['messages'] as { role: string; content: string }[]
 
-export const systemOf = (request: WireRequest): string => messagesOf(request).find(({ role }) => role === 'system')!.content
+export const systemOf = (request: WireRequest): string =>
+  messagesOf(request).find(({ role }) => role === 'system')!.content

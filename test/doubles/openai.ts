@@ -1,5 +1,15 @@
 // Doubles of OpenAI's wires: chat completions, which many servers speak, and responses, which only OpenAI does.
-import { type Answer, argumentsOf, dataEvent, namedEvent, pieces, startWire, textOf, type Wire, type WireRequest } from './wire.ts'
+import {
+  type Answer,
+  argumentsOf,
+  dataEvent,
+  namedEvent,
+  pieces,
+  startWire,
+  textOf,
+  type Wire,
+  type WireRequest,
+} from './wire.ts'
 
 export const startOpenAiChat = (): Promise<Wire> => startWire({ path: /^\/v1\/chat\/completions$/, stream: chatStream })
 
@@ -19,10 +29,20 @@ function chatStream(answer: Answer, request: WireRequest) {
     prompt_tokens_details: { cached_tokens: 10 },
     completion_tokens_details: { reasoning_tokens: 5 },
   }
-  const last = dataEvent({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: request.body['model'], choices: [], usage })
+  const last = dataEvent({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: request.body['model'],
+    choices: [],
+    usage,
+  })
   const finish = (reason: string) => [chunk({}, reason), last, 'data: [DONE]\n\n']
   if (!('tool' in answer) && !('calls' in answer))
-    return { events: pieces(textOf(answer)).map((content) => chunk({ role: 'assistant', content })), end: finish('stop') }
+    return {
+      events: pieces(textOf(answer)).map((content) => chunk({ role: 'assistant', content })),
+      end: finish('stop'),
+    }
   const calls = 'calls' in answer ? answer.calls : [answer]
   const events = calls.flatMap((one, index) => {
     const call = (fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
@@ -33,22 +53,55 @@ function chatStream(answer: Answer, request: WireRequest) {
   return { events, end: finish('tool_calls') }
 }
 
-export const startOpenAiResponses = (): Promise<Wire> => startWire({ path: /^\/v1\/responses$/, stream: responsesStream })
+export const startOpenAiResponses = (): Promise<Wire> =>
+  startWire({ path: /^\/v1\/responses$/, stream: responsesStream })
 
 /** Text only: what a request looks like is what matters here. */
 function responsesStream(answer: Answer, request: WireRequest) {
   const text = textOf(answer)
-  const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] }
-  const response = { id: 'resp_1', object: 'response', created_at: 1, model: request.body['model'], output: [item], service_tier: null }
-  const usage = { input_tokens: 50, input_tokens_details: { cached_tokens: 10 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 5 } }
-  const delta = { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: 0, logprobs: null }
+  const item = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  }
+  const response = {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    model: request.body['model'],
+    output: [item],
+    service_tier: null,
+  }
+  const usage = {
+    input_tokens: 50,
+    input_tokens_details: { cached_tokens: 10 },
+    output_tokens: 20,
+    output_tokens_details: { reasoning_tokens: 5 },
+  }
+  const delta = {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    logprobs: null,
+  }
   return {
     events: [
       namedEvent({ type: 'response.created', response } as { type: string }),
-      namedEvent({ type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } } as { type: string }),
+      namedEvent({
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...item, status: 'in_progress', content: [] },
+      } as { type: string }),
       ...pieces(text).map((piece) => namedEvent({ ...delta, delta: piece } as { type: string })),
       namedEvent({ type: 'response.output_item.done', output_index: 0, item } as { type: string }),
     ],
-    end: [namedEvent({ type: 'response.completed', response: { ...response, usage, incomplete_details: null } } as { type: string })],
+    end: [
+      namedEvent({ type: 'response.completed', response: { ...response, usage, incomplete_details: null } } as {
+        type: string
+      }),
+    ],
   }
 }

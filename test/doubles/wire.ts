@@ -1,4 +1,5 @@
-// A loopback server that a model double is made of: scripted answers, recorded requests, nothing unexpected goes unnoticed.
+// A loopback server that a model double is made of: scripted answers, recorded requests, nothing unexpected goes
+// unnoticed.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -65,7 +66,9 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       response.once('close', () => response.writableFinished || resolve())
     })
     const request = { path: incoming.url ?? '', headers: incoming.headers, body, abandoned }
-    const answer = dialect.path.test(request.path) ? (answers.shift() ?? (typeof usual === 'function' ? usual(request) : usual)) : undefined
+    const answer = dialect.path.test(request.path)
+      ? (answers.shift() ?? (typeof usual === 'function' ? usual(request) : usual))
+      : undefined
     if (!answer) {
       unexpected.push(`${incoming.method} ${request.path}`)
       response.writeHead(404).end('nothing is scripted for this request')
@@ -99,7 +102,9 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
 
 function reply(response: ServerResponse, answer: Answer, { events, end }: { events: string[]; end: string[] }): void {
   if ('status' in answer) {
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(JSON.stringify(answer.body ?? {}))
+    response
+      .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+      .end(JSON.stringify(answer.body ?? {}))
     return
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -117,13 +122,17 @@ function reply(response: ServerResponse, answer: Answer, { events, end }: { even
 /** What an answer says in words. */
 export const textOf = (answer: Answer): string => ('text' in answer ? (answer.text ?? '') : '')
 
-export const argumentsOf = (answer: Extract<Answer, { tool: string }>): string => ('rawArgs' in answer ? answer.rawArgs : JSON.stringify(answer.args))
+export const argumentsOf = (answer: Extract<Answer, { tool: string }>): string =>
+  'rawArgs' in answer ? answer.rawArgs : JSON.stringify(answer.args)
 
 /** In pieces, as a service streams it. */
 export function pieces(text: string, count = 3): string[] {
   const size = Math.max(1, Math.ceil(text.length / count))
-  return Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size))
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+    text.slice(index * size, (index + 1) * size),
+  )
 }
 
 export const dataEvent = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
-export const namedEvent = (value: { type: string }): string => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
+export const namedEvent = (value: { type: string }): string =>
+  `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`

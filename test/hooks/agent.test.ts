@@ -8,15 +8,24 @@ const quiet = { heartbeat: { every: 0 } }
 
 describe('POST /hooks/agent', () => {
   const { post, get } = shareGateway({
-    agents: { defaults: { ...quiet, models: ['builtin/rules', { id: 'builtin/rules', alias: 'fast' }] }, main: {}, ops: {} },
+    agents: {
+      defaults: { ...quiet, models: ['builtin/rules', { id: 'builtin/rules', alias: 'fast' }] },
+      main: {},
+      ops: {},
+    },
     channels: { console: { file: 'console.jsonl', defaultTo: undefined } },
   })
-  const runOf = async (body: object) => (await get(`/runs/${(await post('/hooks/agent', { message: 'hi', ...still, ...body })).body.runId}`)).body
+  const runOf = async (body: object) =>
+    (await get(`/runs/${(await post('/hooks/agent', { message: 'hi', ...still, ...body })).body.runId}`)).body
 
   it('answers 200 as soon as the run is accepted', async () => {
     const { status, headers, body } = await post('/hooks/agent', { message: 'Say hello.', ...still })
     expect(status).toBe(200)
-    expect(body).toEqual({ ok: true, runId: expect.stringMatching(/^[0-9a-f-]{36}$/), sessionKey: expect.stringMatching(/^agent:main:hook:[0-9a-f-]{36}$/) })
+    expect(body).toEqual({
+      ok: true,
+      runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      sessionKey: expect.stringMatching(/^agent:main:hook:[0-9a-f-]{36}$/),
+    })
     expect(headers.get('x-request-id')).toBeTruthy()
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
@@ -37,7 +46,11 @@ describe('POST /hooks/agent', () => {
     ['a blank to', { to: ' ' }, 'to must not be blank'],
     ['a to that is no string', { to: 4917012345 }, 'to must be a string'],
     ['a blank model', { model: ' ' }, 'model must not be blank'],
-    ['an unknown thinking level', { thinking: 'ultra' }, 'thinking must be one of "off", "minimal", "low", "medium", "high", "xhigh"'],
+    [
+      'an unknown thinking level',
+      { thinking: 'ultra' },
+      'thinking must be one of "off", "minimal", "low", "medium", "high", "xhigh"',
+    ],
     ['timeoutSeconds as a string', { timeoutSeconds: '5' }, 'timeoutSeconds must be a number'],
     ['timeoutSeconds 0', { timeoutSeconds: 0 }, 'timeoutSeconds must be > 0'],
     ['a negative timeoutSeconds', { timeoutSeconds: -1 }, 'timeoutSeconds must be > 0'],
@@ -48,7 +61,10 @@ describe('POST /hooks/agent', () => {
     ['an unknown alias', { model: 'slow' }, 'model is not one of the models that may be used'],
   ])('answers 400 to %s and names the field', async (_case, fields, message) => {
     const answer = await post('/hooks/agent', { message: 'hi', ...still, ...fields })
-    expect(answer).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request', message: expect.stringContaining(message) } } })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { ok: false, error: { type: 'invalid_request', message: expect.stringContaining(message) } },
+    })
   })
 
   it.each([
@@ -76,17 +92,28 @@ describe('POST /hooks/agent', () => {
   })
 
   it('ignores fields that only a mapping may set', async () => {
-    const { body } = await post('/hooks/agent', { message: 'hi', ...still, deliver: true, fixedKey: 'main', accountId: 'other', threadId: { x: 1 } })
+    const { body } = await post('/hooks/agent', {
+      message: 'hi',
+      ...still,
+      deliver: true,
+      fixedKey: 'main',
+      accountId: 'other',
+      threadId: { x: 1 },
+    })
     expect(body.sessionKey).toMatch(/^agent:main:hook:/)
     const { id } = (await get('/api/requests?limit=1&hook=agent')).body.items[0]
-    const { actions } = (await post(`/api/requests/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })).body
+    const { actions } = (
+      await post(`/api/requests/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })
+    ).body
     expect(actions[0]).not.toMatchObject({ accountId: expect.anything() })
     expect(actions[0]).not.toMatchObject({ threadId: expect.anything() })
     expect(actions[0].sessionKey).toMatch(/^agent:main:hook:/)
   })
 
   it('ignores fields that it does not know', async () => {
-    expect((await post('/hooks/agent', { message: 'hi', ...still, allowUnsafeExternalContent: true, lane: 'x' })).status).toBe(200)
+    expect(
+      (await post('/hooks/agent', { message: 'hi', ...still, allowUnsafeExternalContent: true, lane: 'x' })).status,
+    ).toBe(200)
   })
 
   it('runs an unknown agent as the default one, whatever its characters', async () => {
@@ -101,14 +128,22 @@ describe('POST /hooks/agent', () => {
   })
 
   it('warns when the channel is loaded but not configured, or nobody brings it', async () => {
-    const { status, body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'whatsapp' })
+    const { status, body } = await post('/hooks/agent', {
+      message: 'hi',
+      wakeMode: 'next-heartbeat',
+      channel: 'whatsapp',
+    })
     expect(status).toBe(200)
     expect(body.warnings).toEqual([expect.stringContaining('"whatsapp"')])
-    expect((await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'console', to: 'x' })).body).not.toHaveProperty('warnings')
+    expect(
+      (await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'console', to: 'x' })).body,
+    ).not.toHaveProperty('warnings')
   })
 
   it('does not warn about a channel that nothing goes to', async () => {
-    expect((await post('/hooks/agent', { message: 'hi', ...still, channel: 'whatsapp' })).body).not.toHaveProperty('warnings')
+    expect((await post('/hooks/agent', { message: 'hi', ...still, channel: 'whatsapp' })).body).not.toHaveProperty(
+      'warnings',
+    )
   })
 
   it.each([
@@ -125,11 +160,14 @@ describe('POST /hooks/agent', () => {
 
   it('warns when the channel has no recipient', async () => {
     const { body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel: 'console' })
-    expect(body.warnings).toEqual(['The channel "console" has no recipient yet; send "to", or set channels.console.defaultTo.'])
+    expect(body.warnings).toEqual([
+      'The channel "console" has no recipient yet; send "to", or set channels.console.defaultTo.',
+    ])
   })
 
   it('warns when the default agent runs it in place of an unknown one', async () => {
-    const warningsFor = async (agentId: string) => (await post('/hooks/agent', { message: 'hi', ...still, agentId })).body.warnings
+    const warningsFor = async (agentId: string) =>
+      (await post('/hooks/agent', { message: 'hi', ...still, agentId })).body.warnings
     expect(await warningsFor('opps')).toEqual(['agentId names no configured agent; the default agent runs it.'])
     for (const agentId of ['main', ' OPS ']) expect(await warningsFor(agentId)).toBeUndefined()
   })
@@ -157,7 +195,13 @@ describe('hooks.allowedAgentIds', () => {
   })
 
   it('looks at the id that was asked for, trimmed and in any case; an unknown listed one runs as the default', async () => {
-    expect(await ask(['OPS', 'ghost'], [undefined, ' Ops ', 'main', 'ghost', 'nobody'])).toEqual(['main', 'ops', 400, 'main', 400])
+    expect(await ask(['OPS', 'ghost'], [undefined, ' Ops ', 'main', 'ghost', 'nobody'])).toEqual([
+      'main',
+      'ops',
+      400,
+      'main',
+      400,
+    ])
   })
 })
 
@@ -180,7 +224,8 @@ describe('agents.defaults.models', () => {
   it('is named by the refusal, or the list of the agent where that decides', async () => {
     const agents = { defaults: { ...quiet, models: ['builtin/rules'] }, main: {}, ops: { models: ['builtin/small'] } }
     const { post } = await startGateway({ agents })
-    const refused = async (agentId: string, model: string) => (await post('/hooks/agent', { message: 'hi', ...still, agentId, model })).body.error?.message
+    const refused = async (agentId: string, model: string) =>
+      (await post('/hooks/agent', { message: 'hi', ...still, agentId, model })).body.error?.message
     expect(await refused('main', 'builtin/small')).toContain('name one of agents.defaults.models, or add it there')
     expect(await refused('ops', 'builtin/rules')).toContain('name one of agents.ops.models, or add it there')
     expect(await refused('ops', 'builtin/small')).toBeUndefined()

@@ -1,4 +1,5 @@
-// The hook token at the route group: who passes, in which order a request is looked at, and what repeated failures cost.
+// The hook token at the route group: who passes, in which order a request is looked at, and what repeated failures
+// cost.
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -11,7 +12,8 @@ const without = { authorization: '' }
 
 describe('the hook token', () => {
   const { post } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
-  const status = async (headers: Record<string, string>) => (await post('/hooks/wake', wake, { ...without, ...headers })).status
+  const status = async (headers: Record<string, string>) =>
+    (await post('/hooks/wake', wake, { ...without, ...headers })).status
 
   it.each([
     ['Bearer', bearer(hookToken)],
@@ -60,26 +62,36 @@ describe('the order of checks', () => {
     'then refuses ?%s: 400, also beside a good header',
     async (query) => {
       for (const headers of [{}, without]) {
-        expect(await post(`/hooks/wake?${query}`, wake, headers)).toMatchObject({ status: 400, body: { error: { type: 'token_in_query' } } })
+        expect(await post(`/hooks/wake?${query}`, wake, headers)).toMatchObject({
+          status: 400,
+          body: { error: { type: 'token_in_query' } },
+        })
       }
     },
   )
 
   it('takes other names in the query for what they are', async () => {
-    for (const query of ['tokens=x', 'Token=x', 'x=token', '']) expect((await post(`/hooks/wake?${query}`, wake)).status).toBe(200)
+    for (const query of ['tokens=x', 'Token=x', 'x=token', ''])
+      expect((await post(`/hooks/wake?${query}`, wake)).status).toBe(200)
   })
 
   it('then asks for the token, before it tells which names there are or reads a body', async () => {
-    for (const path of ['/hooks/nothing', '/hooks/wake', '/hooks/wake/', '/hooks//wake']) expect((await post(path, 'no json', without)).status).toBe(401)
+    for (const path of ['/hooks/nothing', '/hooks/wake', '/hooks/wake/', '/hooks//wake'])
+      expect((await post(path, 'no json', without)).status).toBe(401)
     expect((await post('/hooks/wake', 'x'.repeat(300_000), without)).status).toBe(401)
   })
 
-  it.each(['/hooks/nothing', '/hooks/wake/', '/hooks//wake', '/hooks/Wake', '/hooks/wake%2f', '/hooks/%2577ake', '/hooks/agent/x'])(
-    'then knows nothing at %s: 404',
-    async (path) => {
-      expect(await post(path, 'no json')).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
-    },
-  )
+  it.each([
+    '/hooks/nothing',
+    '/hooks/wake/',
+    '/hooks//wake',
+    '/hooks/Wake',
+    '/hooks/wake%2f',
+    '/hooks/%2577ake',
+    '/hooks/agent/x',
+  ])('then knows nothing at %s: 404', async (path) => {
+    expect(await post(path, 'no json')).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
+  })
 
   it('then reads the body, then checks it', async () => {
     expect((await post('/hooks/wake', 'x'.repeat(300_000))).status).toBe(413)
@@ -94,7 +106,9 @@ describe('a header that comes twice', () => {
     const { url } = await startGateway({ agents })
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const line = `${header} ${hookToken}\r\n`
-    socket.write(`POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}Content-Length: ${wake.length}\r\nConnection: close\r\n\r\n${wake}`)
+    socket.write(
+      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}Content-Length: ${wake.length}\r\nConnection: close\r\n\r\n${wake}`,
+    )
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).toContain('"malformed_header"')
@@ -104,7 +118,8 @@ describe('a header that comes twice', () => {
 
 describe('repeated failures', () => {
   const limited = { agents, hooks: { rateLimit: { maxAttempts: 3, lockoutMs: 60_000 } } }
-  const fail = ({ post }: RunningGateway, headers: Record<string, string> = {}) => post('/hooks/wake', wake, { ...bearer('wrong'), ...headers })
+  const fail = ({ post }: RunningGateway, headers: Record<string, string> = {}) =>
+    post('/hooks/wake', wake, { ...bearer('wrong'), ...headers })
 
   it('lock the address out: 429 with Retry-After, loopback too', async () => {
     const gateway = await startGateway(limited)
@@ -165,11 +180,21 @@ describe('repeated failures', () => {
 describe('what is logged of a refusal', () => {
   it('is one line with its request id and its type, and never a token or a payload', async () => {
     const { url, post, logged } = await startGateway({ agents })
-    const answer = await ask(`${url}/hooks/wake?token=canary-query`, { method: 'POST', body: '{"text":"canary-body"}', headers: bearer('canary-bearer') })
+    const answer = await ask(`${url}/hooks/wake?token=canary-query`, {
+      method: 'POST',
+      body: '{"text":"canary-body"}',
+      headers: bearer('canary-bearer'),
+    })
     await post('/hooks/wake', '{"text":"canary-body"}', { ...bearer('canary-bearer'), 'x-svc-token': 'canary-header' })
     const lines = logged.filter((line) => line.includes('request refused')).map((line) => JSON.parse(line))
     expect(lines).toEqual([
-      expect.objectContaining({ reqId: answer.headers.get('x-request-id'), path: '/hooks/wake', type: 'token_in_query', status: 400, client: '127.0.0.1' }),
+      expect.objectContaining({
+        reqId: answer.headers.get('x-request-id'),
+        path: '/hooks/wake',
+        type: 'token_in_query',
+        status: 400,
+        client: '127.0.0.1',
+      }),
       expect.objectContaining({ path: '/hooks/wake', type: 'unauthorized', status: 401 }),
     ])
     expect(logged.join('\n')).not.toContain('canary')

@@ -1,4 +1,5 @@
-// A request whose runs have failed for good: its key and its request id are free again, so that its sender's next attempt runs.
+// A request whose runs have failed for good: its key and its request id are free again, so that its sender's next
+// attempt runs.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
@@ -34,7 +35,9 @@ describe('a request whose run has failed', () => {
   it('takes its key with another body, too', async () => {
     const { post } = await start([{ status: 400 }, { text: 'done' }])
     await post('/hooks/agent', run, { ...key, ...wait })
-    expect((await post('/hooks/agent', { ...run, message: 'another' }, { ...key, ...wait })).body.status).toBe('succeeded')
+    expect((await post('/hooks/agent', { ...run, message: 'another' }, { ...key, ...wait })).body.status).toBe(
+      'succeeded',
+    )
   })
 
   it('does not run again while it is still tried, nor when somebody has cancelled it', async () => {
@@ -50,7 +53,13 @@ describe('a request whose run has failed', () => {
 })
 
 describe('a request with several runs', () => {
-  const mapping = { match: { path: 'alerts' }, forEach: 'items', messageTemplate: '{{ item }}', deliver: false, wakeMode: 'next-heartbeat' }
+  const mapping = {
+    match: { path: 'alerts' },
+    forEach: 'items',
+    messageTemplate: '{{ item }}',
+    deliver: false,
+    wakeMode: 'next-heartbeat',
+  }
   const hooks = { mappings: [{ ...mapping, idempotencyKey: '{{ id }}' }] }
   const alerts = { id: 'a1', items: ['one', 'two'] }
 
@@ -63,7 +72,10 @@ describe('a request with several runs', () => {
     const [, second] = first.body.runIds
     await post(`/api/runs/${second}/cancel`, {}, operator)
     const again = await post('/hooks/alerts', alerts, wait)
-    expect([isReplay(again), again.body.runs.map(({ status }: { status: string }) => status)]).toEqual([false, ['succeeded', 'succeeded']])
+    expect([isReplay(again), again.body.runs.map(({ status }: { status: string }) => status)]).toEqual([
+      false,
+      ['succeeded', 'succeeded'],
+    ])
   })
 
   it('does not run again when one of them has succeeded', async () => {
@@ -77,7 +89,15 @@ describe('a request of a provider', () => {
   it('runs when the provider delivers it again', async () => {
     const { post } = await start([{ status: 400 }, { text: 'done' }], {
       hooks: {
-        mappings: [{ match: { path: 'ci' }, idempotencyKey: '{{ headers.x-delivery }}', messageTemplate: 'built', deliver: false, wakeMode: 'next-heartbeat' }],
+        mappings: [
+          {
+            match: { path: 'ci' },
+            idempotencyKey: '{{ headers.x-delivery }}',
+            messageTemplate: 'built',
+            deliver: false,
+            wakeMode: 'next-heartbeat',
+          },
+        ],
       },
     })
     expect((await post('/hooks/ci', {}, { 'x-delivery': '1', ...wait })).body.status).toBe('failed')

@@ -39,7 +39,11 @@ describe('a handshake', () => {
   it('is noted as skipped, with its proof, and without the token in its body', async () => {
     await ask('/hooks/chat', { type: 'url_verification', token: 'known to Slack and us', challenge: 'c-1' }, 'x-slack')
     const { line, whole } = await noted('chat')
-    expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', authentication: { scheme: 'slack', secret: 1 } })
+    expect(line).toMatchObject({
+      status: 'skipped',
+      reason: 'handshake',
+      authentication: { scheme: 'slack', secret: 1 },
+    })
     expect(JSON.parse(whole.body)).toEqual({ type: 'url_verification', token: '[redacted]', challenge: 'c-1' })
     expect(whole).toMatchObject({ actions: [], headers: { 'x-slack-signature': '[redacted]' } })
   })
@@ -56,15 +60,24 @@ describe('a handshake', () => {
     await get(query('agreed%20on'), { authorization: '' })
     const { line, whole } = await noted('pages')
     expect(line).toMatchObject({ status: 'skipped', reason: 'handshake', authentication: { scheme: 'meta' } })
-    expect(whole).toMatchObject({ body: null, query: { 'hub.mode': 'subscribe', 'hub.verify_token': '[redacted]', 'hub.challenge': '4711' } })
+    expect(whole).toMatchObject({
+      body: null,
+      query: { 'hub.mode': 'subscribe', 'hub.verify_token': '[redacted]', 'hub.challenge': '4711' },
+    })
   })
 
   it('is not repeated, unless with a body of an event', async () => {
     const { line } = await noted('chat')
     const replay = (body: object) => post(`/api/requests/${line.id}/replay`, body, operator)
-    expect(await replay({})).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('only asked whether somebody is there') } } })
+    expect(await replay({})).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('only asked whether somebody is there') } },
+    })
     expect(await replay({ dryRun: true })).toMatchObject({ status: 409 })
-    expect(await replay({ dryRun: true, body: { text: 'An event.' } })).toMatchObject({ status: 200, body: { actions: [{ action: 'agent' }] } })
+    expect(await replay({ dryRun: true, body: { text: 'An event.' } })).toMatchObject({
+      status: 200,
+      body: { actions: [{ action: 'agent' }] },
+    })
   })
 
   it('is none without the signature: the hook token is refused, and nothing is noted', async () => {

@@ -20,7 +20,10 @@ describe('Idempotency-Key', () => {
   })
 
   it('does the same for wakes', async () => {
-    const [first, second] = [await post('/hooks/wake', { text: 'x' }, key('w')), await post('/hooks/wake', { text: 'x' }, key('w'))]
+    const [first, second] = [
+      await post('/hooks/wake', { text: 'x' }, key('w')),
+      await post('/hooks/wake', { text: 'x' }, key('w')),
+    ]
     expect(second.body).toEqual(first.body)
     expect(isReplay(second)).toBe(true)
   })
@@ -65,7 +68,11 @@ describe('Idempotency-Key', () => {
   it('also waits for a run that it started earlier', async () => {
     const first = await post('/hooks/agent', run, key('f'))
     const second = await post('/hooks/agent', run, { ...key('f'), prefer: 'wait=20' })
-    expect(second.body).toMatchObject({ runId: first.body.runId, status: 'succeeded', reply: expect.stringContaining('hi') })
+    expect(second.body).toMatchObject({
+      runId: first.body.runId,
+      status: 'succeeded',
+      reply: expect.stringContaining('hi'),
+    })
     expect(isReplay(second)).toBe(true)
   })
 })

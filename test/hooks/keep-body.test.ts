@@ -9,8 +9,12 @@ const operator = { authorization: `Bearer ${gatewayToken}` }
 const secret = 'the diagnosis'
 
 async function start(hooks: Document, changes: Document = calm, dir = temporaryFolder()) {
-  const running = await startGateway({ ...changes, hooks: { enabled: true, token: 'hook-token-of-the-tests-0123456789', ...hooks } }, dir)
-  const list = async (query = '') => (await running.get(`/api/requests${query}`)).body.items as { id: string; hook: string; status: string }[]
+  const running = await startGateway(
+    { ...changes, hooks: { enabled: true, token: 'hook-token-of-the-tests-0123456789', ...hooks } },
+    dir,
+  )
+  const list = async (query = '') =>
+    (await running.get(`/api/requests${query}`)).body.items as { id: string; hook: string; status: string }[]
   const kept = async (query = '') => (await running.get(`/api/requests/${(await list(query))[0]!.id}`)).body
   const replay = (id: string, body: object) => running.post(`/api/requests/${id}/replay`, body, operator)
   return { ...running, list, kept, replay }

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway } from '../helpers.ts'
 
 const secret = 'a secret of the sender'
-const sign = (body: string) => ({ authorization: '', 'x-sign': createHmac('sha256', secret).update(body).digest('hex') })
+const sign = (body: string) => ({
+  authorization: '',
+  'x-sign': createHmac('sha256', secret).update(body).digest('hex'),
+})
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const operator = { authorization: `Bearer ${gatewayToken}` }
 
@@ -12,8 +15,18 @@ const gateway = shareGateway({
   agents: { defaults: { heartbeat: { every: 0 } } },
   hooks: {
     mappings: [
-      { match: { path: 'mail' }, ...quiet, sessionKey: 'hook:mail', messageTemplate: '{{ query.box }} {{ query.labels }} {{ query.api_key }}|' },
-      { match: { path: 'signed' }, auth: { scheme: 'hmac', header: 'x-sign', secrets: ['another', secret] }, ...quiet, messageTemplate: '{{ text }}' },
+      {
+        match: { path: 'mail' },
+        ...quiet,
+        sessionKey: 'hook:mail',
+        messageTemplate: '{{ query.box }} {{ query.labels }} {{ query.api_key }}|',
+      },
+      {
+        match: { path: 'signed' },
+        auth: { scheme: 'hmac', header: 'x-sign', secrets: ['another', secret] },
+        ...quiet,
+        messageTemplate: '{{ text }}',
+      },
     ],
   },
 })
@@ -27,7 +40,9 @@ describe('the query of a request', () => {
   it('is kept without secrets, and shown', async () => {
     await post(`/hooks/mail?${query}`, {})
     const { query: shown } = await newest()
-    expect(JSON.stringify(shown)).toBe('{"box":"in","labels":["a","b c"],"api_key":"[redacted]","sig":"[redacted]","__proto__":"x"}')
+    expect(JSON.stringify(shown)).toBe(
+      '{"box":"in","labels":["a","b c"],"api_key":"[redacted]","sig":"[redacted]","__proto__":"x"}',
+    )
     await post('/hooks/mail', {})
     expect((await newest()).query).toEqual({})
   })
@@ -37,7 +52,10 @@ describe('the query of a request', () => {
     const { id } = await newest()
     expect((await replay(id, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
     const { requestId } = (await replay(id, {})).body
-    expect((await get(`/api/requests/${requestId}`)).body).toMatchObject({ replayOf: id, query: { box: 'in', api_key: '[redacted]' } })
+    expect((await get(`/api/requests/${requestId}`)).body).toMatchObject({
+      replayOf: id,
+      query: { box: 'in', api_key: '[redacted]' },
+    })
     expect((await replay(requestId, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
   })
 

@@ -6,7 +6,10 @@ import { ask, hookToken, shareGateway, startGateway } from '../helpers.ts'
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const secret = 'a secret of the sender'
-const sign = (body: string, key = secret) => ({ authorization: '', 'x-sign': createHmac('sha256', key).update(body).digest('hex') })
+const sign = (body: string, key = secret) => ({
+  authorization: '',
+  'x-sign': createHmac('sha256', key).update(body).digest('hex'),
+})
 const hmac = { scheme: 'hmac', header: 'X-Sign', secret }
 const without = { authorization: '' }
 const rateLimit = { maxAttempts: 1000 }
@@ -19,19 +22,37 @@ describe('a mapping with auth of its own', () => {
       maxBodyBytes: 1000,
       mappings: [
         { match: { path: 'ci/signed' }, auth: hmac, ...quiet, messageTemplate: '{{ text }} {{ headers.x-sign }}' },
-        { match: { path: 'token' }, auth: { scheme: 'token', secrets: ['first secret', 'second secret'] }, ...quiet, messageTemplate: 'x' },
+        {
+          match: { path: 'token' },
+          auth: { scheme: 'token', secrets: ['first secret', 'second secret'] },
+          ...quiet,
+          messageTemplate: 'x',
+        },
         { match: { path: 'mixed', source: 'signed' }, auth: hmac, ...quiet, messageTemplate: 'x' },
         { match: { path: 'mixed' }, ...quiet, messageTemplate: 'x' },
-        { match: { path: 'pair', source: 'shown' }, auth: { scheme: 'token', header: 'X-Partner', secret }, ...quiet, messageTemplate: 'x' },
+        {
+          match: { path: 'pair', source: 'shown' },
+          auth: { scheme: 'token', header: 'X-Partner', secret },
+          ...quiet,
+          messageTemplate: 'x',
+        },
         { match: { path: 'pair' }, ...quiet, messageTemplate: 'seen: {{ headers.x-partner }}.' },
         { match: { path: 'chat' }, auth: { scheme: 'slack', secret }, ...quiet, messageTemplate: 'x' },
         {
           match: { path: 'standard' },
-          auth: { scheme: 'standard-webhooks', secret: `whsec_${Buffer.from('a secret of thirty-two bytes ok?').toString('base64')}` },
+          auth: {
+            scheme: 'standard-webhooks',
+            secret: `whsec_${Buffer.from('a secret of thirty-two bytes ok?').toString('base64')}`,
+          },
           ...quiet,
           messageTemplate: 'x',
         },
-        { match: { path: 'meta' }, auth: { scheme: 'meta', secret, verifyToken: 'agreed on' }, ...quiet, messageTemplate: 'x' },
+        {
+          match: { path: 'meta' },
+          auth: { scheme: 'meta', secret, verifyToken: 'agreed on' },
+          ...quiet,
+          messageTemplate: 'x',
+        },
       ],
     },
   })
@@ -50,7 +71,8 @@ describe('a mapping with auth of its own', () => {
   })
 
   it('refuses everybody else with 401, the hook token too, before it looks at what they say', async () => {
-    for (const headers of [without, {}, sign(body, 'another'), sign(`${body} `)]) expect((await post('/hooks/ci/signed', body, headers)).status).toBe(401)
+    for (const headers of [without, {}, sign(body, 'another'), sign(`${body} `)])
+      expect((await post('/hooks/ci/signed', body, headers)).status).toBe(401)
     expect((await post('/hooks/ci/signed', 'no json', sign('no json', 'another'))).status).toBe(401)
     expect((await post('/hooks/ci/signed', 'no json', sign('no json'))).body.error.type).toBe('invalid_json')
   })
@@ -58,7 +80,9 @@ describe('a mapping with auth of its own', () => {
   it('reads the body first: 413 and 415 come before 401, the method and the query before both', async () => {
     expect((await post('/hooks/ci/signed', 'x'.repeat(1001), without)).status).toBe(413)
     expect((await post('/hooks/ci/signed', body, { ...without, 'content-encoding': 'gzip' })).status).toBe(415)
-    expect((await post('/hooks/ci/signed?token=x', 'x'.repeat(1001), sign(body))).body.error.type).toBe('token_in_query')
+    expect((await post('/hooks/ci/signed?token=x', 'x'.repeat(1001), sign(body))).body.error.type).toBe(
+      'token_in_query',
+    )
     expect((await get('/hooks/ci/signed', without)).status).toBe(405)
   })
 
@@ -95,10 +119,17 @@ describe('a mapping with auth of its own', () => {
     const time = String(Math.floor(Date.now() / 1000))
     const signature = `v0=${createHmac('sha256', secret).update(`v0:${time}:${question}`).digest('hex')}`
     const send = (headers: Record<string, string>) =>
-      gateway.post('/hooks/chat', question, { ...without, 'x-slack-request-timestamp': time, prefer: 'raw', ...headers })
+      gateway.post('/hooks/chat', question, {
+        ...without,
+        'x-slack-request-timestamp': time,
+        prefer: 'raw',
+        ...headers,
+      })
     await expect(send({ 'x-slack-signature': signature })).rejects.toThrow(/JSON|c-1/)
     expect((await send({ 'x-slack-signature': `${signature}0` })).status).toBe(401)
-    expect((await get('/api/runs?limit=100')).body.items.map(({ origin }: { origin: { name: string } }) => origin.name)).not.toContain('chat')
+    expect(
+      (await get('/api/runs?limit=100')).body.items.map(({ origin }: { origin: { name: string } }) => origin.name),
+    ).not.toContain('chat')
   })
 
   it('takes a request whose id was signed once, whatever other key is sent with it', async () => {
@@ -129,7 +160,10 @@ describe('failed signatures', () => {
   it('count as failed attempts, and never stop the right one', async () => {
     const { post, url } = await startGateway({
       agents,
-      hooks: { rateLimit: { maxAttempts: 3 }, mappings: [{ match: { path: 'signed' }, auth: hmac, ...quiet, messageTemplate: 'x' }] },
+      hooks: {
+        rateLimit: { maxAttempts: 3 },
+        mappings: [{ match: { path: 'signed' }, auth: hmac, ...quiet, messageTemplate: 'x' }],
+      },
     })
     const bad = () => ask(`${url}/hooks/signed`, { method: 'POST', body: '{}', headers: { 'x-sign': '00' } })
     for (let count = 0; count < 3; count++) expect((await bad()).status).toBe(401)

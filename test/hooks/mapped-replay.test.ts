@@ -1,4 +1,5 @@
-// Requests of mapped hooks that an operator has repeated: as they came, edited, through another mapping, or only to look.
+// Requests of mapped hooks that an operator has repeated: as they came, edited, through another mapping, or only to
+// look.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway } from '../helpers.ts'
 
@@ -18,7 +19,14 @@ describe('POST /api/requests/:id/replay', () => {
           messageTemplate: '{{ text }} {{ headers.x-box }}',
           channel: 'console',
         },
-        { id: 'all', match: { path: 'each' }, action: 'wake', wakeMode: 'next-heartbeat', forEach: 'items', textTemplate: '{{ item }}' },
+        {
+          id: 'all',
+          match: { path: 'each' },
+          action: 'wake',
+          wakeMode: 'next-heartbeat',
+          forEach: 'items',
+          textTemplate: '{{ item }}',
+        },
       ],
     },
   })
@@ -33,7 +41,14 @@ describe('POST /api/requests/:id/replay', () => {
     const { body } = await replay(id, { dryRun: true })
     expect(body).toMatchObject({ ok: true, dryRun: true, mapping: 'mail' })
     expect(body.actions).toMatchObject([
-      { action: 'agent', agentId: 'main', sessionKey: 'agent:main:hook:mail:ada', message: 'Hello in', deliver: false, wakeMode: 'next-heartbeat' },
+      {
+        action: 'agent',
+        agentId: 'main',
+        sessionKey: 'agent:main:hook:mail:ada',
+        message: 'Hello in',
+        deliver: false,
+        wakeMode: 'next-heartbeat',
+      },
     ])
   })
 
@@ -41,7 +56,9 @@ describe('POST /api/requests/:id/replay', () => {
     const id = await sent('/hooks/mail', 'from=ada&text=Form', { 'content-type': 'application/x-www-form-urlencoded' })
     const again = (await replay(id, {})).body
     expect(again).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:ada', requestId: expect.any(String) })
-    expect((await replay(id, { body: { from: 'eve', text: 'Edited' } })).body.sessionKey).toBe('agent:main:hook:mail:eve')
+    expect((await replay(id, { body: { from: 'eve', text: 'Edited' } })).body.sessionKey).toBe(
+      'agent:main:hook:mail:eve',
+    )
     const other = (await replay(id, { body: { items: ['one', 'two'] }, mapping: 'all' })).body
     expect(other).toMatchObject({ ok: true, eventIds: [expect.any(String), expect.any(String)] })
     expect((await gateway.get(`/api/requests/${other.requestId}`)).body).toMatchObject({ hook: 'mail', replayOf: id })
@@ -50,7 +67,11 @@ describe('POST /api/requests/:id/replay', () => {
   it('gives a wake to a mapping, and says when there is nothing to do', async () => {
     const id = await sent('/hooks/wake', { text: 'News', mode: 'next-heartbeat', from: 'ada' })
     expect((await replay(id, { mapping: 'mail' })).body.sessionKey).toBe('agent:main:hook:mail:ada')
-    expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({ ok: true, skipped: true, requestId: expect.any(String) })
+    expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({
+      ok: true,
+      skipped: true,
+      requestId: expect.any(String),
+    })
     expect((await replay(id, { mapping: 'all', body: { items: [] }, dryRun: true })).body).toMatchObject({
       ok: true,
       dryRun: true,
@@ -65,7 +86,13 @@ describe('POST /api/requests/:id/replay', () => {
       status: 400,
       body: { error: { message: expect.stringContaining('mapping is the id of no mapping') } },
     })
-    expect(await replay(id, { body: {} })).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('message is required') } } })
-    expect(await replay(id, { mapping: 'all' })).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('items must be a list') } } })
+    expect(await replay(id, { body: {} })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('message is required') } },
+    })
+    expect(await replay(id, { mapping: 'all' })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('items must be a list') } },
+    })
   })
 })

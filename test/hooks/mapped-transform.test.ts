@@ -41,7 +41,13 @@ async function start(hooks: Document, files: Record<string, string> = {}): Promi
 
 describe('a transform', () => {
   it('shapes the action, skips, or makes several', async () => {
-    const mapping = { id: 'shaped', match: { path: 'shaped' }, ...quiet, messageTemplate: 'from the mapping', transform: { module: 'shape.ts' } }
+    const mapping = {
+      id: 'shaped',
+      match: { path: 'shaped' },
+      ...quiet,
+      messageTemplate: 'from the mapping',
+      transform: { module: 'shape.ts' },
+    }
     const gateway = await start({ allowedAgentIds: ['main', 'ops'], mappings: [mapping] }, { 'shape.ts': shaping })
     const send = (what: unknown) => gateway.post('/hooks/shaped', { what })
     const runOf = async (runId: string) => (await gateway.get(`/runs/${runId}`)).body
@@ -49,15 +55,24 @@ describe('a transform', () => {
     expect((await runOf((await send('nothing')).body.runId)).agentId).toBe('main')
     for (const what of ['skip', 'empty']) expect((await send(what)).body).toEqual({ ok: true, skipped: true })
     expect(await runOf((await send('override')).body.runId)).toMatchObject({ agentId: 'ops', name: 'T' })
-    expect((await send('several')).body).toEqual({ ok: true, runIds: [expect.any(String)], eventIds: [expect.any(String)] })
+    expect((await send('several')).body).toEqual({
+      ok: true,
+      runIds: [expect.any(String)],
+      eventIds: [expect.any(String)],
+    })
 
     for (const what of ['unknown', 'throw']) {
       const { status, body } = await send(what)
-      expect({ status, error: body.error }).toEqual({ status: 500, error: { type: 'transform_failed', message: expect.not.stringContaining('4711') } })
+      expect({ status, error: body.error }).toEqual({
+        status: 500,
+        error: { type: 'transform_failed', message: expect.not.stringContaining('4711') },
+      })
     }
     expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped","fault"'))).toHaveLength(2)
     expect(gateway.logged.join()).not.toContain('4711')
-    await expect.poll(async () => (await gateway.get('/api/requests?status=failed')).body.items[0]?.error.message).toContain('the payload said 4711')
+    await expect
+      .poll(async () => (await gateway.get('/api/requests?status=failed')).body.items[0]?.error.message)
+      .toContain('the payload said 4711')
 
     expect((await send('ownKey')).body.sessionKey).toBe('agent:main:hook:stock:7')
     const keys = (await send('ownKeys')).body.runIds.map(async (id: string) => (await runOf(id)).sessionKey)
@@ -75,7 +90,9 @@ describe('a transform', () => {
     expect(body.reply).toContain('"id":"shaped"')
 
     const { paths } = (await gateway.get('/openapi.json')).body
-    expect(paths['/hooks/shaped'].post.requestBody.content['application/json'].schema.properties.what).toMatchObject({ type: 'string' })
+    expect(paths['/hooks/shaped'].post.requestBody.content['application/json'].schema.properties.what).toMatchObject({
+      type: 'string',
+    })
   })
 
   it('that is missing does not stop the start: its hook answers 500, the others go on', async () => {
@@ -85,7 +102,10 @@ describe('a transform', () => {
         { match: { path: 'there' }, ...quiet, messageTemplate: 'x' },
       ],
     })
-    expect(await post('/hooks/missing', {})).toMatchObject({ status: 500, body: { error: { type: 'transform_failed' } } })
+    expect(await post('/hooks/missing', {})).toMatchObject({
+      status: 500,
+      body: { error: { type: 'transform_failed' } },
+    })
     expect((await post('/hooks/there', {})).status).toBe(200)
   })
 })
@@ -126,7 +146,10 @@ describe('a preset', () => {
     const { status, body } = await gateway.post('/hooks/github', push, signed('d-1'))
     expect(status).toBe(200)
     expect(body.sessionKey).toBe('agent:ops:hook:github:a/b#7')
-    expect((await gateway.get(`/runs/${body.runId}`)).body).toMatchObject({ name: 'GitHub', origin: { name: 'github', auth: 'signed' } })
+    expect((await gateway.get(`/runs/${body.runId}`)).body).toMatchObject({
+      name: 'GitHub',
+      origin: { name: 'github', auth: 'signed' },
+    })
     const again = await gateway.post('/hooks/github', push, signed('d-1'))
     expect(again.body).toEqual(body)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
@@ -145,7 +168,9 @@ describe('a preset', () => {
       mappings: [{ match: { path: 'github', source: 'mine' }, ...quiet, messageTemplate: 'mine' }],
     })
     const headers = { 'x-github-event': 'issues' }
-    expect((await gateway.post('/hooks/github', { source: 'mine' }, { ...headers, prefer: 'wait=30' })).body.reply).toContain('mine')
+    expect(
+      (await gateway.post('/hooks/github', { source: 'mine' }, { ...headers, prefer: 'wait=30' })).body.reply,
+    ).toContain('mine')
     expect((await gateway.post('/hooks/github', push, headers)).body.sessionKey).toBe('agent:main:hook:github:a/b#7')
   })
 })

@@ -55,7 +55,9 @@ describe('which mapping has a request', () => {
   })
 
   it('is found as fast among a thousand', async () => {
-    const mappings = Array.from({ length: 1000 }, (_, index) => say(`m${index}`, { path: `hook-${index}`, source: 'x' }))
+    const mappings = Array.from({ length: 1000 }, (_, index) =>
+      say(`m${index}`, { path: `hook-${index}`, source: 'x' }),
+    )
     const { post } = await startGateway({ agents, hooks: { mappings } })
     expect((await post('/hooks/hook-999', { source: 'x' })).status).toBe(200)
     expect((await post('/hooks/hook-999', { source: 'y' })).status).toBe(404)
@@ -79,8 +81,19 @@ describe('POST {hooks.path}/<name>', () => {
           timeoutSeconds: 5,
         },
         { match: { path: 'news' }, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'News: {{ title }}' },
-        { match: { path: 'items' }, ...quiet, forEach: 'payload.items', messageTemplate: '{{ index }}: {{ item.name }} of {{ shop }}' },
-        { match: { path: 'lines' }, action: 'wake', wakeMode: 'next-heartbeat', forEach: 'payload', textTemplate: '{{ item }}' },
+        {
+          match: { path: 'items' },
+          ...quiet,
+          forEach: 'payload.items',
+          messageTemplate: '{{ index }}: {{ item.name }} of {{ shop }}',
+        },
+        {
+          match: { path: 'lines' },
+          action: 'wake',
+          wakeMode: 'next-heartbeat',
+          forEach: 'payload',
+          textTemplate: '{{ item }}',
+        },
         { match: { path: 'list' }, ...quiet, messageTemplate: '{{ payload[1] }}' },
         { match: { path: 'free' }, ...quiet, sessionKey: '{{ key }}', messageTemplate: 'x' },
         { match: { path: 'trusted' }, ...quiet, allowUnsafeExternalContent: true, messageTemplate: 'x' },
@@ -102,7 +115,11 @@ describe('POST {hooks.path}/<name>', () => {
     expect(body).toMatchObject({ ok: true, status: 'succeeded', sessionKey: 'agent:ops:hook:mail:t7' })
     expect(body.reply).toContain('Ada wrote: Hello {{ from }} (in, 1, mail)')
     const run = await runOf(body.runId)
-    expect(run).toMatchObject({ agentId: 'ops', name: 'Mail of Ada', origin: { kind: 'hook', name: 'mail', trusted: false, auth: 'token' } })
+    expect(run).toMatchObject({
+      agentId: 'ops',
+      name: 'Mail of Ada',
+      origin: { kind: 'hook', name: 'mail', trusted: false, auth: 'token' },
+    })
   })
 
   it('answers a wake as the endpoint for it does', async () => {
@@ -115,9 +132,18 @@ describe('POST {hooks.path}/<name>', () => {
   it('starts a run for each element, all or none', async () => {
     const items = [{ name: 'tea' }, { name: 'milk' }]
     const { body } = await post('/hooks/items', { items, shop: 'corner' }, wait)
-    expect(body).toMatchObject({ ok: true, runIds: [expect.any(String), expect.any(String)], runs: [{ status: 'succeeded' }, { status: 'succeeded' }] })
-    expect(body.runs.map(({ reply }: { reply: string }) => reply).join()).toMatch(/0: tea of corner[^]*1: milk of corner/)
-    expect((await post('/hooks/lines', ['one', 'two'])).body).toEqual({ ok: true, eventIds: [expect.any(String), expect.any(String)] })
+    expect(body).toMatchObject({
+      ok: true,
+      runIds: [expect.any(String), expect.any(String)],
+      runs: [{ status: 'succeeded' }, { status: 'succeeded' }],
+    })
+    expect(body.runs.map(({ reply }: { reply: string }) => reply).join()).toMatch(
+      /0: tea of corner[^]*1: milk of corner/,
+    )
+    expect((await post('/hooks/lines', ['one', 'two'])).body).toEqual({
+      ok: true,
+      eventIds: [expect.any(String), expect.any(String)],
+    })
     expect((await post('/hooks/lines', ['one', ' '])).status).toBe(400)
     expect((await get('/api/requests?limit=1')).body.items[0]).toMatchObject({ hook: 'lines' })
   })
@@ -134,13 +160,18 @@ describe('POST {hooks.path}/<name>', () => {
 
   it('takes lists and forms, and nothing that is neither', async () => {
     expect((await post('/hooks/list', ['a', 'b'], wait)).body.reply).toContain('b')
-    const form = await post('/hooks/mail', 'from=Ada+L&text=hi&thread=1', { 'content-type': 'application/x-www-form-urlencoded', ...wait })
+    const form = await post('/hooks/mail', 'from=Ada+L&text=hi&thread=1', {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...wait,
+    })
     expect(form.body.reply).toContain('Ada L wrote: hi')
     for (const body of ['7', 'null', '"x"', '{']) expect((await post('/hooks/list', body)).status).toBe(400)
   })
 
   it('refuses an action that would be refused at the endpoint, and says of what', async () => {
-    expect((await post('/hooks/list', [])).body.error.message).toBe('The hook makes no valid action of this payload: message is required.')
+    expect((await post('/hooks/list', [])).body.error.message).toBe(
+      'The hook makes no valid action of this payload: message is required.',
+    )
     expect((await post('/hooks/news', {})).status).toBe(200)
     expect((await post('/hooks/model', { thinking: 'ultra' })).body.error.message).toContain('thinking must be one of')
     expect((await post('/hooks/model', { model: 'nobody/x' })).body.error.message).toContain('model names a provider')
@@ -161,7 +192,9 @@ describe('POST {hooks.path}/<name>', () => {
 
   it('warns of a channel that is not configured, and of an agent that is not there', async () => {
     expect((await post('/hooks/slack', {})).body.warnings).toEqual([expect.stringContaining('slack')])
-    expect((await post('/hooks/nobody', {})).body.warnings).toEqual(['agentId names no configured agent; the default agent runs it.'])
+    expect((await post('/hooks/nobody', {})).body.warnings).toEqual([
+      'agentId names no configured agent; the default agent runs it.',
+    ])
   })
 
   it('takes what comes twice once, by the template or by the header that goes before it', async () => {
@@ -224,6 +257,7 @@ describe('concurrency', () => {
     await post(`/api/runs/${first}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
     await model.request(2)
     expect(await status(second)).toBe('running')
-    for (const id of [second, other]) await post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
+    for (const id of [second, other])
+      await post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
   })
 })

@@ -15,8 +15,15 @@ const auth = { scheme: 'hmac', header: 'X-Sign', secret }
 async function post(url: string, target: string, headers: Record<string, string>): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
-  const lines = Object.entries({ host: hostname, 'content-length': String(body.length), connection: 'close', ...headers })
-  socket.write(`POST ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  const lines = Object.entries({
+    host: hostname,
+    'content-length': String(body.length),
+    connection: 'close',
+    ...headers,
+  })
+  socket.write(
+    `POST ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  )
   let answer = ''
   for await (const chunk of socket) answer += chunk
   return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
@@ -66,7 +73,10 @@ describe('the name of a hook', () => {
     const token = { authorization: `Bearer ${hookToken}` }
     const statuses: Record<string, number[]> = {}
     for (const spelling of otherSpellings) {
-      statuses[spelling] = [await post(url, `/hooks/${spelling}`, { 'x-sign': signature }), await post(url, `/hooks/${spelling}`, token)]
+      statuses[spelling] = [
+        await post(url, `/hooks/${spelling}`, { 'x-sign': signature }),
+        await post(url, `/hooks/${spelling}`, token),
+      ]
     }
     expect(statuses).toEqual(Object.fromEntries(otherSpellings.map((spelling) => [spelling, [401, 404]])))
     expect(await post(url, '/hooks/CI/nightly', { 'x-sign': signature })).toBe(401)
@@ -74,28 +84,46 @@ describe('the name of a hook', () => {
   })
 
   it('is one for idempotency keys, the log and the run, however its letters are encoded', async () => {
-    const { url, get } = await startGateway({ agents, hooks: { mappings: [{ match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] } })
-    for (const target of ['/hooks/ci/nightly', '/hooks/c%69/nightly', '/%68ooks/ci/nightl%79', '/hooks/ci/nightly?again=1', '/hooks/ci/nightly#again']) {
+    const { url, get } = await startGateway({
+      agents,
+      hooks: { mappings: [{ match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] },
+    })
+    for (const target of [
+      '/hooks/ci/nightly',
+      '/hooks/c%69/nightly',
+      '/%68ooks/ci/nightl%79',
+      '/hooks/ci/nightly?again=1',
+      '/hooks/ci/nightly#again',
+    ]) {
       expect(`${target}: ${await post(url, target, { 'x-sign': signature })}`).toMatch(/: 200$/)
     }
     const runs = (await get('/api/runs')).body.items
     expect(runs.map(({ origin }: { origin: { name: string } }) => origin.name)).toEqual(['ci/nightly'])
-    await expect.poll(async () => (await get('/api/requests?hook=ci%2Fnightly&status=duplicate')).body.items.length).toBe(4)
+    await expect
+      .poll(async () => (await get('/api/requests?hook=ci%2Fnightly&status=duplicate')).body.items.length)
+      .toBe(4)
   })
 
   it('is the same in the log of refused requests', async () => {
-    const { url, get } = await startGateway({ agents, hooks: { mappings: [{ match: { path: 'ci/nightly' }, ...quiet, messageTemplate: '{{ nothing }}' }] } })
+    const { url, get } = await startGateway({
+      agents,
+      hooks: { mappings: [{ match: { path: 'ci/nightly' }, ...quiet, messageTemplate: '{{ nothing }}' }] },
+    })
     const token = { authorization: `Bearer ${hookToken}` }
     for (const target of ['/hooks/c%69/nightly', '/%68ooks/ci/nightly', '/hooks/%77ake', '/hooks/nothing%41#x']) {
       expect([400, 404]).toContain(await post(url, target, token))
     }
-    const names = async () => (await get('/api/requests?status=rejected')).body.items.map(({ hook }: { hook: string }) => hook)
+    const names = async () =>
+      (await get('/api/requests?status=rejected')).body.items.map(({ hook }: { hook: string }) => hook)
     await expect.poll(names).toHaveLength(4)
     expect((await names()).toSorted()).toEqual(['ci/nightly', 'ci/nightly', 'nothingA', 'wake'])
   })
 
   it.each(['/hooks/in', 'hooks/in/', '//hooks/in//'])('lies below hooks.path in its one spelling: %s', async (path) => {
-    const { url } = await startGateway({ agents, hooks: { path, mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet }] } })
+    const { url } = await startGateway({
+      agents,
+      hooks: { path, mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet }] },
+    })
     const send = (target: string) => post(url, target, { 'x-sign': signature })
     expect(await send('/hooks/in/ci/nightly')).toBe(200)
     for (const target of [

@@ -1,4 +1,5 @@
-// Ids that a provider assigns to its requests: the same id is the same request, whatever else has changed in it since the first attempt.
+// Ids that a provider assigns to its requests: the same id is the same request, whatever else has changed in it since
+// the first attempt.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Answer, shareGateway } from '../helpers.ts'
@@ -13,7 +14,11 @@ const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') ===
 /** The same run, and the header that says so. */
 function expectReplay(again: Answer, first: Answer): void {
   expect(first).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
-  expect({ status: again.status, body: again.body, replayed: isReplay(again) }).toEqual({ status: 200, body: first.body, replayed: true })
+  expect({ status: again.status, body: again.body, replayed: isReplay(again) }).toEqual({
+    status: 200,
+    body: first.body,
+    replayed: true,
+  })
 }
 
 function expectOwnRun(other: Answer, first: Answer): void {
@@ -34,7 +39,13 @@ describe('a request that its provider sends again', () => {
       gitlab: { ...quiet, auth: { secret } },
       mappings: [
         { match: { path: 'once' }, ...quiet, idempotencyKey: '{{ id }}', messageTemplate: 'x' },
-        { match: { path: 'signed' }, auth: { scheme: 'hmac', header: 'X-Sign', secret }, ...quiet, idempotencyKey: '{{ id }}', messageTemplate: 'x' },
+        {
+          match: { path: 'signed' },
+          auth: { scheme: 'hmac', header: 'X-Sign', secret },
+          ...quiet,
+          idempotencyKey: '{{ id }}',
+          messageTemplate: 'x',
+        },
         { match: { path: 'two', source: 'a' }, ...quiet, idempotencyKey: '{{ id }}', messageTemplate: 'x' },
         { match: { path: 'two' }, ...quiet, idempotencyKey: '{{ id }}', messageTemplate: 'x' },
       ],
@@ -46,12 +57,22 @@ describe('a request that its provider sends again', () => {
       action: 'create',
       type: 'Issue',
       createdAt: '2026-11-22T01:00:00.000Z',
-      data: { id: '2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9', identifier: 'ENG-7', title: 'It is broken', team: { name: 'Eng' } },
+      data: {
+        id: '2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9',
+        identifier: 'ENG-7',
+        title: 'It is broken',
+        team: { name: 'Eng' },
+      },
       url: 'https://linear.app/acme/issue/ENG-7',
       webhookTimestamp,
       webhookId: '000042e3-d123-4980-b49f-8e140eef9329',
     })
-    return post('/hooks/linear', body, { ...without, 'linear-delivery': id, 'linear-event': 'Issue', 'linear-signature': hex(body) })
+    return post('/hooks/linear', body, {
+      ...without,
+      'linear-delivery': id,
+      'linear-event': 'Issue',
+      'linear-signature': hex(body),
+    })
   }
 
   it('is the same for Linear, whose retries carry a fresh time', async () => {
@@ -61,15 +82,23 @@ describe('a request that its provider sends again', () => {
   })
 
   it('is the same for Linear when a hundred attempts come at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, count) => linear(Date.now() + count, 'e5f1c4a2-0100')))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, count) => linear(Date.now() + count, 'e5f1c4a2-0100')),
+    )
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.runId}`)).size).toBe(1)
     expect(answers.filter(isReplay)).toHaveLength(99)
   })
 
   it('is the same for Pub/Sub, which counts its attempts', async () => {
     const data = Buffer.from('{"emailAddress":"ada@example.com","historyId":9876543210}').toString('base64')
-    const message = { data, messageId: '2070443601311540', message_id: '2070443601311540', publishTime: '2026-11-22T01:00:00.5Z' }
-    const send = (deliveryAttempt: number) => post('/hooks/gmail', { message, subscription: 'projects/p/subscriptions/s', deliveryAttempt })
+    const message = {
+      data,
+      messageId: '2070443601311540',
+      message_id: '2070443601311540',
+      publishTime: '2026-11-22T01:00:00.5Z',
+    }
+    const send = (deliveryAttempt: number) =>
+      post('/hooks/gmail', { message, subscription: 'projects/p/subscriptions/s', deliveryAttempt })
     const first = await send(1)
     expectReplay(await send(2), first)
   })
@@ -87,7 +116,11 @@ describe('a request that its provider sends again', () => {
       ...changes,
     })
     const time = Math.floor(Date.now() / 1000)
-    return post('/hooks/stripe', body, { ...without, 'stripe-signature': `t=${time},v1=${hex(`${time}.${body}`)}`, ...headers })
+    return post('/hooks/stripe', body, {
+      ...without,
+      'stripe-signature': `t=${time},v1=${hex(`${time}.${body}`)}`,
+      ...headers,
+    })
   }
 
   it('is the same for Stripe, whose pending_webhooks changes; another type under the same id is another request', async () => {
@@ -100,7 +133,8 @@ describe('a request that its provider sends again', () => {
     const first = await stripe({ id: 'evt_2' }, { 'idempotency-key': 'a' })
     expectReplay(await stripe({ id: 'evt_2' }, { 'idempotency-key': 'b' }), first)
     expectReplay(await stripe({ id: 'evt_2' }), first)
-    const signed = (body: string, key: string) => post('/hooks/signed', body, { ...without, 'x-sign': hex(body), 'idempotency-key': key })
+    const signed = (body: string, key: string) =>
+      post('/hooks/signed', body, { ...without, 'x-sign': hex(body), 'idempotency-key': key })
     const other = await signed('{"id":1}', 'a')
     expectReplay(await signed('{"id":1}', 'b'), other)
     // Without an id in the body the header is all that there is.
@@ -129,16 +163,29 @@ describe('a request that its provider sends again', () => {
   })
 
   it('is told by Idempotency-Key alone where the provider itself sends that header', async () => {
-    const note = (id: number) => ({ object_kind: 'issue', project: { path_with_namespace: 'a/b' }, object_attributes: { iid: id, title: 'T', action: 'open' } })
-    const send = (id: number, headers: Record<string, string>) => post('/hooks/gitlab', note(id), { ...without, 'x-gitlab-token': secret, ...headers })
+    const note = (id: number) => ({
+      object_kind: 'issue',
+      project: { path_with_namespace: 'a/b' },
+      object_attributes: { iid: id, title: 'T', action: 'open' },
+    })
+    const send = (id: number, headers: Record<string, string>) =>
+      post('/hooks/gitlab', note(id), { ...without, 'x-gitlab-token': secret, ...headers })
     const first = await send(1, { 'idempotency-key': 'f5e5f430-f57b-4e6e-9fac-d9128cd7232f' })
     expectReplay(await send(2, { 'idempotency-key': 'f5e5f430-f57b-4e6e-9fac-d9128cd7232f' }), first)
   })
 
   it('is another one for GitLab where a webhook set off the next one, which then has the same event id', async () => {
-    const note = (id: number) => ({ object_kind: 'issue', project: { path_with_namespace: 'a/b' }, object_attributes: { iid: id, title: 'T', action: 'open' } })
+    const note = (id: number) => ({
+      object_kind: 'issue',
+      project: { path_with_namespace: 'a/b' },
+      object_attributes: { iid: id, title: 'T', action: 'open' },
+    })
     const send = (id: number) =>
-      post('/hooks/gitlab', note(id), { ...without, 'x-gitlab-token': secret, 'x-gitlab-event-uuid': '13792a34-cac6-4fda-95a8-c58e00a3954e' })
+      post('/hooks/gitlab', note(id), {
+        ...without,
+        'x-gitlab-token': secret,
+        'x-gitlab-event-uuid': '13792a34-cac6-4fda-95a8-c58e00a3954e',
+      })
     const first = await send(3)
     expectReplay(await send(3), first)
     expectOwnRun(await send(4), first)
@@ -157,7 +204,11 @@ describe('a request that its provider sends again', () => {
   })
 
   it('is refused where its id is too long, and the message names what holds the id', async () => {
-    expect((await post('/hooks/once', { id: 'x'.repeat(257) })).body.error.message).toContain('The id of the request is longer')
-    expect((await post('/hooks/once', { id: 1 }, { 'idempotency-key': 'x'.repeat(257) })).body.error.message).toContain('Idempotency-Key')
+    expect((await post('/hooks/once', { id: 'x'.repeat(257) })).body.error.message).toContain(
+      'The id of the request is longer',
+    )
+    expect((await post('/hooks/once', { id: 1 }, { 'idempotency-key': 'x'.repeat(257) })).body.error.message).toContain(
+      'Idempotency-Key',
+    )
   })
 })

@@ -26,20 +26,29 @@ describe.each([
   ['gateway.publicUrl', { gateway: { publicUrl } }, mappingsWith()],
   ['gateway.publicUrl with a slash at its end', { gateway: { publicUrl: `${publicUrl}/` } }, mappingsWith()],
   ['auth.url', {}, mappingsWith(publicUrl)],
-  ['auth.url beside another gateway.publicUrl', { gateway: { publicUrl: 'https://other.example.com' } }, mappingsWith(publicUrl)],
+  [
+    'auth.url beside another gateway.publicUrl',
+    { gateway: { publicUrl: 'https://other.example.com' } },
+    mappingsWith(publicUrl),
+  ],
 ])('with %s', (_case, changes, mappings) => {
   it('the address in a signature is the one that the sender called', async () => {
     const { post } = await startGateway({ agents, ...changes, hooks: { mappings } })
 
     const called = (target: string) => `${publicUrl}/hooks/${target}`
     const body = '{"id":7}'
-    const send = (target: string, signed = called(target)) => post(`/hooks/${target}`, body, { ...without, 'x-sign': sha256(signed + body) })
+    const send = (target: string, signed = called(target)) =>
+      post(`/hooks/${target}`, body, { ...without, 'x-sign': sha256(signed + body) })
     expect((await send('hmac')).status).toBe(200)
     expect((await send('hmac?tenant=1')).status).toBe(200)
     expect((await send('hmac?tenant=2', called('hmac?tenant=1'))).status).toBe(401)
     expect((await send('hmac', 'http://127.0.0.1/hooks/hmac')).status).toBe(401)
 
-    const form = { ...without, 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': sha1(`${called('twilio')}BodyhiFrom+49`) }
+    const form = {
+      ...without,
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': sha1(`${called('twilio')}BodyhiFrom+49`),
+    }
     expect((await post('/hooks/twilio', 'From=%2B49&Body=hi', form)).status).toBe(200)
     const withHash = `twilio?bodySHA256=${createHash('sha256').update(body).digest('hex')}`
     const json = { ...without, 'content-type': 'application/json', 'x-twilio-signature': sha1(called(withHash)) }
@@ -52,7 +61,9 @@ describe.each([
 describe('the audience of google-oidc', () => {
   it('is the address of the hook below gateway.publicUrl, also after a reload', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const keys = createServer((_request, response) => response.end(JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }] })))
+    const keys = createServer((_request, response) =>
+      response.end(JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }] })),
+    )
     await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void keys.close())
     const email = 'push@project.iam.gserviceaccount.com'
@@ -66,9 +77,17 @@ describe('the audience of google-oidc', () => {
 
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const bearer = (aud: string) => {
-      const claims = { iss: 'https://accounts.google.com', aud, email, email_verified: true, exp: Date.now() / 1000 + 60 }
+      const claims = {
+        iss: 'https://accounts.google.com',
+        aud,
+        email,
+        email_verified: true,
+        exp: Date.now() / 1000 + 60,
+      }
       const text = `${encode({ alg: 'RS256', kid: 'k' })}.${encode(claims)}`
-      return { authorization: `Bearer ${text}.${sign('RSA-SHA256', Buffer.from(text), privateKey).toString('base64url')}` }
+      return {
+        authorization: `Bearer ${text}.${sign('RSA-SHA256', Buffer.from(text), privateKey).toString('base64url')}`,
+      }
     }
     expect((await post('/in/a/b', {}, bearer(`${publicUrl}/in/a/b`))).status).toBe(200)
     expect((await post('/in/a/b', {}, bearer(publicUrl))).status).toBe(401)

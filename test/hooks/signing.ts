@@ -28,7 +28,8 @@ const url = 'https://gateway.example.com/hooks/test?a=1'
 const base64Secret = Buffer.from('a secret of thirty-two bytes ok?').toString('base64')
 const keys = generateKeyPairSync('ed25519')
 const otherKeys = generateKeyPairSync('ed25519')
-const rawKey = ({ publicKey }: { publicKey: KeyObject }) => Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
+const rawKey = ({ publicKey }: { publicKey: KeyObject }) =>
+  Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
 
 const hmac = (
   encoding: 'hex' | 'base64',
@@ -36,7 +37,11 @@ const hmac = (
   { secret = 'the secret', algorithm = 'sha256' }: { secret?: string | Buffer; algorithm?: string } = {},
 ) => createHmac(algorithm, secret).update(text, 'utf8').digest(encoding)
 
-function sample(scheme: HookScheme, header: string, more: Partial<Sample> & { headers(time: string): Record<string, string> }): Sample {
+function sample(
+  scheme: HookScheme,
+  header: string,
+  more: Partial<Sample> & { headers(time: string): Record<string, string> },
+): Sample {
   return {
     scheme,
     what: scheme,
@@ -74,7 +79,9 @@ export const samples: readonly Sample[] = [
     headers: () => ({ 'x-mine': 'the secret' }),
   }),
   sample('gitlab', 'x-gitlab-token', { headers: () => ({ 'x-gitlab-token': 'the secret' }) }),
-  sample('telegram', 'x-telegram-bot-api-secret-token', { headers: () => ({ 'x-telegram-bot-api-secret-token': 'the secret' }) }),
+  sample('telegram', 'x-telegram-bot-api-secret-token', {
+    headers: () => ({ 'x-telegram-bot-api-secret-token': 'the secret' }),
+  }),
   sample('hmac', 'x-sig', {
     what: 'hmac with nothing but a header',
     auth: { scheme: 'hmac', header: 'X-Sig', secret: 'the secret' },
@@ -129,7 +136,15 @@ export const samples: readonly Sample[] = [
       signed: '{timestamp}:{body}',
       secret: 'the secret',
     },
-    wrong: { scheme: 'hmac', header: 'paddle-signature', separator: ';', prefix: 'h1=', timestampPrefix: 'ts=', signed: '{timestamp}:{body}', secret: 'other' },
+    wrong: {
+      scheme: 'hmac',
+      header: 'paddle-signature',
+      separator: ';',
+      prefix: 'h1=',
+      timestampPrefix: 'ts=',
+      signed: '{timestamp}:{body}',
+      secret: 'other',
+    },
     tolerance: 300,
     headers: (time) => ({ 'paddle-signature': `ts=${time};h1=${hmac('hex', `${time}:${body}`)}` }),
   }),
@@ -147,23 +162,33 @@ export const samples: readonly Sample[] = [
       'webhook-signature': `v1a,${sign(null, Buffer.from(`msg_1.${time}.${body}`), keys.privateKey).toString('base64')}`,
     }),
   }),
-  sample('github', 'x-hub-signature-256', { headers: () => ({ 'x-hub-signature-256': `sha256=${hmac('hex', body)}` }) }),
+  sample('github', 'x-hub-signature-256', {
+    headers: () => ({ 'x-hub-signature-256': `sha256=${hmac('hex', body)}` }),
+  }),
   sample('meta', 'x-hub-signature-256', { headers: () => ({ 'x-hub-signature-256': `sha256=${hmac('hex', body)}` }) }),
   sample('jira', 'x-hub-signature', { headers: () => ({ 'x-hub-signature': `sha256=${hmac('hex', body)}` }) }),
   sample('sentry', 'sentry-hook-signature', { headers: () => ({ 'sentry-hook-signature': hmac('hex', body) }) }),
   sample('shopify', 'x-shopify-hmac-sha256', { headers: () => ({ 'x-shopify-hmac-sha256': hmac('base64', body) }) }),
-  sample('pagerduty', 'x-pagerduty-signature', { headers: () => ({ 'x-pagerduty-signature': `v1=${hmac('hex', body)}` }) }),
+  sample('pagerduty', 'x-pagerduty-signature', {
+    headers: () => ({ 'x-pagerduty-signature': `v1=${hmac('hex', body)}` }),
+  }),
   sample('stripe', 'stripe-signature', {
     tolerance: 300,
     headers: (time) => ({ 'stripe-signature': `t=${time},v1=${hmac('hex', `${time}.${body}`)}` }),
   }),
   sample('slack', 'x-slack-signature', {
     tolerance: 300,
-    headers: (time) => ({ 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${hmac('hex', `v0:${time}:${body}`)}` }),
+    headers: (time) => ({
+      'x-slack-request-timestamp': time,
+      'x-slack-signature': `v0=${hmac('hex', `v0:${time}:${body}`)}`,
+    }),
   }),
   sample('zoom', 'x-zm-signature', {
     tolerance: 300,
-    headers: (time) => ({ 'x-zm-request-timestamp': time, 'x-zm-signature': `v0=${hmac('hex', `v0:${time}:${body}`)}` }),
+    headers: (time) => ({
+      'x-zm-request-timestamp': time,
+      'x-zm-signature': `v0=${hmac('hex', `v0:${time}:${body}`)}`,
+    }),
   }),
   {
     ...sample('linear', 'linear-signature', { headers: () => ({}) }),
@@ -178,12 +203,19 @@ export const samples: readonly Sample[] = [
     auth: { scheme: 'discord', secret: rawKey(keys).toString('hex') },
     wrong: { scheme: 'discord', secret: rawKey(otherKeys).toString('hex') },
     tolerance: 300,
-    headers: (time) => ({ 'x-signature-timestamp': time, 'x-signature-ed25519': sign(null, Buffer.from(time + body), keys.privateKey).toString('hex') }),
+    headers: (time) => ({
+      'x-signature-timestamp': time,
+      'x-signature-ed25519': sign(null, Buffer.from(time + body), keys.privateKey).toString('hex'),
+    }),
   }),
   {
     ...sample('twilio', 'x-twilio-signature', { headers: () => ({}) }),
     what: 'twilio with a form',
-    send: () => ({ headers: { 'x-twilio-signature': hmac('base64', formText, { algorithm: 'sha1' }) }, body: form, url }),
+    send: () => ({
+      headers: { 'x-twilio-signature': hmac('base64', formText, { algorithm: 'sha1' }) },
+      body: form,
+      url,
+    }),
   },
   {
     ...sample('twilio', 'x-twilio-signature', { headers: () => ({}) }),
@@ -196,7 +228,8 @@ export const samples: readonly Sample[] = [
 ]
 
 /** The time as a sender of this sample writes it, so many seconds off. */
-export const stamp = ({ unit = 's' }: Pick<Sample, 'unit'>, offSeconds = 0): string => String(Math.floor(now / 1000 + offSeconds) * (unit === 'ms' ? 1000 : 1))
+export const stamp = ({ unit = 's' }: Pick<Sample, 'unit'>, offSeconds = 0): string =>
+  String(Math.floor(now / 1000 + offSeconds) * (unit === 'ms' ? 1000 : 1))
 
 export const requestOf = ({ headers, body, url }: Omit<Sent, 'body'> & { body: string | Buffer }): SignedRequest => ({
   header: (name) => headers[name],

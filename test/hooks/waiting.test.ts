@@ -18,7 +18,11 @@ describe('Prefer: wait', () => {
   const { post } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
 
   it('holds the reply until the run has ended', async () => {
-    const { status, headers, body } = await post('/hooks/agent', { message: 'Say hello.', ...still }, { prefer: 'wait=20' })
+    const { status, headers, body } = await post(
+      '/hooks/agent',
+      { message: 'Say hello.', ...still },
+      { prefer: 'wait=20' },
+    )
     expect(status).toBe(200)
     expect(headers.get('preference-applied')).toBe('wait=20')
     expect(body).toEqual({
@@ -41,15 +45,21 @@ describe('Prefer: wait', () => {
     expect(body.status).toBe('succeeded')
   })
 
-  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=soon', 'await=5', 'handling=lenient'])('ignores %s', async (prefer) => {
-    const { status, headers, body } = await post('/hooks/agent', { message: 'hi', ...still }, { prefer })
-    expect(status).toBe(200)
-    expect(headers.has('preference-applied')).toBe(false)
-    expect(body).not.toHaveProperty('status')
-  })
+  it.each(['wait', 'wait=', 'wait=-1', 'wait=1.5', 'wait=soon', 'await=5', 'handling=lenient'])(
+    'ignores %s',
+    async (prefer) => {
+      const { status, headers, body } = await post('/hooks/agent', { message: 'hi', ...still }, { prefer })
+      expect(status).toBe(200)
+      expect(headers.has('preference-applied')).toBe(false)
+      expect(body).not.toHaveProperty('status')
+    },
+  )
 
   it('means nothing to a wake', async () => {
-    expect((await post('/hooks/wake', { text: 'hi' }, { prefer: 'wait=5' })).body).toMatchObject({ ok: true, eventId: expect.any(String) })
+    expect((await post('/hooks/wake', { text: 'hi' }, { prefer: 'wait=5' })).body).toMatchObject({
+      ok: true,
+      eventId: expect.any(String),
+    })
   })
 
   it('ends after so many seconds, and tells how far the run is', async () => {
@@ -60,7 +70,11 @@ describe('Prefer: wait', () => {
 
   it('tells how a run failed', async () => {
     const gateway = await hanging()
-    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds: 0.2 }, { prefer: 'wait=20' })
+    const { body } = await gateway.post(
+      '/hooks/agent',
+      { message: 'hi', ...still, timeoutSeconds: 0.2 },
+      { prefer: 'wait=20' },
+    )
     expect(body).toEqual({
       ok: true,
       runId: expect.any(String),
@@ -95,7 +109,11 @@ describe('GET /runs/<id>', () => {
   const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 
   it('tells all about a run', async () => {
-    const { body } = await post('/hooks/agent', { message: 'hi', name: 'CI', wakeMode: 'next-heartbeat', channel: 'console', to: 'ops' }, { prefer: 'wait=20' })
+    const { body } = await post(
+      '/hooks/agent',
+      { message: 'hi', name: 'CI', wakeMode: 'next-heartbeat', channel: 'console', to: 'ops' },
+      { prefer: 'wait=20' },
+    )
     const run = await get(`/runs/${body.runId}`)
     expect(run.status).toBe(200)
     expect(run.body).toEqual({
@@ -109,7 +127,9 @@ describe('GET /runs/<id>', () => {
       name: 'CI',
       reply: body.reply,
       usage: expect.objectContaining({ steps: 1, totalTokens: expect.any(Number) }),
-      deliveries: [{ id: `${body.runId}:0`, channel: 'console', to: 'ops', status: expect.stringMatching(/^(pending|sent)$/) }],
+      deliveries: [
+        { id: `${body.runId}:0`, channel: 'console', to: 'ops', status: expect.stringMatching(/^(pending|sent)$/) },
+      ],
       createdAt: iso,
       startedAt: iso,
       endedAt: iso,

@@ -10,7 +10,14 @@ const mappings = [
   { id: 'plain', match: { path: 'plain' }, ...wake },
   { id: 'ops', match: { path: 'ops' }, ...wake, agentId: ' OPS ' },
   { id: 'deploys', match: { path: 'deploys' }, ...wake, agentId: 'ops', sessionKey: 'hook:deploys:{{ service }}' },
-  { id: 'later', match: { path: 'later' }, ...wake, agentId: 'ops', sessionKey: 'hook:later', wakeMode: 'next-heartbeat' },
+  {
+    id: 'later',
+    match: { path: 'later' },
+    ...wake,
+    agentId: 'ops',
+    sessionKey: 'hook:later',
+    wakeMode: 'next-heartbeat',
+  },
   { id: 'free', match: { path: 'free' }, ...wake, sessionKey: '{{ key }}' },
   { id: 'unknown', match: { path: 'unknown' }, ...wake, agentId: 'nobody' },
   { id: 'shaped', match: { path: 'shaped' }, action: 'wake', transform: { module: 'shape.js' } },
@@ -25,15 +32,22 @@ async function start({ heartbeat, ops = {}, dir = temporaryFolder(), hooks, ...c
   writeFileSync(join(dir, 'transforms', 'shape.js'), 'export default ({ payload }) => payload')
   const agents = { defaults: { model: 'double/m', heartbeat: { every: 0, ...heartbeat } }, main: {}, ops }
   const gateway = await startGateway(
-    { providers: model.providers, gateway: { drainSeconds: 0 }, agents, hooks: { mappings, ...(hooks as Document) }, ...changes },
+    {
+      providers: model.providers,
+      gateway: { drainSeconds: 0 },
+      agents,
+      hooks: { mappings, ...(hooks as Document) },
+      ...changes,
+    },
     dir,
   )
   return { ...gateway, model, dir }
 }
 
 const heartbeats = async ({ get }: Pick<RunningGateway, 'get'>) =>
-  (await get('/api/runs?limit=50')).body.items.flatMap(({ kind, agentId, sessionKey, status }: Record<string, string>) =>
-    kind === 'heartbeat' ? `${agentId} ${sessionKey} ${status}` : [],
+  (await get('/api/runs?limit=50')).body.items.flatMap(
+    ({ kind, agentId, sessionKey, status }: Record<string, string>) =>
+      kind === 'heartbeat' ? `${agentId} ${sessionKey} ${status}` : [],
   )
 
 const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string) =>
@@ -42,16 +56,25 @@ const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string) =>
 describe('a wake mapping', () => {
   it('wakes the agent that it names, and no other one, in its main session', async () => {
     const gateway = await start()
-    expect((await gateway.post('/hooks/ops', { text: 'The disk is full.' })).body).toEqual({ ok: true, mode: 'now', eventId: expect.any(String) })
+    expect((await gateway.post('/hooks/ops', { text: 'The disk is full.' })).body).toEqual({
+      ok: true,
+      mode: 'now',
+      eventId: expect.any(String),
+    })
     expect(await gateway.model.prompt(0)).toContain('The disk is full.')
     expect(systemOf(await gateway.model.request(0))).toContain('You are ops')
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:main succeeded'])
   })
 
   it('warns when the agent that it names is not there, and wakes the default agent', async () => {
-    const gateway = await start({ hooks: { mappings: [{ match: { path: 'opps' }, action: 'wake', agentId: 'opps', textTemplate: '{{ text }}' }] } })
+    const gateway = await start({
+      hooks: { mappings: [{ match: { path: 'opps' }, action: 'wake', agentId: 'opps', textTemplate: '{{ text }}' }] },
+    })
     const { body } = await gateway.post('/hooks/opps', { text: 'The disk is full.' })
-    expect(body).toMatchObject({ ok: true, warnings: ['agentId names no configured agent; the default agent runs it.'] })
+    expect(body).toMatchObject({
+      ok: true,
+      warnings: ['agentId names no configured agent; the default agent runs it.'],
+    })
     expect(systemOf(await gateway.model.request(0))).toContain('You are main')
   })
 
@@ -63,7 +86,9 @@ describe('a wake mapping', () => {
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:hook:deploys:shop succeeded'])
     await gateway.post('/hooks/plain', { text: 'News for main.' })
     expect(await gateway.model.prompt(1)).toContain('News for main.')
-    await expect.poll(() => heartbeats(gateway)).toEqual(['main agent:main:main succeeded', 'ops agent:ops:hook:deploys:shop succeeded'])
+    await expect
+      .poll(() => heartbeats(gateway))
+      .toEqual(['main agent:main:main succeeded', 'ops agent:ops:hook:deploys:shop succeeded'])
   })
 
   it('leaves HEARTBEAT.md to the main session', async () => {
@@ -107,7 +132,8 @@ describe('a wake mapping', () => {
 
   it('is held to the rules of agents and sessions, as an agent mapping is', async () => {
     const { post } = await start({ hooks: { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:'] } })
-    const refusal = async (path: string, payload: object) => (await post(path, { text: 'x', ...payload })).body.error.message
+    const refusal = async (path: string, payload: object) =>
+      (await post(path, { text: 'x', ...payload })).body.error.message
     expect(await refusal('/hooks/ops', {})).toContain('agentId is not one of hooks.allowedAgentIds')
     expect(await refusal('/hooks/free', { key: 'main' })).toContain('sessionKey is not accepted here')
     const shaped = (fields: object) => refusal('/hooks/shaped', fields)
@@ -131,8 +157,20 @@ describe('a wake mapping', () => {
     const gateway = await start()
     await gateway.post('/hooks/later', { text: 'Read this.' })
     const { id } = (await gateway.get('/api/requests?limit=1')).body.items[0]
-    const { body } = await gateway.post(`/api/requests/${id}/replay`, { dryRun: true }, { authorization: `Bearer ${gatewayToken}` })
-    expect(body.actions).toEqual([{ action: 'wake', agentId: 'ops', sessionKey: 'agent:ops:hook:later', text: 'Read this.', mode: 'next-heartbeat' }])
+    const { body } = await gateway.post(
+      `/api/requests/${id}/replay`,
+      { dryRun: true },
+      { authorization: `Bearer ${gatewayToken}` },
+    )
+    expect(body.actions).toEqual([
+      {
+        action: 'wake',
+        agentId: 'ops',
+        sessionKey: 'agent:ops:hook:later',
+        text: 'Read this.',
+        mode: 'next-heartbeat',
+      },
+    ])
     expect(body.heartbeat.prompt).toMatch(/2 events since[^]*Read this\.[^]*Read this\./)
   })
 })

@@ -21,9 +21,14 @@ describe('POST /hooks/wake', () => {
   it('brings the text, trimmed and fenced, into the prompt of the main session', async () => {
     const model = await startModel()
     model.script({ text: 'HEARTBEAT_OK' })
-    const { post } = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    const { post } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+    })
     await post('/hooks/wake', { text: '  The build is green.\n' })
-    expect(await model.prompt(0)).toMatch(/<<<OUTSIDE TEXT (\w{24})>>>\nSource: webhook wake\n---\nThe build is green\.\n<<<END OF OUTSIDE TEXT \1>>>/)
+    expect(await model.prompt(0)).toMatch(
+      /<<<OUTSIDE TEXT (\w{24})>>>\nSource: webhook wake\n---\nThe build is green\.\n<<<END OF OUTSIDE TEXT \1>>>/,
+    )
   })
 
   it.each([
@@ -41,7 +46,10 @@ describe('POST /hooks/wake', () => {
   ])('answers 400 to %s and names the fault', async (_case, body, message) => {
     const answer = await post('/hooks/wake', body)
     expect(answer.status).toBe(400)
-    expect(answer.body).toEqual({ ok: false, error: { type: 'invalid_request', message: expect.stringContaining(message) } })
+    expect(answer.body).toEqual({
+      ok: false,
+      error: { type: 'invalid_request', message: expect.stringContaining(message) },
+    })
   })
 
   it('answers 400 to what is not JSON, and repeats none of it', async () => {
@@ -56,7 +64,9 @@ describe('POST /hooks/wake', () => {
 
   it('does not ask for a content type, and ignores fields that it does not know', async () => {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', 'nonsense']) {
-      expect((await post('/hooks/wake', { text: 'x', extra: { deep: [1] } }, { 'content-type': type })).status).toBe(200)
+      expect((await post('/hooks/wake', { text: 'x', extra: { deep: [1] } }, { 'content-type': type })).status).toBe(
+        200,
+      )
     }
   })
 
@@ -64,12 +74,18 @@ describe('POST /hooks/wake', () => {
     const { post } = await startGateway({ agents: quiet, hooks: { maxBodyBytes: 100 } })
     const body = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
     expect((await post('/hooks/wake', body(100))).status).toBe(200)
-    expect(await post('/hooks/wake', body(101))).toMatchObject({ status: 413, body: { error: { type: 'payload_too_large' } } })
+    expect(await post('/hooks/wake', body(101))).toMatchObject({
+      status: 413,
+      body: { error: { type: 'payload_too_large' } },
+    })
   })
 
   it('is not there while hooks are off', async () => {
     const { post } = await startGateway({ hooks: { enabled: false } })
-    expect(await post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
+    expect(await post('/hooks/wake', { text: 'x' })).toMatchObject({
+      status: 404,
+      body: { error: { type: 'not_found' } },
+    })
   })
 
   it('lives under hooks.path, whatever slashes are written around it', async () => {

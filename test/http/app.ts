@@ -1,4 +1,5 @@
-// A small server of the real pieces for the HTTP tests: an echoing route group behind a hook token, another behind the gateway's, and raw sockets to reach them.
+// A small server of the real pieces for the HTTP tests: an echoing route group behind a hook token, another behind the
+// gateway's, and raw sockets to reach them.
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
@@ -43,25 +44,38 @@ export interface App {
 export async function startApp(options: AppOptions = {}, finished: OnFinished = onTestFinished): Promise<App> {
   const lines: string[] = []
   const reached: unknown[] = []
-  const write = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, ...fields, message }))
+  const write = (level: string) => (fields: object, message: string) =>
+    void lines.push(JSON.stringify({ level, ...fields, message }))
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const isReady = options.isReady ?? (() => true)
   const attempts = options.attempts ?? { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 60_000 }
-  const app = createServer({ log, isReady, trustedProxies: options.trustedProxies ?? [], listener: createHttpListener({ log, limits: options.limits ?? {} }) })
+  const app = createServer({
+    log,
+    isReady,
+    trustedProxies: options.trustedProxies ?? [],
+    listener: createHttpListener({ log, limits: options.limits ?? {} }),
+  })
   registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
   await app.register(
     async (hooks) => {
-      hooks.addHook('onRequest', createHookAuth(createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })))
+      hooks.addHook(
+        'onRequest',
+        createHookAuth(createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })),
+      )
       hooks.addHook('preValidation', readBody({ maxBytes, accept: options.accept ?? 'object' }))
       hooks.post('/echo', async ({ body, rawBody }) => {
         reached.push(body)
         await options.gate?.()
         return { ok: true, body, bytes: rawBody.length, raw: rawBody.toString('base64') }
       })
-      hooks.post('/checked', { schema: { body: Type.Object({ text: Type.String(), mode: Type.Optional(Type.Enum(['now', 'later'])) }) } }, ({ body }) => {
-        reached.push(body)
-        return { ok: true }
-      })
+      hooks.post(
+        '/checked',
+        { schema: { body: Type.Object({ text: Type.String(), mode: Type.Optional(Type.Enum(['now', 'later'])) }) } },
+        ({ body }) => {
+          reached.push(body)
+          return { ok: true }
+        },
+      )
       hooks.post('/broken', () => {
         throw new TypeError('payload of the caller\n    at /forged/place.ts:1:1')
       })
@@ -94,9 +108,14 @@ export const bearer = { authorization: `Bearer ${token}` }
 /** A request as bytes. `headers` are lines without line ends; Host and the token come by themselves. */
 export function rawRequest(
   body: string,
-  { path = '/hooks/echo', headers = [`Content-Length: ${Buffer.byteLength(body)}`] }: { path?: string; headers?: string[] } = {},
+  {
+    path = '/hooks/echo',
+    headers = [`Content-Length: ${Buffer.byteLength(body)}`],
+  }: { path?: string; headers?: string[] } = {},
 ): string {
-  return [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`, ...headers, '', body].join('\r\n')
+  return [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`, ...headers, '', body].join(
+    '\r\n',
+  )
 }
 
 export interface RawConnection {
@@ -133,4 +152,5 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
   return await ended
 }
 
-export const statusLines = (received: string): string[] => received.match(/HTTP\/1\.1 \d{3}/g)?.map((line) => line.slice(9)) ?? []
+export const statusLines = (received: string): string[] =>
+  received.match(/HTTP\/1\.1 \d{3}/g)?.map((line) => line.slice(9)) ?? []

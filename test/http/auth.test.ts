@@ -10,7 +10,12 @@ const encoded = Buffer.from(password).toString('latin1')
 async function post({ url }: App, path: string, headers: Record<string, string>) {
   const response = await fetch(url + path, { method: 'POST', body: '{}', headers })
   const { error } = (await response.json()) as { error?: { type: string } }
-  return { status: response.status, type: error?.type, retryAfter: response.headers.get('retry-after'), challenge: response.headers.get('www-authenticate') }
+  return {
+    status: response.status,
+    type: error?.type,
+    retryAfter: response.headers.get('retry-after'),
+    challenge: response.headers.get('www-authenticate'),
+  }
 }
 
 const hook = (app: App, headers: Record<string, string>) => post(app, '/hooks/echo', headers)
@@ -18,7 +23,10 @@ const tool = (app: App, headers: Record<string, string>) => post(app, '/tools/in
 
 async function raw(headers: string[], path = '/hooks/echo'): Promise<string[]> {
   const { port } = await startApp()
-  const bytes = rawRequest('', { path, headers: [...headers, 'Content-Length: 0', 'Connection: close'] }).replace(/Authorization:.*?\r\n/, '')
+  const bytes = rawRequest('', { path, headers: [...headers, 'Content-Length: 0', 'Connection: close'] }).replace(
+    /Authorization:.*?\r\n/,
+    '',
+  )
   return statusLines(await exchange(port, bytes))
 }
 
@@ -84,7 +92,8 @@ describe('a hook route group', () => {
 
   it('answers 429 with Retry-After after too many failures, from this machine too', async () => {
     const app = await startApp({ attempts })
-    for (let failure = 0; failure < 3; failure++) expect((await hook(app, failure % 2 ? {} : bearerOf('x'))).status).toBe(401)
+    for (let failure = 0; failure < 3; failure++)
+      expect((await hook(app, failure % 2 ? {} : bearerOf('x'))).status).toBe(401)
     expect(await hook(app, bearerOf('x'))).toMatchObject({ status: 429, type: 'rate_limited', retryAfter: '60' })
   })
 
@@ -118,7 +127,8 @@ describe('a hook route group', () => {
 
   it('believes no forwarding header of a proxy that is not trusted', async () => {
     const app = await startApp({ attempts })
-    for (let failure = 0; failure < 3; failure++) await hook(app, { ...bearerOf('x'), 'x-forwarded-for': `${failure}.1.1.1` })
+    for (let failure = 0; failure < 3; failure++)
+      await hook(app, { ...bearerOf('x'), 'x-forwarded-for': `${failure}.1.1.1` })
     expect((await hook(app, { ...bearerOf('x'), 'x-forwarded-for': '7.7.7.7' })).status).toBe(429)
   })
 })
@@ -172,6 +182,7 @@ describe('comparing', () => {
   it('tells equal from unequal at any length', () => {
     const matches = createMatcher('sécret')
     expect(matches('sécret')).toBe(true)
-    for (const given of ['', 's', 'sécre', 'sécrett', 'secret', 'x'.repeat(1_000_000)]) expect(matches(given)).toBe(false)
+    for (const given of ['', 's', 'sécre', 'sécrett', 'secret', 'x'.repeat(1_000_000)])
+      expect(matches(given)).toBe(false)
   })
 })

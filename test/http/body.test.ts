@@ -12,7 +12,11 @@ interface Echo {
 }
 
 async function echo({ url }: App, body: string | Buffer, headers: Record<string, string> = {}): Promise<Echo> {
-  const response = await fetch(`${url}/hooks/echo`, { method: 'POST', body: body as string, headers: { ...bearer, ...headers } })
+  const response = await fetch(`${url}/hooks/echo`, {
+    method: 'POST',
+    body: body as string,
+    headers: { ...bearer, ...headers },
+  })
   const answer = (await response.json()) as { error?: { type: string }; body?: unknown; bytes?: number; raw?: string }
   return { status: response.status, ...answer, ...(answer.error && { type: answer.error.type }) }
 }
@@ -26,15 +30,26 @@ describe('a body', () => {
   it('reaches the handler as a value and as the bytes it was', async () => {
     const app = await startApp()
     const body = '\ufeff{ "a" : "ü\\u0000" }'
-    expect(await echo(app, body)).toMatchObject({ status: 200, body: { a: 'ü\0' }, raw: Buffer.from(body).toString('base64') })
+    expect(await echo(app, body)).toMatchObject({
+      status: 200,
+      body: { a: 'ü\0' },
+      raw: Buffer.from(body).toString('base64'),
+    })
   })
 
-  it.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ';;/bad', 'x'])(
-    'is JSON whatever its content type says: %s',
-    async (type) => {
-      expect(await echo(await startApp(), '{"a":1}', { 'content-type': type })).toMatchObject({ status: 200, body: { a: 1 } })
-    },
-  )
+  it.each([
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    ';;/bad',
+    'x',
+  ])('is JSON whatever its content type says: %s', async (type) => {
+    expect(await echo(await startApp(), '{"a":1}', { 'content-type': type })).toMatchObject({
+      status: 200,
+      body: { a: 1 },
+    })
+  })
 
   it('is an empty object when it is empty, sent or not', async () => {
     const app = await startApp()
@@ -42,23 +57,33 @@ describe('a body', () => {
     expect(await echo(app, '\ufeff')).toMatchObject({ status: 200, body: {} })
     const received = await exchange(app.port, rawRequest('', { headers: ['Connection: close'] }))
     expect(received).toContain('"body":{}')
-    expect(await exchange(app.port, rawRequest('0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }))).toContain('"body":{}')
+    expect(
+      await exchange(
+        app.port,
+        rawRequest('0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }),
+      ),
+    ).toContain('"body":{}')
   })
 
   it.each(['[1]', '[]', 'null', '1', '"x"', 'true'])('that is no object is refused: %s', async (body) => {
     expect(await echo(await startApp(), body)).toMatchObject({ status: 400, type: 'invalid_request' })
   })
 
-  it.each(['{', '{"a":}', "{'a':1}", '{"a":1}x', 'canary', '{"a":NaN}', '{"a":01}', ' '])('that is no JSON is refused without echo: %s', async (body) => {
-    const app = await startApp()
-    expect(await echo(app, body)).toMatchObject({ status: 400, type: 'invalid_json' })
-    expect(app.lines.join()).not.toContain('canary')
-  })
+  it.each(['{', '{"a":}', "{'a':1}", '{"a":1}x', 'canary', '{"a":NaN}', '{"a":01}', ' '])(
+    'that is no JSON is refused without echo: %s',
+    async (body) => {
+      const app = await startApp()
+      expect(await echo(app, body)).toMatchObject({ status: 400, type: 'invalid_json' })
+      expect(app.lines.join()).not.toContain('canary')
+    },
+  )
 
   it('that is not UTF-8 is refused', async () => {
     const app = await startApp()
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xc3]]) {
-      expect(await echo(app, Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]))).toMatchObject({
+      expect(
+        await echo(app, Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')])),
+      ).toMatchObject({
         status: 400,
         type: 'invalid_json',
       })
@@ -70,13 +95,20 @@ describe('a body', () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`
     expect((await echo(app, nested(64))).status).toBe(200)
     expect(await echo(app, nested(65))).toMatchObject({ status: 400, type: 'invalid_request' })
-    expect(await echo(app, `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toMatchObject({ status: 400, type: 'invalid_request' })
+    expect(await echo(app, `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toMatchObject({
+      status: 400,
+      type: 'invalid_request',
+    })
   })
 
   it('pollutes no prototype', async () => {
     const app = await startApp()
-    const body = '{"__proto__":{"polluted":1},"\\u005f_proto__":{"polluted":1},"a":[{"__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}'
-    expect(await echo(app, body)).toMatchObject({ status: 200, body: { a: [{}], constructor: { prototype: { polluted: 1 } } } })
+    const body =
+      '{"__proto__":{"polluted":1},"\\u005f_proto__":{"polluted":1},"a":[{"__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}'
+    expect(await echo(app, body)).toMatchObject({
+      status: 200,
+      body: { a: [{}], constructor: { prototype: { polluted: 1 } } },
+    })
     const [value] = app.reached as [Record<string, unknown>]
     expect(Object.keys(value)).toEqual(['a', 'constructor'])
     expect(Object.assign({}, value)['polluted']).toBeUndefined()
@@ -85,7 +117,11 @@ describe('a body', () => {
 
   it('keeps numbers, and refuses those out of range', async () => {
     const app = await startApp()
-    expect((await echo(app, '{"a":-0,"b":1e-400,"c":9007199254740993,"a":2}')).body).toEqual({ a: 2, b: 0, c: 9007199254740992 })
+    expect((await echo(app, '{"a":-0,"b":1e-400,"c":9007199254740993,"a":2}')).body).toEqual({
+      a: 2,
+      b: 0,
+      c: 9007199254740992,
+    })
     expect(await echo(app, '{"a":[1e400]}')).toMatchObject({ status: 400, type: 'invalid_request' })
   })
 
@@ -97,7 +133,10 @@ describe('a body', () => {
   it('must not be compressed', async () => {
     const app = await startApp()
     for (const encoding of ['gzip', 'br', 'identity, gzip', 'x']) {
-      expect(await echo(app, '{}', { 'content-encoding': encoding })).toMatchObject({ status: 415, type: 'unsupported_encoding' })
+      expect(await echo(app, '{}', { 'content-encoding': encoding })).toMatchObject({
+        status: 415,
+        type: 'unsupported_encoding',
+      })
     }
     expect((await echo(app, '{}', { 'content-encoding': 'Identity' })).status).toBe(200)
   })
@@ -114,7 +153,12 @@ describe('the limit', () => {
   it('counts the same without a length', async () => {
     const { port } = await startApp()
     const send = (size: number) =>
-      exchange(port, rawRequest(chunked(sized(size)) + '0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Connection: close'] }))
+      exchange(
+        port,
+        rawRequest(chunked(sized(size)) + '0\r\n\r\n', {
+          headers: ['Transfer-Encoding: chunked', 'Connection: close'],
+        }),
+      )
     expect(await send(maxBytes)).toContain(`"bytes":${maxBytes}`)
     expect(statusLines(await send(maxBytes + 1))).toEqual(['413'])
   })
@@ -137,7 +181,8 @@ describe('the limit', () => {
       const { socket, ended } = rawConnection(port)
       socket.pause()
       socket.write(rawRequest('', { headers }))
-      const megabyte = headers[0] === 'Transfer-Encoding: chunked' ? chunked('x'.repeat(1_048_576)) : 'x'.repeat(1_048_576)
+      const megabyte =
+        headers[0] === 'Transfer-Encoding: chunked' ? chunked('x'.repeat(1_048_576)) : 'x'.repeat(1_048_576)
       for (let part = 0; part < 12; part++) await new Promise((resolve) => socket.write(megabyte, resolve))
       socket.resume()
       expect(statusLines(await ended)).toEqual(['413'])
@@ -166,7 +211,10 @@ describe('the limit', () => {
   it('keeps the connection where what is left is small', async () => {
     const { port } = await startApp()
     const bad = rawRequest('{"a":1}').replace('Bearer ', 'Bearer x')
-    const received = await exchange(port, bad + rawRequest('{"b":2}', { headers: ['Content-Length: 7', 'Connection: close'] }))
+    const received = await exchange(
+      port,
+      bad + rawRequest('{"b":2}', { headers: ['Content-Length: 7', 'Connection: close'] }),
+    )
     expect(statusLines(received)).toEqual(['401', '200'])
   })
 })
@@ -199,7 +247,10 @@ describe('a route group that takes what strangers send', () => {
   it('turns a form into an object', async () => {
     const app = await open()
     const body = 'text=a+b%26c&tag=1&tag=2&tag=3&empty=&__proto__=x&constructor=y&%C3%BC=%C3%A4'
-    expect(await echo(app, body, form)).toMatchObject({ status: 200, body: { text: 'a b&c', tag: ['1', '2', '3'], empty: '', constructor: 'y', ü: 'ä' } })
+    expect(await echo(app, body, form)).toMatchObject({
+      status: 200,
+      body: { text: 'a b&c', tag: ['1', '2', '3'], empty: '', constructor: 'y', ü: 'ä' },
+    })
     expect(Object.keys(app.reached[0] as object)).not.toContain('__proto__')
   })
 

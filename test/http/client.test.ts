@@ -10,12 +10,17 @@ const forwardedFor = (value: string): IncomingHttpHeaders => ({ 'x-forwarded-for
 
 describe('the client', () => {
   it('is the socket when nobody is trusted, whatever a header claims', () => {
-    expect(clientOf([], '9.9.9.9', forwardedFor('1.1.1.1'))).toEqual({ address: '9.9.9.9', key: '9.9.9.9', local: false })
+    expect(clientOf([], '9.9.9.9', forwardedFor('1.1.1.1'))).toEqual({
+      address: '9.9.9.9',
+      key: '9.9.9.9',
+      local: false,
+    })
     expect(clientOf(['10.0.0.0/8'], '9.9.9.9', forwardedFor('1.1.1.1')).address).toBe('9.9.9.9')
   })
 
   it('is local when a program on this machine speaks for itself', () => {
-    const local = (remoteAddress: string, headers: IncomingHttpHeaders = {}, trusted: string[] = []) => clientOf(trusted, remoteAddress, headers).local
+    const local = (remoteAddress: string, headers: IncomingHttpHeaders = {}, trusted: string[] = []) =>
+      clientOf(trusted, remoteAddress, headers).local
     for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']) expect(local(address)).toBe(true)
     for (const address of ['9.9.9.9', '10.0.0.1', '128.0.0.1', '::2', '']) expect(local(address)).toBe(false)
     for (const name of ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']) {
@@ -25,22 +30,39 @@ describe('the client', () => {
     expect(local('127.0.0.1', forwardedFor('9.9.9.9'), ['127.0.0.1'])).toBe(false)
   })
 
-  it.each(['localhost', 'LOCALHOST:18789', 'localhost.', 'app.localhost:1', '127.0.0.1:18789', '10.1.2.3', '[::1]', '[::1]:18789', ''])(
-    'is local when it calls the gateway %s',
-    (host) => expect(clientOf([], '127.0.0.1', { host }).local).toBe(true),
-  )
+  it.each([
+    'localhost',
+    'LOCALHOST:18789',
+    'localhost.',
+    'app.localhost:1',
+    '127.0.0.1:18789',
+    '10.1.2.3',
+    '[::1]',
+    '[::1]:18789',
+    '',
+  ])('is local when it calls the gateway %s', (host) => expect(clientOf([], '127.0.0.1', { host }).local).toBe(true))
 
-  it.each(['rebound.example', 'localhost.example:18789', 'notlocalhost', '127.0.0.1.example', '127.0.0.1:1:x', '[::1].example', '2130706433', 'a b'])(
-    'is not local when it calls the gateway %s, which only DNS can have led here',
-    (host) => {
-      expect(clientOf([], '127.0.0.1', { host }).local).toBe(false)
-      expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).local).toBe(false)
-    },
-  )
+  it.each([
+    'rebound.example',
+    'localhost.example:18789',
+    'notlocalhost',
+    '127.0.0.1.example',
+    '127.0.0.1:1:x',
+    '[::1].example',
+    '2130706433',
+    'a b',
+  ])('is not local when it calls the gateway %s, which only DNS can have led here', (host) => {
+    expect(clientOf([], '127.0.0.1', { host }).local).toBe(false)
+    expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).local).toBe(false)
+  })
 
   it('is the right-most hop that is not trusted', () => {
     const trusted = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']
-    expect(clientOf(trusted, '127.0.0.1', forwardedFor('6.6.6.6, 1.1.1.1, 10.1.2.3'))).toEqual({ address: '1.1.1.1', key: '1.1.1.1', local: false })
+    expect(clientOf(trusted, '127.0.0.1', forwardedFor('6.6.6.6, 1.1.1.1, 10.1.2.3'))).toEqual({
+      address: '1.1.1.1',
+      key: '1.1.1.1',
+      local: false,
+    })
     expect(clientOf(trusted, '::ffff:10.0.0.1', forwardedFor('2.2.2.2,2001:db8::5')).address).toBe('2.2.2.2')
     expect(clientOf(trusted, '10.0.0.1', forwardedFor('10.0.0.3, 10.0.0.2')).address).toBe('10.0.0.3')
     expect(clientOf(trusted, '10.0.0.1').address).toBe('10.0.0.1')
@@ -48,7 +70,16 @@ describe('the client', () => {
   })
 
   it('is the last hop known when a hop is no address', () => {
-    for (const junk of ['unknown', '1.1.1.1 x', '999.1.1.1', '_hidden', '"1.1.1.1"', '::g', '1.1.1', '1'.repeat(5_000)]) {
+    for (const junk of [
+      'unknown',
+      '1.1.1.1 x',
+      '999.1.1.1',
+      '_hidden',
+      '"1.1.1.1"',
+      '::g',
+      '1.1.1',
+      '1'.repeat(5_000),
+    ]) {
       expect(clientOf(['127.0.0.1', '10.0.0.2'], '127.0.0.1', forwardedFor(`8.8.8.8, ${junk}, 10.0.0.2`))).toEqual({
         address: '10.0.0.2',
         key: '10.0.0.2',
@@ -59,8 +90,12 @@ describe('the client', () => {
 
   it('may be written with a port, brackets or a zone', () => {
     const address = (hop: string) => clientOf(['127.0.0.1'], '127.0.0.1', forwardedFor(hop)).address
-    expect(['1.1.1.1:80', ' 1.1.1.1 ', '::FFFF:1.1.1.1', '::ffff:101:101', '0:0:0:0:0:ffff:1.1.1.1'].map(address)).toEqual(Array(5).fill('1.1.1.1'))
-    expect(['[2001:DB8::1]:443', '[2001:db8::1]', '2001:db8::1%eth0'].map(address)).toEqual(Array(3).fill('2001:db8::1'))
+    expect(
+      ['1.1.1.1:80', ' 1.1.1.1 ', '::FFFF:1.1.1.1', '::ffff:101:101', '0:0:0:0:0:ffff:1.1.1.1'].map(address),
+    ).toEqual(Array(5).fill('1.1.1.1'))
+    expect(['[2001:DB8::1]:443', '[2001:db8::1]', '2001:db8::1%eth0'].map(address)).toEqual(
+      Array(3).fill('2001:db8::1'),
+    )
   })
 
   it('is counted by /64 in IPv6', () => {
@@ -74,7 +109,9 @@ describe('the client', () => {
   })
 
   it('of a chain that goes on and on is looked for in its last hops only', () => {
-    expect(clientOf(['10.0.0.0/8'], '10.0.0.1', forwardedFor(`1.1.1.1${', 10.0.0.2'.repeat(1_000)}`)).address).toBe('10.0.0.2')
+    expect(clientOf(['10.0.0.0/8'], '10.0.0.1', forwardedFor(`1.1.1.1${', 10.0.0.2'.repeat(1_000)}`)).address).toBe(
+      '10.0.0.2',
+    )
   })
 
   it('cannot be worked out from a list of proxies that holds no addresses', () => {

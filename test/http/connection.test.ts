@@ -7,8 +7,12 @@ const smuggled = rawRequest('{"smuggled":true}')
 
 /** Bytes that are not one clear HTTP request. */
 const malformed: Record<string, string> = {
-  'Content-Length and Transfer-Encoding': rawRequest('0\r\n\r\n', { headers: ['Content-Length: 5', 'Transfer-Encoding: chunked'] }),
-  'Transfer-Encoding and Content-Length': rawRequest('0\r\n\r\n', { headers: ['Transfer-Encoding: chunked', 'Content-Length: 5'] }),
+  'Content-Length and Transfer-Encoding': rawRequest('0\r\n\r\n', {
+    headers: ['Content-Length: 5', 'Transfer-Encoding: chunked'],
+  }),
+  'Transfer-Encoding and Content-Length': rawRequest('0\r\n\r\n', {
+    headers: ['Transfer-Encoding: chunked', 'Content-Length: 5'],
+  }),
   'two different Content-Lengths': rawRequest('{}', { headers: ['Content-Length: 2', 'Content-Length: 20'] }),
   'two equal Content-Lengths': rawRequest('{}', { headers: ['Content-Length: 2', 'Content-Length: 2'] }),
   'a list of Content-Lengths': rawRequest('{}', { headers: ['Content-Length: 2, 2'] }),
@@ -27,14 +31,21 @@ const malformed: Record<string, string> = {
   'a header without a colon': rawRequest('{}', { headers: ['nonsense', 'Content-Length: 2'] }),
   'a bad chunk size': rawRequest('zz\r\n{}\r\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }),
   'a negative chunk size': rawRequest('-2\r\n{}\r\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }),
-  'a chunk that is longer than it says': rawRequest('1\r\n{}\r\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }),
-  'a chunk that ends with a bare line feed': rawRequest('2\r\n{}\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }),
+  'a chunk that is longer than it says': rawRequest('1\r\n{}\r\n0\r\n\r\n', {
+    headers: ['Transfer-Encoding: chunked'],
+  }),
+  'a chunk that ends with a bare line feed': rawRequest('2\r\n{}\n0\r\n\r\n', {
+    headers: ['Transfer-Encoding: chunked'],
+  }),
   'an unknown method': rawRequest('{}').replace('POST', 'POKE'),
   'a method in lower case': rawRequest('{}').replace('POST', 'post'),
   'a wrong version': rawRequest('{}').replace('HTTP/1.1', 'HTTP/3.7'),
   'no version': rawRequest('{}').replace(' HTTP/1.1', ''),
   'version 2 in the first line': rawRequest('{}').replace('HTTP/1.1', 'HTTP/2.0'),
-  'chunks in HTTP/1.0': rawRequest('2\r\n{}\r\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }).replace('HTTP/1.1', 'HTTP/1.0'),
+  'chunks in HTTP/1.0': rawRequest('2\r\n{}\r\n0\r\n\r\n', { headers: ['Transfer-Encoding: chunked'] }).replace(
+    'HTTP/1.1',
+    'HTTP/1.0',
+  ),
   'no host': rawRequest('{}').replace('Host: localhost\r\n', ''),
   'an absolute address': rawRequest('{}', { path: 'http://localhost/hooks/echo' }),
   'an address without a slash': rawRequest('{}', { path: 'hooks/echo' }),
@@ -45,21 +56,24 @@ const malformed: Record<string, string> = {
 }
 
 describe('malformed bytes', () => {
-  it.each(Object.entries(malformed))('%s: one 400 in the envelope, the end, and nothing behind it is executed', async (_name, bytes) => {
-    const { port, reached, lines } = await startApp()
-    const received = await exchange(port, bytes + smuggled)
-    expect(statusLines(received)).toEqual(['400'])
-    const [head = '', body = ''] = received.split('\r\n\r\n')
-    expect(head.toLowerCase()).toContain('connection: close')
-    expect(head.toLowerCase()).toMatch(/x-request-id: [0-9a-f]{12}-/)
-    expect(head.toLowerCase()).toContain('x-content-type-options: nosniff')
-    expect(head.toLowerCase()).toContain('referrer-policy: no-referrer')
-    expect(head.toLowerCase()).toContain('content-type: application/json; charset=utf-8')
-    expect(JSON.parse(body)).toEqual({ ok: false, error: { type: 'malformed_http', message: expect.any(String) } })
-    expect(JSON.stringify(reached)).not.toContain('smuggled')
-    expect(lines).toHaveLength(1)
-    expect(lines[0]).not.toContain(token)
-  })
+  it.each(Object.entries(malformed))(
+    '%s: one 400 in the envelope, the end, and nothing behind it is executed',
+    async (_name, bytes) => {
+      const { port, reached, lines } = await startApp()
+      const received = await exchange(port, bytes + smuggled)
+      expect(statusLines(received)).toEqual(['400'])
+      const [head = '', body = ''] = received.split('\r\n\r\n')
+      expect(head.toLowerCase()).toContain('connection: close')
+      expect(head.toLowerCase()).toMatch(/x-request-id: [0-9a-f]{12}-/)
+      expect(head.toLowerCase()).toContain('x-content-type-options: nosniff')
+      expect(head.toLowerCase()).toContain('referrer-policy: no-referrer')
+      expect(head.toLowerCase()).toContain('content-type: application/json; charset=utf-8')
+      expect(JSON.parse(body)).toEqual({ ok: false, error: { type: 'malformed_http', message: expect.any(String) } })
+      expect(JSON.stringify(reached)).not.toContain('smuggled')
+      expect(lines).toHaveLength(1)
+      expect(lines[0]).not.toContain(token)
+    },
+  )
 
   it('behind a request that is still being worked on wait for its answer', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -119,7 +133,11 @@ describe('well-formed requests', () => {
 
   it('may ask whether to go on, or expect something unknown', async () => {
     const { port } = await startApp()
-    const ask = (expectation: string) => exchange(port, rawRequest('{}', { headers: [`Expect: ${expectation}`, 'Content-Length: 2', 'Connection: close'] }))
+    const ask = (expectation: string) =>
+      exchange(
+        port,
+        rawRequest('{}', { headers: [`Expect: ${expectation}`, 'Content-Length: 2', 'Connection: close'] }),
+      )
     expect(statusLines(await ask('100-continue'))).toEqual(['100', '200'])
     expect(statusLines(await ask('wonders'))).toEqual(['200'])
   })
@@ -132,7 +150,9 @@ describe('well-formed requests', () => {
   it('behind one that ended the connection are not executed', async () => {
     const { port, reached } = await startApp()
     const tooLarge = `40001\r\n${'x'.repeat(0x40001)}\r\n0\r\n\r\n`
-    expect(statusLines(await exchange(port, rawRequest(tooLarge, { headers: ['Transfer-Encoding: chunked'] }) + smuggled))).toEqual(['413'])
+    expect(
+      statusLines(await exchange(port, rawRequest(tooLarge, { headers: ['Transfer-Encoding: chunked'] }) + smuggled)),
+    ).toEqual(['413'])
     expect(reached).toEqual([])
   })
 })
@@ -143,7 +163,8 @@ describe('headers', () => {
   it('are at most 100', async () => {
     const { port } = await startApp()
     // Host, Authorization, Content-Length and Connection are four of them.
-    const send = (count: number) => exchange(port, rawRequest('{}', { headers: [...lines(count - 4), 'Content-Length: 2', 'Connection: close'] }))
+    const send = (count: number) =>
+      exchange(port, rawRequest('{}', { headers: [...lines(count - 4), 'Content-Length: 2', 'Connection: close'] }))
     expect(statusLines(await send(100))).toEqual(['200'])
     for (const count of [101, 102, 400]) {
       const received = await send(count)
@@ -165,7 +186,9 @@ describe('headers', () => {
 
   it('end with the address: one of 20 KB is refused', async () => {
     const { port } = await startApp()
-    expect(statusLines(await exchange(port, rawRequest('{}', { path: `/hooks/${'n'.repeat(20_000)}` })))).toEqual(['431'])
+    expect(statusLines(await exchange(port, rawRequest('{}', { path: `/hooks/${'n'.repeat(20_000)}` })))).toEqual([
+      '431',
+    ])
   })
 })
 

@@ -1,4 +1,5 @@
-// Mutated requests against the route groups: whatever comes in, the answer is a 2xx or a 4xx in the envelope, and the server lives.
+// Mutated requests against the route groups: whatever comes in, the answer is a 2xx or a 4xx in the envelope, and the
+// server lives.
 import { connect } from 'node:net'
 import { expect } from 'vitest'
 import { type App, bearer, rawRequest } from './app.ts'
@@ -27,16 +28,41 @@ const payloads = [
   '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"n":[1e308,-0,9007199254740993]}',
   '[[[[{"a":[null,true,false,""]}]]]]',
 ]
-const tokens = ['{', '}', '[', ']', '"', ':', ',', '\\u', '\\ud800', '\0', '\ufeff', '1e999', '"__proto__":', '\r\n\r\n', 'é', '[['.repeat(40)]
+const tokens = [
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  ':',
+  ',',
+  '\\u',
+  '\\ud800',
+  '\0',
+  '\ufeff',
+  '1e999',
+  '"__proto__":',
+  '\r\n\r\n',
+  'é',
+  '[['.repeat(40),
+]
 
 /** One to four edits: a changed, dropped or repeated byte, a token of JSON, a cut. */
 export function mutate(source: Buffer, random: (below: number) => number): Buffer {
   let bytes = Buffer.from(source)
   for (let edits = 1 + random(4); edits > 0; edits--) {
     const at = random(bytes.length + 1)
-    const insert = [Buffer.from([random(256)]), Buffer.from(tokens[random(tokens.length)]!), bytes.subarray(at, at + random(16)), Buffer.alloc(0)][random(4)]!
+    const insert = [
+      Buffer.from([random(256)]),
+      Buffer.from(tokens[random(tokens.length)]!),
+      bytes.subarray(at, at + random(16)),
+      Buffer.alloc(0),
+    ][random(4)]!
     const skip = random(3) === 0 ? random(8) : 0
-    bytes = random(40) === 0 ? bytes.subarray(0, at) : Buffer.concat([bytes.subarray(0, at), insert, bytes.subarray(at + skip)])
+    bytes =
+      random(40) === 0
+        ? bytes.subarray(0, at)
+        : Buffer.concat([bytes.subarray(0, at), insert, bytes.subarray(at + skip)])
   }
   return bytes
 }
@@ -44,11 +70,15 @@ export function mutate(source: Buffer, random: (below: number) => number): Buffe
 /** Sends mutated bodies over kept connections. */
 export async function fuzzBodies({ port }: App, random: (below: number) => number, times: number): Promise<void> {
   for (let sent = 0; sent < times;) {
-    const batch = Array.from({ length: Math.min(500, times - sent) }, () => mutate(Buffer.from(payloads[random(payloads.length)]!), random))
+    const batch = Array.from({ length: Math.min(500, times - sent) }, () =>
+      mutate(Buffer.from(payloads[random(payloads.length)]!), random),
+    )
     sent += batch.length
     const answers = await pipeline(
       port,
-      batch.map((body) => Buffer.concat([Buffer.from(rawRequest('', { headers: [`Content-Length: ${body.length}`] })), body])),
+      batch.map((body) =>
+        Buffer.concat([Buffer.from(rawRequest('', { headers: [`Content-Length: ${body.length}`] })), body]),
+      ),
     )
     expect(answers).toHaveLength(batch.length)
     const strange = answers.findIndex((status) => !/^(200|400)$/.test(status))
@@ -58,12 +88,19 @@ export async function fuzzBodies({ port }: App, random: (below: number) => numbe
 }
 
 /** Sends requests that are mutated as a whole, each on a connection of its own. */
-export async function fuzzRequests({ port, url }: App, random: (below: number) => number, times: number): Promise<void> {
+export async function fuzzRequests(
+  { port, url }: App,
+  random: (below: number) => number,
+  times: number,
+): Promise<void> {
   for (let sent = 0; sent < times; sent += 50) {
-    const batch = Array.from({ length: 50 }, () => mutate(Buffer.from(rawRequest(payloads[random(payloads.length)]!), 'latin1'), random))
+    const batch = Array.from({ length: 50 }, () =>
+      mutate(Buffer.from(rawRequest(payloads[random(payloads.length)]!), 'latin1'), random),
+    )
     const answers = await Promise.all(batch.map((bytes) => oneWay(port, bytes)))
     answers.forEach((answer, index) => {
-      if (!/^(HTTP\/1\.1 [24]\d\d .*|)$/.test(answer.split('\r\n', 1)[0]!)) expect.fail(`${answer} to ${JSON.stringify(batch[index]!.toString('latin1'))}`)
+      if (!/^(HTTP\/1\.1 [24]\d\d .*|)$/.test(answer.split('\r\n', 1)[0]!))
+        expect.fail(`${answer} to ${JSON.stringify(batch[index]!.toString('latin1'))}`)
     })
   }
   expect((await fetch(`${url}/hooks/echo`, { method: 'POST', body: '{}', headers: bearer })).status).toBe(200)

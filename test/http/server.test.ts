@@ -4,7 +4,8 @@ import { errorTable, GatewayError } from '../../core/errors.ts'
 import { toGatewayError } from '../../core/http/replies.ts'
 import { bearer, password, startApp, token } from './app.ts'
 
-const post = (url: string, body = '{}', headers: Record<string, string> = bearer) => fetch(url, { method: 'POST', body, headers })
+const post = (url: string, body = '{}', headers: Record<string, string> = bearer) =>
+  fetch(url, { method: 'POST', body, headers })
 
 async function expectFailure(response: Response, status: number, type: string): Promise<void> {
   expect(response.status).toBe(status)
@@ -42,12 +43,17 @@ describe('a failure', () => {
     await expectFailure(await post(`${url}/hooks/echo`, '{}', {}), 401, 'unauthorized')
     await expectFailure(await post(`${url}/hooks/echo`, '{"a":'), 400, 'invalid_json')
     await expectFailure(await post(`${url}/hooks/broken`), 500, 'internal_error')
-    await expectFailure(await post(`${url}/hooks/echo`, '{}', { ...bearer, 'content-encoding': 'gzip' }), 415, 'unsupported_encoding')
+    await expectFailure(
+      await post(`${url}/hooks/echo`, '{}', { ...bearer, 'content-encoding': 'gzip' }),
+      415,
+      'unsupported_encoding',
+    )
   })
 
   it('names the field and its problem where a schema does not fit', async () => {
     const { url, reached } = await startApp()
-    const sentence = async (body: string) => ((await (await post(`${url}/hooks/checked`, body)).json()) as { error: { message: string } }).error.message
+    const sentence = async (body: string) =>
+      ((await (await post(`${url}/hooks/checked`, body)).json()) as { error: { message: string } }).error.message
     expect(await sentence('{}')).toBe('text is required.')
     expect(await sentence('{"text":5}')).toBe('text must be a string.')
     expect(await sentence('{"text":"x","mode":"soon"}')).toBe('mode must be one of "now", "later".')
@@ -57,7 +63,10 @@ describe('a failure', () => {
   it('of our own says nothing of its cause, in the answer or in the log', async () => {
     const { url, lines } = await startApp()
     const response = await post(`${url}/hooks/broken?secret=1`)
-    expect(await response.json()).toEqual({ ok: false, error: { type: 'internal_error', message: errorTable.internal_error[1] } })
+    expect(await response.json()).toEqual({
+      ok: false,
+      error: { type: 'internal_error', message: errorTable.internal_error[1] },
+    })
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0]!)).toMatchObject({
       level: 'error',
@@ -91,7 +100,12 @@ describe('a failure', () => {
 
   it('of Fastify itself becomes a row of the table with a fixed sentence', () => {
     const thrown = (statusCode: number) => toGatewayError(Object.assign(new Error('holds payload'), { statusCode }))
-    expect([thrown(404), thrown(413), thrown(414), thrown(400), thrown(500)].map(({ code, publicMessage }) => [code, publicMessage])).toEqual([
+    expect(
+      [thrown(404), thrown(413), thrown(414), thrown(400), thrown(500)].map(({ code, publicMessage }) => [
+        code,
+        publicMessage,
+      ]),
+    ).toEqual([
       ['not_found', errorTable.not_found[1]],
       ['payload_too_large', errorTable.payload_too_large[1]],
       ['invalid_request', errorTable.invalid_request[1]],
@@ -102,19 +116,26 @@ describe('a failure', () => {
 })
 
 describe('a method that a path does not take', () => {
-  it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY', 'LOCK'])('answers 405 with Allow to %s', async (method) => {
-    const { url } = await startApp()
-    for (const path of ['/hooks/echo', '/hooks/any/name', '/hooks/%65cho', '/tools/invoke']) {
-      const response = await fetch(url + path, { method })
-      expect(response.status).toBe(405)
-      expect(response.headers.get('allow')).toBe('POST')
-    }
-  })
+  it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY', 'LOCK'])(
+    'answers 405 with Allow to %s',
+    async (method) => {
+      const { url } = await startApp()
+      for (const path of ['/hooks/echo', '/hooks/any/name', '/hooks/%65cho', '/tools/invoke']) {
+        const response = await fetch(url + path, { method })
+        expect(response.status).toBe(405)
+        expect(response.headers.get('allow')).toBe('POST')
+      }
+    },
+  )
 
   it('is refused before the query, the credential and the body are looked at, and costs no attempt', async () => {
     const { url } = await startApp({ attempts: { maxAttempts: 1, windowMs: 60_000, lockoutMs: 60_000 } })
     for (let round = 0; round < 3; round++) {
-      const response = await fetch(`${url}/hooks/echo?token=x`, { method: 'PUT', body: '[', headers: { 'content-type': ';bad' } })
+      const response = await fetch(`${url}/hooks/echo?token=x`, {
+        method: 'PUT',
+        body: '[',
+        headers: { 'content-type': ';bad' },
+      })
       expect(response.status).toBe(405)
     }
     expect((await post(`${url}/hooks/echo`, '{}', {})).status).toBe(401)
@@ -130,7 +151,15 @@ describe('a method that a path does not take', () => {
 describe('a path', () => {
   it('is nothing when it only resembles one', async () => {
     const { url } = await startApp()
-    for (const path of ['/HOOKS/echo', '/hook', '/tools/', '/tools//invoke', '/tools/invoke/', '/tools/invoke;x', '/x/%2e%2e%2ftools']) {
+    for (const path of [
+      '/HOOKS/echo',
+      '/hook',
+      '/tools/',
+      '/tools//invoke',
+      '/tools/invoke/',
+      '/tools/invoke;x',
+      '/x/%2e%2e%2ftools',
+    ]) {
       await expectFailure(await post(url + path), 404, 'not_found')
     }
   })
@@ -148,7 +177,8 @@ describe('checks', () => {
   it('come in order: method, token in the query, credential, body, schema', async () => {
     const { url } = await startApp()
     const path = `${url}/hooks/checked`
-    const type = async (response: Promise<Response>) => ((await (await response).json()) as { error: { type: string } }).error.type
+    const type = async (response: Promise<Response>) =>
+      ((await (await response).json()) as { error: { type: string } }).error.type
     expect(await type(post(`${path}?%74oken=x`, '[', {}))).toBe('token_in_query')
     expect(await type(post(path, '[', {}))).toBe('unauthorized')
     expect(await type(post(path, '['))).toBe('invalid_json')
@@ -186,7 +216,9 @@ describe('GET /readyz', () => {
   })
 
   it('says so where the store is damaged', async () => {
-    const { url } = await startApp({ probe: () => Promise.reject(new GatewayError('store_damaged', '/state/gateway.db is damaged')) })
+    const { url } = await startApp({
+      probe: () => Promise.reject(new GatewayError('store_damaged', '/state/gateway.db is damaged')),
+    })
     const response = await fetch(`${url}/readyz`)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await response.clone().text()).not.toContain('/state')
@@ -211,6 +243,7 @@ describe('POST /tools/invoke', () => {
   it('takes a credential with letters beyond ASCII, in either encoding', async () => {
     const { url } = await startApp()
     const utf8 = Buffer.from(password).toString('latin1')
-    for (const value of [utf8, password]) expect((await post(`${url}/tools/invoke`, '{}', { authorization: `Bearer ${value}` })).status).toBe(200)
+    for (const value of [utf8, password])
+      expect((await post(`${url}/tools/invoke`, '{}', { authorization: `Bearer ${value}` })).status).toBe(200)
   })
 })

@@ -46,7 +46,10 @@ describe.concurrent('a client, at short limits,', () => {
     expect(statusLines(await ended)).toEqual(['408'])
   })
 
-  it('that has its refusal and goes on dripping is ended without a second answer', async ({ onTestFinished, expect }) => {
+  it('that has its refusal and goes on dripping is ended without a second answer', async ({
+    onTestFinished,
+    expect,
+  }) => {
     const { port, lines } = await startApp(short, onTestFinished)
     const { socket, ended } = rawConnection(port, onTestFinished)
     socket.write(rawRequest('{', { headers: ['Content-Length: 1000'] }).replace('Bearer ', 'Bearer x'))

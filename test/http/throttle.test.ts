@@ -9,7 +9,12 @@ function start(options: { maxClients?: number } = {}) {
   let limits: ThrottleLimits | undefined = { maxAttempts: 3, windowMs: 60_000, lockoutMs: 30_000 }
   const throttle = createThrottle({ limits: () => limits, now: () => time, ...options })
   const fail = (key: string, times: number) => Array.from({ length: times }).forEach(() => throttle.fail(key))
-  return { throttle, fail, pass: (ms: number) => void (time += ms), limit: (changed?: ThrottleLimits) => void (limits = changed) }
+  return {
+    throttle,
+    fail,
+    pass: (ms: number) => void (time += ms),
+    limit: (changed?: ThrottleLimits) => void (limits = changed),
+  }
 }
 
 function collectGarbage(): void {

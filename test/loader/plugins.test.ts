@@ -40,7 +40,9 @@ describe('installed plugins', () => {
 
   it('throw the InputError of the gateway that runs them', async () => {
     const tool = extensions.toolsets.get('dice')!.tools![0] as Tool<{ sides: number }>
-    expect(() => tool.execute({ sides: 1001 }, {} as never)).toThrow(expect.objectContaining({ name: 'InputError', message: 'a die has at most 1000 sides' }))
+    expect(() => tool.execute({ sides: 1001 }, {} as never)).toThrow(
+      expect.objectContaining({ name: 'InputError', message: 'a die has at most 1000 sides' }),
+    )
   })
 })
 
@@ -60,17 +62,30 @@ channelContract(extensions.channels.get('pager')!, () => openPagerService())
 
 describe('the schemas of @sinclair/typebox', () => {
   it('are checked like any other', () => {
-    expect(compileCheck(extensions.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([{ path: 'url', problem: 'must be a string' }])
+    expect(compileCheck(extensions.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([
+      { path: 'url', problem: 'must be a string' },
+    ])
     expect(compileCheck(extensions.channels.get('pager')!.target).fits('OPS')).toBe(false)
   })
 })
 
 /** Packs the fixtures and the two TypeBoxes that they need, and installs the lot without a network. */
 async function installFixtures(folder: string): Promise<void> {
-  const packages = ['test/fixtures/plugin-typebox', 'test/fixtures/plugin-sinclair', 'node_modules/typebox', 'node_modules/@sinclair/typebox']
+  const packages = [
+    'test/fixtures/plugin-typebox',
+    'test/fixtures/plugin-sinclair',
+    'node_modules/typebox',
+    'node_modules/@sinclair/typebox',
+  ]
   const tarballs = join(folder, 'tarballs')
   await mkdir(tarballs)
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', tarballs, ...packages.map((path) => join(root, path))])
+  await run('npm', [
+    'pack',
+    '--ignore-scripts',
+    '--pack-destination',
+    tarballs,
+    ...packages.map((path) => join(root, path)),
+  ])
   const files = (await readdir(tarballs)).map((name) => join(tarballs, name))
   await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', ...files], { cwd: folder })
 }

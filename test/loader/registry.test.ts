@@ -51,14 +51,21 @@ describe('our own extensions', () => {
 
 describe('a plugin given by its path', () => {
   it.each(['pager.ts', 'pager.mts', 'pager.js', 'pager.mjs', 'pager/index.ts'])('is loaded from %s', async (file) => {
-    const { channels, problems, sources } = await loadFiles({ 'package.json': '{ "type": "module" }', [file]: channel('') }, [`./${file}`])
+    const { channels, problems, sources } = await loadFiles(
+      { 'package.json': '{ "type": "module" }', [file]: channel('') },
+      [`./${file}`],
+    )
     expect(problems).toEqual([])
     expect(sources.get(channels.get('pager')!)).toBe(`./${file}`)
   })
 
   it('may be named absolutely, as a folder, or without its extension', async () => {
     await loadFiles({ 'pager/index.ts': channel(''), 'dice.ts': toolset('') })
-    const { problems, channels, toolsets } = await loadExtensions({ plugins: ['./pager', join(dir, 'dice.ts'), './dice'], dir, log })
+    const { problems, channels, toolsets } = await loadExtensions({
+      plugins: ['./pager', join(dir, 'dice.ts'), './dice'],
+      dir,
+      log,
+    })
     expect([...channels.keys(), ...toolsets.keys()]).toEqual(expect.arrayContaining(['pager', 'dice']))
     expect(problems).toEqual([
       `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" brings one of that name already; rename it, or take one of the two out of \`plugins\`.`,
@@ -75,7 +82,8 @@ describe('a plugin given by its path', () => {
 
   it('gets the contract of the running gateway even where another copy is installed', async () => {
     await loadFiles({
-      'node_modules/svc-gateway/package.json': '{ "name": "svc-gateway", "type": "module", "exports": { "./plugin": "./plugin.js" } }',
+      'node_modules/svc-gateway/package.json':
+        '{ "name": "svc-gateway", "type": "module", "exports": { "./plugin": "./plugin.js" } }',
       'node_modules/svc-gateway/plugin.js': 'throw new Error("the wrong contract")',
     })
     const { problems } = await loadFiles({ 'one.ts': channel(''), 'two.mjs': toolset('') }, ['./one.ts', './two.mjs'])
@@ -92,8 +100,18 @@ describe('a broken plugin', () => {
       /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); mend it, or take it out of `plugins`\.$/,
     ],
     ['that throws nothing', 'a.js', 'throw undefined', /importing it failed \(undefined\)/],
-    ['that does not parse', 'a.ts', 'export default {', /The plugin "\.\/a\.ts" was refused: importing it failed \(.*\)/],
-    ['that imports what is not there', 'a.mjs', 'import "./nothing.js"', /importing it failed \(Error: Cannot find module/],
+    [
+      'that does not parse',
+      'a.ts',
+      'export default {',
+      /The plugin "\.\/a\.ts" was refused: importing it failed \(.*\)/,
+    ],
+    [
+      'that imports what is not there',
+      'a.mjs',
+      'import "./nothing.js"',
+      /importing it failed \(Error: Cannot find module/,
+    ],
     [
       'without a default export',
       'a.mjs',
@@ -114,7 +132,12 @@ describe('a broken plugin', () => {
       'export default { kind: "channel", get name() { throw new Error("ha") } }',
       /^An extension from .* reading it failed \(Error: ha\)\.$/,
     ],
-    ['without a name', 'a.ts', channel('name: undefined'), /^A channel from "\.\/a\.ts" was refused: its name must be lower-case/],
+    [
+      'without a name',
+      'a.ts',
+      channel('name: undefined'),
+      /^A channel from "\.\/a\.ts" was refused: its name must be lower-case/,
+    ],
     [
       'with a bad name',
       'a.ts',
@@ -122,8 +145,18 @@ describe('a broken plugin', () => {
       /^The channel "Big Pager" from .* its name must be lower-case letters, digits and dashes, 64 at most/,
     ],
     ['with a name that is taken', 'a.ts', channel('name: "last"'), /the name "last" has another meaning/],
-    ['with the name of one of ours', 'a.ts', channel('name: "console"'), /^The channel "console" from .*: "svc-gateway" brings one of that name already/],
-    ['without a description', 'a.ts', channel('description: " "'), /`description` is missing; say in one sentence what it is for/],
+    [
+      'with the name of one of ours',
+      'a.ts',
+      channel('name: "console"'),
+      /^The channel "console" from .*: "svc-gateway" brings one of that name already/,
+    ],
+    [
+      'without a description',
+      'a.ts',
+      channel('description: " "'),
+      /`description` is missing; say in one sentence what it is for/,
+    ],
     ['without a way to connect', 'a.ts', channel('connect: 5'), /`connect` must be a function/],
     ['without a schema', 'a.ts', channel('target: "a chat id"'), /`target` must be a JSON Schema/],
     [
@@ -132,7 +165,12 @@ describe('a broken plugin', () => {
       channel('target: { type: "string", pattern: "(" }'),
       /`target` is not a JSON Schema that can be compiled \(SyntaxError: Invalid regular expression/,
     ],
-    ['whose settings are no object', 'a.ts', channel('config: Type.String()'), /`config` must be the schema of an object/],
+    [
+      'whose settings are no object',
+      'a.ts',
+      channel('config: Type.String()'),
+      /`config` must be the schema of an object/,
+    ],
     [
       'whose settings clash',
       'a.ts',
@@ -140,19 +178,49 @@ describe('a broken plugin', () => {
       /`config` declares "accounts", which every channel has already; rename it/,
     ],
     ['without limits', 'a.ts', channel('limits: undefined'), /`limits` must be an object/],
-    ['with an impossible limit', 'a.ts', channel('limits: { maxText: 0.5, format: "plain", idempotency: "none" }'), /`limits\.maxText` must be a whole number/],
+    [
+      'with an impossible limit',
+      'a.ts',
+      channel('limits: { maxText: 0.5, format: "plain", idempotency: "none" }'),
+      /`limits\.maxText` must be a whole number/,
+    ],
     [
       'with an unknown format',
       'a.ts',
       channel('limits: { maxText: 5, format: "html", idempotency: "none" }'),
       /`limits\.format` must be "plain" or "markdown"/,
     ],
-    ['with an unknown promise', 'a.ts', channel('limits: { maxText: 5, format: "plain", idempotency: "yes" }'), /`limits\.idempotency` must be/],
-    ['without tools', 'a.ts', toolset('tools: []'), /^The toolset "dice" from .* it has no tools; give `tools`, or `open`/],
-    ['whose tool has no proper name', 'a.ts', toolset('tools: [{ ...tool, name: "rollDice" }]'), /a tool has no proper name; it must be snake_case/],
+    [
+      'with an unknown promise',
+      'a.ts',
+      channel('limits: { maxText: 5, format: "plain", idempotency: "yes" }'),
+      /`limits\.idempotency` must be/,
+    ],
+    [
+      'without tools',
+      'a.ts',
+      toolset('tools: []'),
+      /^The toolset "dice" from .* it has no tools; give `tools`, or `open`/,
+    ],
+    [
+      'whose tool has no proper name',
+      'a.ts',
+      toolset('tools: [{ ...tool, name: "rollDice" }]'),
+      /a tool has no proper name; it must be snake_case/,
+    ],
     ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no proper name/],
-    ['whose tool has no description', 'a.ts', toolset('tools: [{ ...tool, description: "" }]'), /of its tool "roll" `description` is missing/],
-    ['whose tool takes no object', 'a.ts', toolset('tools: [{ ...tool, args: Type.String() }]'), /of its tool "roll" `args` must be the schema of an object/],
+    [
+      'whose tool has no description',
+      'a.ts',
+      toolset('tools: [{ ...tool, description: "" }]'),
+      /of its tool "roll" `description` is missing/,
+    ],
+    [
+      'whose tool takes no object',
+      'a.ts',
+      toolset('tools: [{ ...tool, args: Type.String() }]'),
+      /of its tool "roll" `args` must be the schema of an object/,
+    ],
     [
       'whose settings are those of every mapping',
       'a.ts',

@@ -1,4 +1,5 @@
-// A start with a million events waiting and a hundred thousand sessions known: it serves as soon as ever, and nothing is out of order.
+// A start with a million events waiting and a hundred thousand sessions known: it serves as soon as ever, and nothing
+// is out of order.
 import { expect, it } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import { startModel } from '../doubles/model.ts'
@@ -12,26 +13,47 @@ it('starts with a million stored events', async () => {
   model.otherwise({ text: 'HEARTBEAT_OK' })
   await fill(dir)
   const begun = performance.now()
-  const gateway = await start(dir, { providers: model.providers, agents: { defaults: { heartbeat: { model: 'double/m' } } } })
+  const gateway = await start(dir, {
+    providers: model.providers,
+    agents: { defaults: { heartbeat: { model: 'double/m' } } },
+  })
   const listening = performance.now() - begun
   expect((await get(gateway.url, '/readyz')).status).toBe(200)
   expect((await post(gateway.url, ['wake', { text: 'one more', mode: 'next-heartbeat' }])).status).toBe(200)
-  process.stdout.write(`listening after ${Math.round(listening)} ms, the first answers after ${Math.round(performance.now() - begun)} ms\n`)
+  process.stdout.write(
+    `listening after ${Math.round(listening)} ms, the first answers after ${Math.round(performance.now() - begun)} ms\n`,
+  )
   const [first, second] = [await model.prompt(0), await model.prompt(1)]
   expect([numbersIn(first), numbersIn(second)]).toEqual([range(0, 100), range(100, 100)])
 })
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index)
-const numbersIn = (prompt: string): number[] => Array.from(prompt.matchAll(/<event (\d+)>/g), ([, number]) => Number(number))
+const numbersIn = (prompt: string): number[] =>
+  Array.from(prompt.matchAll(/<event (\d+)>/g), ([, number]) => Number(number))
 
 async function fill(dir: string): Promise<void> {
-  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
+  const store = await openStore({
+    url: 'sqlite:state/gateway.db',
+    dir,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+  })
   const event = (n: number) =>
-    ({ id: `e${n}`, sessionKey: 'agent:main:main', text: `<event ${n}>`, mode: 'now', source: 'webhook wake', trusted: false }) as const
+    ({
+      id: `e${n}`,
+      sessionKey: 'agent:main:main',
+      text: `<event ${n}>`,
+      mode: 'now',
+      source: 'webhook wake',
+      trusted: false,
+    }) as const
   for (let n = 0; n < events; n += atOnce) await store.accept({ at: Date.now(), events: range(n, atOnce).map(event) })
   const route = { channel: 'console', accountId: 'default', to: 'someone', threadId: null, route: null }
   for (let n = 0; n < sessions; n += atOnce) {
-    await Promise.all(range(n, atOnce).map((id) => store.accept({ at: Date.now(), route: { sessionKey: `agent:main:s${id}`, agentId: 'main', ...route } })))
+    await Promise.all(
+      range(n, atOnce).map((id) =>
+        store.accept({ at: Date.now(), route: { sessionKey: `agent:main:s${id}`, agentId: 'main', ...route } }),
+      ),
+    )
   }
   await store.close()
 }

@@ -1,4 +1,5 @@
-// Whether the time of a refusal tells what the right token looks like: one guess against different secrets, interleaved, Welch's t-test.
+// Whether the time of a refusal tells what the right token looks like: one guess against different secrets,
+// interleaved, Welch's t-test.
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../core/http/auth.ts'
 import { chooseSeed, createRandom } from '../http/fuzzing.ts'
@@ -13,7 +14,8 @@ const secrets = {
 
 function welch(a: number[], b: number[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const spread = (values: number[], middle: number) => values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
+  const spread = (values: number[], middle: number) =>
+    values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
   const [meanA, meanB] = [mean(a), mean(b)]
   return (meanA - meanB) / Math.sqrt(spread(a, meanA) / a.length + spread(b, meanB) / b.length)
 }

@@ -5,5 +5,10 @@ import { surviveOutage } from '../reliability/outage.ts'
 const outageMs = 10 * 60_000
 
 it('answers every alert that came in during ten minutes without a model, once, and none fails', async () => {
-  await surviveOutage({ alerts: 200, ms: outageMs, phaseMs: 20_000, retry: { initialDelaySeconds: 2, maxDelaySeconds: 60 } })
+  await surviveOutage({
+    alerts: 200,
+    ms: outageMs,
+    phaseMs: 20_000,
+    retry: { initialDelaySeconds: 2, maxDelaySeconds: 60 },
+  })
 })

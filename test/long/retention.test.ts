@@ -1,4 +1,5 @@
-// Forgetting under load while the process is killed again and again: nothing acknowledged is lost, and the file comes back below its limit. SEED= repeats the pace of a run.
+// Forgetting under load while the process is killed again and again: nothing acknowledged is lost, and the file comes
+// back below its limit. SEED= repeats the pace of a run.
 import { it } from 'vitest'
 import { surviveCrashesWhileForgetting } from '../reliability/crash-scenarios.ts'
 

@@ -7,13 +7,16 @@ import { announceSeed, crashAgainAndAgain, createRandom } from '../store/crash.t
 
 const random = createRandom(announceSeed())
 
-it.each(Array.from({ length: 10 }, (_, round) => round))('loses nothing that was acknowledged in twenty kills, round %i', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'store-crash-'))
-  try {
-    const acknowledged = await crashAgainAndAgain({ dir, cycles: 20, random, lifeMs: 500 })
-    console.info(`${acknowledged} acknowledged, none lost`)
-    expect(acknowledged).toBeGreaterThan(0)
-  } finally {
-    await rm(dir, { recursive: true })
-  }
-})
+it.each(Array.from({ length: 10 }, (_, round) => round))(
+  'loses nothing that was acknowledged in twenty kills, round %i',
+  async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'store-crash-'))
+    try {
+      const acknowledged = await crashAgainAndAgain({ dir, cycles: 20, random, lifeMs: 500 })
+      console.info(`${acknowledged} acknowledged, none lost`)
+      expect(acknowledged).toBeGreaterThan(0)
+    } finally {
+      await rm(dir, { recursive: true })
+    }
+  },
+)

@@ -13,7 +13,9 @@ export interface LoadedPreset {
 }
 
 /** Ours, and those of the plugins in a folder. */
-export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<ReadonlyMap<string, LoadedPreset>> {
+export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<
+  ReadonlyMap<string, LoadedPreset>
+> {
   const { presets, problems, close } = await loadExtensions({ plugins, dir, log: createTestContext().log })
   close()
   if (problems.length > 0) throw new Error(problems.join('\n'))

@@ -8,7 +8,9 @@ interface Example {
   action?: string
 }
 
-const events = (examples as unknown as { name: string; examples: Example[] }[]).flatMap(({ name, examples }) => examples.map((payload) => ({ name, payload })))
+const events = (examples as unknown as { name: string; examples: Example[] }[]).flatMap(({ name, examples }) =>
+  examples.map((payload) => ({ name, payload })),
+)
 
 describe('the preset github', () => {
   it('says one thing of each real payload, or nothing', async () => {
@@ -21,5 +23,7 @@ describe('the preset github', () => {
 function headOf(event: string, payload: Example): string {
   const judged = judge(payload, { 'x-github-event': event, 'x-github-delivery': 'd1' })
   if (!Array.isArray(judged)) return typeof judged === 'string' ? judged : judged.refused
-  return judged.map(({ message = '', sessionKey }) => `${message.split('\n', 1)[0]} [${sessionKey}] ${message.length}`).join(' | ')
+  return judged
+    .map(({ message = '', sessionKey }) => `${message.split('\n', 1)[0]} [${sessionKey}] ${message.length}`)
+    .join(' | ')
 }

@@ -1,4 +1,5 @@
-// Payloads written by hand after what each service publishes: good ones, ones that nobody needs to hear of, and wrong ones.
+// Payloads written by hand after what each service publishes: good ones, ones that nobody needs to hear of, and wrong
+// ones.
 
 export interface Sample {
   what: string
@@ -12,7 +13,11 @@ export interface Samples {
   wrong: readonly Sample[]
 }
 
-const one = (what: string, payload: unknown, headers?: Record<string, string>): Sample => ({ what, payload, ...(headers && { headers }) })
+const one = (what: string, payload: unknown, headers?: Record<string, string>): Sample => ({
+  what,
+  payload,
+  ...(headers && { headers }),
+})
 
 const stripeEvent = (type: string, object: object, more: object = {}) => ({
   id: 'evt_1',
@@ -43,11 +48,28 @@ const stripe: Samples = {
       'a checkout in yen, of a test',
       stripeEvent(
         'checkout.session.completed',
-        { id: 'cs_1', object: 'checkout.session', amount_total: 500, currency: 'jpy', customer: null, customer_email: 'a@example.com', status: 'complete' },
+        {
+          id: 'cs_1',
+          object: 'checkout.session',
+          amount_total: 500,
+          currency: 'jpy',
+          customer: null,
+          customer_email: 'a@example.com',
+          status: 'complete',
+        },
         { livemode: false },
       ),
     ),
-    one('a new customer', stripeEvent('customer.created', { id: 'cus_9', object: 'customer', name: 'Ada', email: 'ada@example.com', description: null })),
+    one(
+      'a new customer',
+      stripeEvent('customer.created', {
+        id: 'cus_9',
+        object: 'customer',
+        name: 'Ada',
+        email: 'ada@example.com',
+        description: null,
+      }),
+    ),
     one(
       'an invoice that was not paid',
       stripeEvent('invoice.payment_failed', {
@@ -65,7 +87,14 @@ const stripe: Samples = {
       'a dispute of a connected account',
       stripeEvent(
         'charge.dispute.created',
-        { id: 'dp_1', object: 'dispute', amount: 1000, currency: 'usd', reason: 'fraudulent', status: 'needs_response' },
+        {
+          id: 'dp_1',
+          object: 'dispute',
+          amount: 1000,
+          currency: 'usd',
+          reason: 'fraudulent',
+          status: 'needs_response',
+        },
         { account: 'acct_1' },
       ),
     ),
@@ -91,13 +120,23 @@ const standardWebhooks: Samples = {
       {
         type: 'user.created',
         timestamp: '2030-01-31T09:00:00Z',
-        data: { id: 'user_1', email: 'ada@example.com', plan: { name: 'pro', seats: 3 }, tags: ['a', 'b'], deleted: false, note: null },
+        data: {
+          id: 'user_1',
+          email: 'ada@example.com',
+          plan: { name: 'pro', seats: 3 },
+          tags: ['a', 'b'],
+          deleted: false,
+          note: null,
+        },
       },
       { 'webhook-id': 'msg_1' },
     ),
     one(
       'much, and deep',
-      { type: 'report.ready', data: { rows: Array.from({ length: 40 }, (_, row) => row), deep: { a: { b: { c: { d: 1 } } } } } },
+      {
+        type: 'report.ready',
+        data: { rows: Array.from({ length: 40 }, (_, row) => row), deep: { a: { b: { c: { d: 1 } } } } },
+      },
       { 'svix-id': 'msg_2' },
     ),
     one('no data', { type: 'ping.sent' }),
@@ -127,10 +166,28 @@ const slackEvent = (event: object) => ({
 
 const slack: Samples = {
   told: [
-    one('a mention', slackEvent({ type: 'app_mention', user: 'U1', text: '<@U9> what is broken?', ts: '1.1', channel: 'C1', event_ts: '1.1' })),
+    one(
+      'a mention',
+      slackEvent({
+        type: 'app_mention',
+        user: 'U1',
+        text: '<@U9> what is broken?',
+        ts: '1.1',
+        channel: 'C1',
+        event_ts: '1.1',
+      }),
+    ),
     one(
       'a message in a thread',
-      slackEvent({ type: 'message', user: 'U1', text: 'still broken', ts: '1.3', thread_ts: '1.1', channel: 'C1', channel_type: 'channel' }),
+      slackEvent({
+        type: 'message',
+        user: 'U1',
+        text: 'still broken',
+        ts: '1.3',
+        thread_ts: '1.1',
+        channel: 'C1',
+        channel_type: 'channel',
+      }),
     ),
     one(
       'a direct message with a file',
@@ -147,14 +204,29 @@ const slack: Samples = {
     ),
     one(
       'a reaction',
-      slackEvent({ type: 'reaction_added', user: 'U1', reaction: 'eyes', item: { type: 'message', channel: 'C1', ts: '1.1' }, item_user: 'U2' }),
+      slackEvent({
+        type: 'reaction_added',
+        user: 'U1',
+        reaction: 'eyes',
+        item: { type: 'message', channel: 'C1', ts: '1.1' },
+        item_user: 'U2',
+      }),
     ),
     one('a new channel', slackEvent({ type: 'channel_created', channel: { id: 'C2', name: 'fun', created: 1 } })),
-    one('too much', { token: 'z', team_id: 'T1', type: 'app_rate_limited', minute_rate_limited: 1_900_000_000, api_app_id: 'A1' }),
+    one('too much', {
+      token: 'z',
+      team_id: 'T1',
+      type: 'app_rate_limited',
+      minute_rate_limited: 1_900_000_000,
+      api_app_id: 'A1',
+    }),
   ],
   silent: [
     one('a bot', slackEvent({ type: 'message', bot_id: 'B1', text: 'beep', ts: '1.5', channel: 'C1' })),
-    one('a bot that says who it is', slackEvent({ type: 'message', user: 'U9', bot_profile: { id: 'B1' }, text: 'beep', ts: '1.5', channel: 'C1' })),
+    one(
+      'a bot that says who it is',
+      slackEvent({ type: 'message', user: 'U9', bot_profile: { id: 'B1' }, text: 'beep', ts: '1.5', channel: 'C1' }),
+    ),
     one('an edit', slackEvent({ type: 'message', subtype: 'message_changed', channel: 'C1', message: {} })),
     one('somebody joins', slackEvent({ type: 'message', subtype: 'channel_join', user: 'U1', channel: 'C1' })),
     one('a handshake that nobody answered', { type: 'url_verification', challenge: 'c' }),
@@ -196,13 +268,36 @@ const group = (more: object = {}) => ({
 const alertmanager: Samples = {
   told: [
     one('one that fires', group()),
-    one('one that is over', group({ status: 'resolved', alerts: [alert({ status: 'resolved', endsAt: '2030-01-31T10:00:00Z' })] })),
+    one(
+      'one that is over',
+      group({ status: 'resolved', alerts: [alert({ status: 'resolved', endsAt: '2030-01-31T10:00:00Z' })] }),
+    ),
     one(
       'several, some of them over',
-      group({ alerts: [alert(), alert({ status: 'resolved', endsAt: '2030-01-31T10:00:00Z', labels: { alertname: 'DiskFull', instance: 'db2' } })] }),
+      group({
+        alerts: [
+          alert(),
+          alert({
+            status: 'resolved',
+            endsAt: '2030-01-31T10:00:00Z',
+            labels: { alertname: 'DiskFull', instance: 'db2' },
+          }),
+        ],
+      }),
     ),
-    one('more than are shown', group({ truncatedAlerts: 3, alerts: Array.from({ length: 25 }, () => alert({ annotations: {}, generatorURL: '' })) })),
-    one('an older version', { ...group({ version: '3', groupKey: 123 }), commonLabels: {}, groupLabels: {}, alerts: [alert({ labels: { job: 'node' } })] }),
+    one(
+      'more than are shown',
+      group({
+        truncatedAlerts: 3,
+        alerts: Array.from({ length: 25 }, () => alert({ annotations: {}, generatorURL: '' })),
+      }),
+    ),
+    one('an older version', {
+      ...group({ version: '3', groupKey: 123 }),
+      commonLabels: {},
+      groupLabels: {},
+      alerts: [alert({ labels: { job: 'node' } })],
+    }),
   ],
   silent: [one('none', group({ alerts: [] }))],
   wrong: [
@@ -283,7 +378,12 @@ const sentry: Samples = {
   told: [
     one(
       'a new issue',
-      { action: 'created', installation: { uuid: 'u' }, data: { issue: sentryIssue }, actor: { type: 'application', id: 'sentry', name: 'Sentry' } },
+      {
+        action: 'created',
+        installation: { uuid: 'u' },
+        data: { issue: sentryIssue },
+        actor: { type: 'application', id: 'sentry', name: 'Sentry' },
+      },
       { 'sentry-hook-resource': 'issue' },
     ),
     one(
@@ -349,8 +449,16 @@ const sentry: Samples = {
     }),
   ],
   silent: [
-    one('an installation', { action: 'created', data: { installation: { uuid: 'u' } } }, { 'sentry-hook-resource': 'installation' }),
-    one('an issue that was archived', { action: 'archived', data: { issue: sentryIssue } }, { 'sentry-hook-resource': 'issue' }),
+    one(
+      'an installation',
+      { action: 'created', data: { installation: { uuid: 'u' } } },
+      { 'sentry-hook-resource': 'installation' },
+    ),
+    one(
+      'an issue that was archived',
+      { action: 'archived', data: { issue: sentryIssue } },
+      { 'sentry-hook-resource': 'issue' },
+    ),
     one('a comment that was changed', { action: 'updated', data: { comment: 'x', issue_id: 7 } }),
   ],
   wrong: [
@@ -390,14 +498,22 @@ const linearEvent = (more: object = {}) => ({
 const linear: Samples = {
   told: [
     one('a new issue', linearEvent(), { 'linear-delivery': 'd' }),
-    one('an issue in another state', linearEvent({ action: 'update', updatedFrom: { stateId: 's0', sortOrder: 5, updatedAt: 't' } })),
+    one(
+      'an issue in another state',
+      linearEvent({ action: 'update', updatedFrom: { stateId: 's0', sortOrder: 5, updatedAt: 't' } }),
+    ),
     one('an issue that is gone', linearEvent({ action: 'remove' })),
     one(
       'a comment',
       linearEvent({
         type: 'Comment',
         url: 'https://linear.app/x/issue/ENG-7#c',
-        data: { id: 'c', body: 'Why?', issue: { id: 'a-b', identifier: 'ENG-7', title: 'Cart is empty' }, user: { name: 'Bob' } },
+        data: {
+          id: 'c',
+          body: 'Why?',
+          issue: { id: 'a-b', identifier: 'ENG-7', title: 'Cart is empty' },
+          user: { name: 'Bob' },
+        },
       }),
     ),
     one('a project', linearEvent({ type: 'Project', data: { id: 'p', name: 'Launch', state: 'started' } })),
@@ -405,15 +521,27 @@ const linear: Samples = {
       'how a project stands',
       linearEvent({
         type: 'ProjectUpdate',
-        data: { id: 'pu', body: 'All well', health: 'onTrack', project: { id: 'p', name: 'Launch' }, user: { name: 'Bob' } },
+        data: {
+          id: 'pu',
+          body: 'All well',
+          health: 'onTrack',
+          project: { id: 'p', name: 'Launch' },
+          user: { name: 'Bob' },
+        },
       }),
     ),
   ],
   silent: [
-    one('an issue that was moved in a list', linearEvent({ action: 'update', updatedFrom: { sortOrder: 5, updatedAt: 't' } })),
+    one(
+      'an issue that was moved in a list',
+      linearEvent({ action: 'update', updatedFrom: { sortOrder: 5, updatedAt: 't' } }),
+    ),
     one('a limit that was missed', { action: 'breached', type: 'IssueSLA', issueData: { id: 'a-b' } }),
     one('a reaction', linearEvent({ type: 'Reaction', data: { id: 'r', emoji: '👍' } })),
-    one('a comment of a program', linearEvent({ type: 'Comment', data: { id: 'c', body: 'x', botActor: { name: 'bot' } } })),
+    one(
+      'a comment of a program',
+      linearEvent({ type: 'Comment', data: { id: 'c', body: 'x', botActor: { name: 'bot' } } }),
+    ),
     one('a comment that was changed', linearEvent({ type: 'Comment', action: 'update', data: { id: 'c', body: 'x' } })),
   ],
   wrong: [
@@ -456,7 +584,10 @@ const dutyEvent = (type: string, data: unknown, more: object = {}) => ({
 const pagerduty: Samples = {
   told: [
     one('an incident', dutyEvent('incident.triggered', incident, { agent: null })),
-    one('one that is resolved', dutyEvent('incident.resolved', { ...incident, status: 'resolved', priority: null, assignees: [] })),
+    one(
+      'one that is resolved',
+      dutyEvent('incident.resolved', { ...incident, status: 'resolved', priority: null, assignees: [] }),
+    ),
     one(
       'a note',
       dutyEvent('incident.annotated', {
@@ -482,7 +613,12 @@ const pagerduty: Samples = {
   ],
 }
 
-const project = { id: 1, name: 'shop', path_with_namespace: 'team/shop', web_url: 'https://gitlab.example.com/team/shop' }
+const project = {
+  id: 1,
+  name: 'shop',
+  path_with_namespace: 'team/shop',
+  web_url: 'https://gitlab.example.com/team/shop',
+}
 const gitUser = { id: 1, name: 'Ada', username: 'ada' }
 const sha = 'da1560886d4f094c3e6c9ef40349f7d38b5d27d7'
 
@@ -514,13 +650,29 @@ const gitlab: Samples = {
       commits: [],
       total_commits_count: 0,
     }),
-    one('a tag', { object_kind: 'tag_push', before: '0'.repeat(40), after: sha, ref: 'refs/tags/v1', user_name: 'Ada', project, commits: [] }),
+    one('a tag', {
+      object_kind: 'tag_push',
+      before: '0'.repeat(40),
+      after: sha,
+      ref: 'refs/tags/v1',
+      user_name: 'Ada',
+      project,
+      commits: [],
+    }),
     one('an issue', {
       object_kind: 'issue',
       event_type: 'issue',
       user: gitUser,
       project,
-      object_attributes: { id: 3, iid: 7, title: 'Cart is empty', description: 'Steps', url: `${project.web_url}/-/issues/7`, action: 'open', state: 'opened' },
+      object_attributes: {
+        id: 3,
+        iid: 7,
+        title: 'Cart is empty',
+        description: 'Steps',
+        url: `${project.web_url}/-/issues/7`,
+        action: 'open',
+        state: 'opened',
+      },
       assignees: [gitUser],
       labels: [],
     }),
@@ -543,7 +695,13 @@ const gitlab: Samples = {
       object_kind: 'note',
       user: gitUser,
       project,
-      object_attributes: { id: 1, note: 'Why?', noteable_type: 'MergeRequest', url: `${project.web_url}/-/merge_requests/9#note_1`, system: false },
+      object_attributes: {
+        id: 1,
+        note: 'Why?',
+        noteable_type: 'MergeRequest',
+        url: `${project.web_url}/-/merge_requests/9#note_1`,
+        system: false,
+      },
       merge_request: { iid: 9, title: 'Fix cart' },
     }),
     one('a pipeline', {
@@ -588,12 +746,27 @@ const gitlab: Samples = {
       url: `${project.web_url}/-/releases/v1.0`,
       project,
     }),
-    one('something else', { object_kind: 'feature_flag', user: gitUser, project, object_attributes: { id: 6, name: 'flag', active: true } }),
+    one('something else', {
+      object_kind: 'feature_flag',
+      user: gitUser,
+      project,
+      object_attributes: { id: 6, name: 'flag', active: true },
+    }),
     one('a system hook', { event_name: 'user_create', name: 'Ada', username: 'ada' }),
   ],
   silent: [
-    one('an issue with another label', { object_kind: 'issue', user: gitUser, project, object_attributes: { iid: 7, action: 'update' } }),
-    one('a pipeline that runs', { object_kind: 'pipeline', user: gitUser, project, object_attributes: { id: 31, status: 'running' } }),
+    one('an issue with another label', {
+      object_kind: 'issue',
+      user: gitUser,
+      project,
+      object_attributes: { iid: 7, action: 'update' },
+    }),
+    one('a pipeline that runs', {
+      object_kind: 'pipeline',
+      user: gitUser,
+      project,
+      object_attributes: { id: 31, status: 'running' },
+    }),
     one('a job that went well', { object_kind: 'build', build_status: 'success', project }),
     one('a remark of GitLab itself', {
       object_kind: 'note',
@@ -617,7 +790,13 @@ const gitlab: Samples = {
 const homeAssistant: Samples = {
   told: [
     one('a message', { message: 'The front door has been open for 10 minutes.', title: 'Front door' }),
-    one('a change', { entity_id: 'binary_sensor.door', friendly_name: 'Front door', from: 'off', to: 'on', area: 'Hall' }),
+    one('a change', {
+      entity_id: 'binary_sensor.door',
+      friendly_name: 'Front door',
+      from: 'off',
+      to: 'on',
+      area: 'Hall',
+    }),
     one('a state', { entity_id: 'sensor.power', state: 3100, message: 'Too much power' }),
   ],
   silent: [],

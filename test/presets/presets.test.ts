@@ -1,4 +1,5 @@
-// Every preset: what it says of good payloads, what it keeps to itself, what it refuses, and that nothing in a payload can break it.
+// Every preset: what it says of good payloads, what it keeps to itself, what it refuses, and that nothing in a payload
+// can break it.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
 import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
@@ -13,9 +14,11 @@ const names = [...presets.keys()]
 const get = (name: string) => presets.get(name)!
 
 /** One of each of GitHub's events joins those that are written by hand. */
-const octokit = (examples as unknown as { name: string; examples: unknown[] }[]).map(({ name, examples: [payload] }): Sample => {
-  return { what: name, payload, headers: { 'x-github-event': name, 'x-github-delivery': 'd' } }
-})
+const octokit = (examples as unknown as { name: string; examples: unknown[] }[]).map(
+  ({ name, examples: [payload] }): Sample => {
+    return { what: name, payload, headers: { 'x-github-event': name, 'x-github-delivery': 'd' } }
+  },
+)
 const toldOf = (name: string): readonly Sample[] => (name === 'github' ? octokit : (payloads[name]?.told ?? []))
 
 describe('the presets', () => {
@@ -29,7 +32,10 @@ describe('the presets', () => {
     expect(Object.keys(preset.mapping)).toEqual(['name'])
     if (!preset.auth) return
     const google = { audience: 'a', email: 'e' }
-    const auth = { ...preset.auth, ...(preset.auth.scheme === 'google-oidc' ? google : { secret: 'whsec_c2VjcmV0' }) } as HookAuth
+    const auth = {
+      ...preset.auth,
+      ...(preset.auth.scheme === 'google-oidc' ? google : { secret: 'whsec_c2VjcmV0' }),
+    } as HookAuth
     expect(compileCheck(HookAuthSchema).problems(auth)).toEqual([])
     expect([...hookAuthRules(auth)]).toEqual([])
   })
@@ -42,7 +48,8 @@ describe.each(names.filter((name) => name !== 'github'))('the preset %s', (name)
   })
 
   it('keeps to itself what nobody needs to hear of', () => {
-    for (const { what, payload, headers } of payloads[name]?.silent ?? []) expect(get(name).judge(payload, headers), `of ${what}`).toBe('skipped')
+    for (const { what, payload, headers } of payloads[name]?.silent ?? [])
+      expect(get(name).judge(payload, headers), `of ${what}`).toBe('skipped')
   })
 })
 
@@ -50,7 +57,8 @@ describe.each(names)('the preset %s', (name) => {
   it('refuses what is wrong, and says where', () => {
     const wrong = payloads[name]?.wrong ?? []
     expect(wrong.length).toBeGreaterThanOrEqual(5)
-    for (const { what, payload, headers } of wrong) expect(get(name).judge(payload, headers), `of ${what}`).toEqual({ refused: expect.stringMatching(/\w/) })
+    for (const { what, payload, headers } of wrong)
+      expect(get(name).judge(payload, headers), `of ${what}`).toEqual({ refused: expect.stringMatching(/\w/) })
   })
 
   it('gives each a message and a session of its own service', () => {
@@ -71,14 +79,32 @@ describe.each(names)('the preset %s', (name) => {
     const { preset } = get(name)
     for (const { what, payload, headers = {} } of toldOf(name)) {
       const id = preset.deliveryId?.({ payload, headers, config: {} })
-      expect(preset.deliveryId?.({ payload: structuredClone(payload), headers: { ...headers }, config: {} }), `of ${what}`).toBe(id)
+      expect(
+        preset.deliveryId?.({ payload: structuredClone(payload), headers: { ...headers }, config: {} }),
+        `of ${what}`,
+      ).toBe(id)
     }
     const ids = toldOf(name).map(({ payload, headers = {} }) => preset.deliveryId?.({ payload, headers, config: {} }))
     if (name === 'alertmanager' || name === 'grafana') expect(new Set(ids).size).toBe(ids.length)
   })
 
   it('breaks at nothing that stands in place of a value', () => {
-    const odd: unknown[] = [null, 0, -1, '', 'x', true, [], {}, [null], ['x'], { id: {} }, '__proto__', 'constructor', 'x'.repeat(50_000)]
+    const odd: unknown[] = [
+      null,
+      0,
+      -1,
+      '',
+      'x',
+      true,
+      [],
+      {},
+      [null],
+      ['x'],
+      { id: {} },
+      '__proto__',
+      'constructor',
+      'x'.repeat(50_000),
+    ]
     for (const { what, payload, headers } of [...toldOf(name), ...(payloads[name]?.silent ?? [])]) {
       for (const path of pathsOf(payload)) {
         for (const value of odd) {
@@ -95,7 +121,9 @@ describe.each(names)('the preset %s', (name) => {
 
 function textOf(name: string, payload: unknown, headers?: Record<string, string>): string {
   const judged = get(name).judge(payload, headers)
-  return Array.isArray(judged) ? judged.map(({ message, sessionKey }) => `${sessionKey}\n${message}`).join('\n--\n') : JSON.stringify(judged)
+  return Array.isArray(judged)
+    ? judged.map(({ message, sessionKey }) => `${sessionKey}\n${message}`).join('\n--\n')
+    : JSON.stringify(judged)
 }
 
 function deepFrozen(value: unknown): unknown {
@@ -109,11 +137,16 @@ function pathsOf(value: unknown, path: string[] = []): string[][] {
   const paths = Object.keys(value)
     .slice(0, 60)
     .map((key) => path.concat(key))
-  return paths.flatMap((inner) => [inner].concat(pathsOf((value as Record<string, unknown>)[inner.at(-1) ?? ''], inner)))
+  return paths.flatMap((inner) =>
+    [inner].concat(pathsOf((value as Record<string, unknown>)[inner.at(-1) ?? ''], inner)),
+  )
 }
 
 function withValue(payload: unknown, [key = '', ...rest]: string[], value: unknown): unknown {
-  const copy = (Array.isArray(payload) ? [...(payload as unknown[])] : { ...(payload as object) }) as Record<string, unknown>
+  const copy = (Array.isArray(payload) ? [...(payload as unknown[])] : { ...(payload as object) }) as Record<
+    string,
+    unknown
+  >
   copy[key] = rest.length === 0 ? value : withValue(copy[key], rest, value)
   return copy
 }

@@ -30,7 +30,9 @@ describe('the thirteenth preset', () => {
 
   it('tells what happened', () => {
     const message = 'Uptime: Shop is down\nReason: HTTP 502\nhttps://shop.example.com'
-    expect(uptime.judge({ event: 'down', check, reason: ' HTTP 502 ' })).toEqual([{ message, sessionKey: 'hook:uptime:7' }])
+    expect(uptime.judge({ event: 'down', check, reason: ' HTTP 502 ' })).toEqual([
+      { message, sessionKey: 'hook:uptime:7' },
+    ])
     expect(uptime.judge({ event: 'up', check, reason: null })).toEqual([
       { message: 'Uptime: Shop is up again\nhttps://shop.example.com', sessionKey: 'hook:uptime:7' },
     ])

@@ -9,7 +9,11 @@ import { startGoogle } from '../doubles/google.ts'
 providerContract(google, async () => {
   const wire = await startGoogle()
   wire.script({ text: 'Hello.' })
-  return { config: { baseUrl: `${wire.url}/v1beta`, apiKey: 'key-1' }, modelId: 'gemini-3-pro-preview', close: wire.close }
+  return {
+    config: { baseUrl: `${wire.url}/v1beta`, apiKey: 'key-1' },
+    modelId: 'gemini-3-pro-preview',
+    close: wire.close,
+  }
 })
 
 it('sends its key and headers, the model as it is named, and the thinking level', async () => {
@@ -17,7 +21,9 @@ it('sends its key and headers, the model as it is named, and the thinking level'
   wire.script({ text: 'Hello.' }, { text: 'Hello.' })
   const settings = { baseUrl: `${wire.url}/v1beta`, apiKey: 'key-1', headers: { 'x-team': 'blue' } }
   const models = await google.models(settings, { name: 'google', log: createTestContext().log })
-  expect(await streamText({ model: models('gemini-3-pro-preview'), prompt: 'Hi', reasoning: 'low' }).text).toBe('Hello.')
+  expect(await streamText({ model: models('gemini-3-pro-preview'), prompt: 'Hi', reasoning: 'low' }).text).toBe(
+    'Hello.',
+  )
   const { usage } = streamText({ model: models('gemini-3-pro-preview'), prompt: 'Hi' })
   expect(await usage).toMatchObject({ inputTokenDetails: { cacheReadTokens: 10 } })
   const [first, second] = wire.requests

@@ -16,7 +16,8 @@ it('sends its key and headers, the model as it is named, and the thinking level'
   const wire = await startOpenAiChat()
   wire.script({ text: 'Hello.' }, { text: 'Hello.' })
   const { log } = createTestContext()
-  const open = (settings: object) => openaiCompatible.models({ baseUrl: `${wire.url}/v1/`, ...settings }, { name: 'local', log })
+  const open = (settings: object) =>
+    openaiCompatible.models({ baseUrl: `${wire.url}/v1/`, ...settings }, { name: 'local', log })
   const withKey = await open({ apiKey: 'key-1', headers: { 'x-team': 'blue' } })
   expect(await streamText({ model: withKey('vendor/large'), prompt: 'Hi', reasoning: 'medium' }).text).toBe('Hello.')
   await streamText({ model: (await open({}))('qwen'), prompt: 'Hi' }).text
@@ -33,7 +34,10 @@ it('sends its key and headers, the model as it is named, and the thinking level'
 
 it('is refused by a double that nobody told what to answer', async () => {
   const wire = await startOpenAiChat()
-  const models = await openaiCompatible.models({ baseUrl: `${wire.url}/elsewhere` }, { name: 'local', log: createTestContext().log })
+  const models = await openaiCompatible.models(
+    { baseUrl: `${wire.url}/elsewhere` },
+    { name: 'local', log: createTestContext().log },
+  )
   await expect(generateText({ model: models('qwen'), prompt: 'Hi', maxRetries: 0 })).rejects.toThrow()
   await expect(wire.close()).rejects.toThrow('POST /elsewhere/chat/completions')
 })

@@ -16,7 +16,10 @@ it.each([
   ['an hour back', -hour],
 ])('goes on when the clock jumps %s during a run', async (_what, jump) => {
   const model = await startModel()
-  const { post, url } = await startGateway({ providers: model.providers, agents: { defaults: { heartbeat: { model: 'double/m' } } } })
+  const { post, url } = await startGateway({
+    providers: model.providers,
+    agents: { defaults: { heartbeat: { model: 'double/m' } } },
+  })
   const run = { message: 'tick', model: 'double/m', deliver: false, timeoutSeconds: 1, wakeMode: 'next-heartbeat' }
   model.script({ hang: true })
   model.otherwise({ text: 'HEARTBEAT_OK' })
@@ -28,7 +31,9 @@ it.each([
   await post('/hooks/wake', { text: 'after the jump' })
   expect(await model.prompt(1)).toMatch(/Hook \(failed\)[^]*after the jump/)
   vi.setSystemTime(Date.now() - jump)
-  expect((await post('/hooks/agent', { ...run, model: undefined }, { prefer: 'wait=20' })).body.status).toBe('succeeded')
+  expect((await post('/hooks/agent', { ...run, model: undefined }, { prefer: 'wait=20' })).body.status).toBe(
+    'succeeded',
+  )
 })
 
 it('remembers an Idempotency-Key when the clock goes back', async () => {

@@ -1,4 +1,5 @@
-// Kills the gateway again and again under load, starts it on the same folder each time, and tells what became of what it had accepted.
+// Kills the gateway again and again under load, starts it on the same folder each time, and tells what became of what
+// it had accepted.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -32,14 +33,22 @@ export const crashConfig = (dir: string, model: ModelServer): Document => ({
   log: { level: 'error' },
 })
 
-export async function crashLoop({ configFile, model, random, cycles, clients }: CrashLoop): Promise<{ accepted: Accepted; gateway: GatewayProcess }> {
+export async function crashLoop({
+  configFile,
+  model,
+  random,
+  cycles,
+  clients,
+}: CrashLoop): Promise<{ accepted: Accepted; gateway: GatewayProcess }> {
   model.otherwise({ text: 'HEARTBEAT_OK' })
   const accepted: Accepted = { wakes: [], runs: new Map() }
   const posting = new AbortController()
   let gateway = await spawnGateway(configFile)
   onTestFinished(async () => void (await gateway.end('SIGKILL')))
   let up = Promise.resolve(gateway.url)
-  const work = Array.from({ length: clients }, (_, client) => postUntil(posting.signal, { name: `c${client}`, random, accepted, url: () => up }))
+  const work = Array.from({ length: clients }, (_, client) =>
+    postUntil(posting.signal, { name: `c${client}`, random, accepted, url: () => up }),
+  )
   for (let cycle = 0; cycle < cycles; cycle++) {
     await pause(5 + random(496))
     await gateway.end('SIGKILL')
@@ -67,7 +76,10 @@ async function postUntil(signal: AbortSignal, { name, random, accepted, url }: C
     const text = `<${name}-${count}>`
     const isRun = random(10) === 0
     try {
-      const answer = await post(await url(), isRun ? ['agent', { message: text, channel: 'console' }] : ['wake', { text }])
+      const answer = await post(
+        await url(),
+        isRun ? ['agent', { message: text, channel: 'console' }] : ['wake', { text }],
+      )
       if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
       if (isRun) accepted.runs.set(text, answer.body.runId)
       else accepted.wakes.push(text)
@@ -104,7 +116,10 @@ async function deliveryOf(url: string, id: string): Promise<void> {
   await deliveryOf(url, id)
 }
 
-/** Every one of these texts has been read by the main agent. Events are read in order, so nothing may be missing once a last one has come. */
+/**
+ * Every one of these texts has been read by the main agent. Events are read in order, so nothing may be missing once a
+ * last one has come.
+ */
 export async function expectRead(url: string, model: ModelServer, texts: Iterable<string>): Promise<void> {
   const missing = new Set(texts)
   await post(url, ['wake', { text: '<the last one>' }])

@@ -14,7 +14,13 @@ import { crashConfig, crashLoop, expectRead, expectReplied } from './crash-loop.
 import { ended, get } from './process.ts'
 
 /** Kills it at random moments under load; answers how much had been accepted. */
-export async function surviveCrashes({ cycles, clients }: { cycles: number; clients: number }): Promise<{ wakes: number; runs: number }> {
+export async function surviveCrashes({
+  cycles,
+  clients,
+}: {
+  cycles: number
+  clients: number
+}): Promise<{ wakes: number; runs: number }> {
   process.stdout.write(`SEED=${seed}\n`)
   const next = createRandom(seed)
   const [dir, model] = [temporaryFolder(), await startModel()]
@@ -42,7 +48,10 @@ export async function surviveCrashesAfterAcks({ cycles }: { cycles: number }): P
   await expectRead(gateway.url, model, texts)
 }
 
-/** Kills it under load while it forgets what an earlier one has left behind: `old` requests of forty days ago, some of which still wait to be read. */
+/**
+ * Kills it under load while it forgets what an earlier one has left behind: `old` requests of forty days ago, some of
+ * which still wait to be read.
+ */
 export async function surviveCrashesWhileForgetting({
   cycles,
   clients,
@@ -78,12 +87,14 @@ async function leaveBehind(dir: string, old: number): Promise<string[]> {
   const leave = async (n: number): Promise<void> => {
     const text = `<c0-${1_000_000 + n}>`
     const request = newRequest({ body: JSON.stringify({ text, padding: 'x'.repeat(2000) }) })
-    if (n % 100 > 0) await store.accept({ at, request, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
+    if (n % 100 > 0)
+      await store.accept({ at, request, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
     else await store.accept({ at, request, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
     if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, cancelledEnd(at))
     else waiting.push(text)
   }
-  for (let n = 0; n < old; n += 1000) await Promise.all(Array.from({ length: Math.min(1000, old - n) }, (_, more) => leave(n + more)))
+  for (let n = 0; n < old; n += 1000)
+    await Promise.all(Array.from({ length: Math.min(1000, old - n) }, (_, more) => leave(n + more)))
   await store.close()
   return waiting
 }
@@ -92,7 +103,9 @@ async function firstByte(url: string, wake: object): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const body = JSON.stringify(wake)
-  socket.write(`POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  socket.write(
+    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   if (!bytes.toString().startsWith('HTTP/1.1 200')) throw new Error(`answered ${bytes.toString().slice(0, 100)}`)
   socket.on('error', () => socket.destroy())

@@ -52,9 +52,13 @@ function stallAt(worker: Worker, operation: string): Promise<() => void> {
   })
 }
 
-const holds = (calls: unknown, operation: string): boolean => (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
+const holds = (calls: unknown, operation: string): boolean =>
+  (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
 
-/** The thread ends when it has committed the next call of this operation after an accept, and before anybody hears of it. */
+/**
+ * The thread ends when it has committed the next call of this operation after an accept, and before anybody hears of
+ * it.
+ */
 function dieBehindCommit(worker: Worker, operation: string): void {
   const counts = threads.at(-1)!
   const send = worker.postMessage.bind(worker)
@@ -67,7 +71,8 @@ function dieBehindCommit(worker: Worker, operation: string): void {
     if (isArmed && holds(calls, operation)) deadly = Math.min(deadly, counts.sent)
   }
   worker.emit = (name: string | symbol, ...rest: unknown[]) => {
-    if (name !== 'message' || counts.answered + (rest[0] as readonly unknown[]).length < deadly) return emit(name, ...rest)
+    if (name !== 'message' || counts.answered + (rest[0] as readonly unknown[]).length < deadly)
+      return emit(name, ...rest)
     deadly = 0
     void worker.terminate()
     return true
@@ -86,7 +91,10 @@ function dieBefore(worker: Worker, operation: string): void {
 async function start(settings: object = {}) {
   const model = await startModel()
   model.otherwise({ text: 'HEARTBEAT_OK' })
-  const gateway = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, ...settings } } })
+  const gateway = await startGateway({
+    providers: model.providers,
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, ...settings } },
+  })
   return { ...gateway, model }
 }
 
@@ -101,7 +109,10 @@ describe.each([
   it('is done when the store has only been slow', async () => {
     const { post, model } = await start()
     const goOn = stall(thread())
-    expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({ status: 503, body: { error: { type: 'store_unavailable' } } })
+    expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({
+      status: 503,
+      body: { error: { type: 'store_unavailable' } },
+    })
     goOn()
     expect(await model.prompt(0)).toContain(text)
     const again = await post(`/hooks/${hook}`, body, key)
@@ -111,7 +122,10 @@ describe.each([
   it("is done when the store's thread died behind its commit", async () => {
     const { post, model } = await start()
     dieBehindCommit(thread(), 'accept')
-    expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({ status: 503, body: { error: { type: 'store_unavailable' } } })
+    expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({
+      status: 503,
+      body: { error: { type: 'store_unavailable' } },
+    })
     expect(await model.prompt(0)).toContain(text)
     const again = await post(`/hooks/${hook}`, body, key)
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
@@ -157,7 +171,10 @@ describe('a run that begins while the store is away', () => {
   it.each(['claimEvents', 'transcript'])('waits for it: %s', async (operation) => {
     const { post, model } = await start()
     dieBefore(thread(), operation)
-    expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({ status: 'succeeded', reply: 'HEARTBEAT_OK' })
+    expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'HEARTBEAT_OK',
+    })
     expect(model.requests).toHaveLength(1)
   })
 

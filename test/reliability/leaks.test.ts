@@ -1,4 +1,5 @@
-// What a runtime has opened is closed with it: after a reload, after one that failed half-way, after a start that failed.
+// What a runtime has opened is closed with it: after a reload, after one that failed half-way, after a start that
+// failed.
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -36,10 +37,12 @@ describe('a reload', () => {
     const running = await createFragileGateway({ tools: mcpTools('first') })
     await running.gateway.listen()
     await running.connected()
-    for (let step = 1; step < 8; step++) expect(await fails(running.reload({ tools: mcpTools('next') }, step))).toBe(true)
+    for (let step = 1; step < 8; step++)
+      expect(await fails(running.reload({ tools: mcpTools('next') }, step))).toBe(true)
     await running.connected()
     await running.wake('something new')
-    const beats = () => running.logged.filter((line) => line.includes('"kind":"heartbeat"') && line.includes('run ended')).length
+    const beats = () =>
+      running.logged.filter((line) => line.includes('"kind":"heartbeat"') && line.includes('run ended')).length
     await expect.poll(beats).toBe(1)
   })
 
@@ -53,7 +56,15 @@ describe('a reload', () => {
     await running.gateway.listen()
     const round = async (mark: number): Promise<void> => {
       const folder = mark % 2 === 0 ? 'transforms' : 'transforms/other'
-      const mappings = [{ id: 'echo', match: { path: 'echo' }, action: 'wake', wakeMode: 'next-heartbeat', transform: { module: 'echo.ts' } }]
+      const mappings = [
+        {
+          id: 'echo',
+          match: { path: 'echo' },
+          action: 'wake',
+          wakeMode: 'next-heartbeat',
+          transform: { module: 'echo.ts' },
+        },
+      ]
       await running.reload({ tools: mcpTools(mark), hooks: { transformsDir: folder, mappings } })
       await running.connected()
       expect(await running.post('/hooks/echo', { text: `round ${mark}` })).toMatchObject({ status: 200 })
@@ -75,17 +86,23 @@ describe('a reload', () => {
 const sandboxProcesses = 2
 
 describe('a start', () => {
-  it('that fails while the runtime is built leaves nothing behind: the next one has the store', { timeout: 120_000 }, async () => {
-    const dir = temporaryFolder()
-    let failures = 0
-    for (;;) {
-      const started = await createFragileGateway({ tools: mcpTools('first') }, { dir, failAt: failures + 1 }).catch(() => undefined)
-      if (started) break
-      expect(countServers()).toBe(0)
-      failures++
-    }
-    expect(failures).toBeGreaterThan(15)
-  })
+  it(
+    'that fails while the runtime is built leaves nothing behind: the next one has the store',
+    { timeout: 120_000 },
+    async () => {
+      const dir = temporaryFolder()
+      let failures = 0
+      for (;;) {
+        const started = await createFragileGateway({ tools: mcpTools('first') }, { dir, failAt: failures + 1 }).catch(
+          () => undefined,
+        )
+        if (started) break
+        expect(countServers()).toBe(0)
+        failures++
+      }
+      expect(failures).toBeGreaterThan(15)
+    },
+  )
 
   it('that does not get its port leaves nothing behind', async () => {
     const other = createServer().listen(0, '127.0.0.1')
@@ -124,7 +141,12 @@ describe('a toolset', () => {
       },
     })
     const stop = new AbortController()
-    const opening = openToolRegistry({ toolsets: [slow], settings: () => ({}), context: () => createTestContext(), stopping: stop.signal })
+    const opening = openToolRegistry({
+      toolsets: [slow],
+      settings: () => ({}),
+      context: () => createTestContext(),
+      stopping: stop.signal,
+    })
     stop.abort(new Error('the gateway stops'))
     const registry = await opening
     expect(registry.problems).toEqual([expect.stringContaining('"slow" is left out')])

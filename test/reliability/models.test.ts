@@ -1,4 +1,5 @@
-// What a model can do to a run, seen from the door: the run ends as it should, the main agent is told, the gateway goes on.
+// What a model can do to a run, seen from the door: the run ends as it should, the main agent is told, the gateway goes
+// on.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'

@@ -5,14 +5,21 @@ import { startGateway } from '../helpers.ts'
 
 const clients = 32
 
-/** So many wakes between two turns: all of them reach the agent, each client's in its order, in prompts of at most a hundred. */
+/**
+ * So many wakes between two turns: all of them reach the agent, each client's in its order, in prompts of at most a
+ * hundred.
+ */
 export async function wakesStayInOrder(count: number): Promise<void> {
   const model = await startModel()
   model.otherwise({ text: 'HEARTBEAT_OK' })
-  const { post } = await startGateway({ providers: model.providers, agents: { defaults: { heartbeat: { model: 'double/m' } } } })
+  const { post } = await startGateway({
+    providers: model.providers,
+    agents: { defaults: { heartbeat: { model: 'double/m' } } },
+  })
   const each = count / clients
   await forEachClient(async (client) => {
-    for (let n = 0; n < each; n++) expect((await post('/hooks/wake', { text: `<${client}-${n}>`, mode: 'next-heartbeat' })).status).toBe(200)
+    for (let n = 0; n < each; n++)
+      expect((await post('/hooks/wake', { text: `<${client}-${n}>`, mode: 'next-heartbeat' })).status).toBe(200)
   })
   await post('/hooks/wake', { text: '<the last one>' })
   const read = await readUntilLast(model, 0)
@@ -21,7 +28,10 @@ export async function wakesStayInOrder(count: number): Promise<void> {
   await expectEachInOrder(read.flat(), each)
 }
 
-/** So many runs of one session, asked for all at once while its first one hangs: others pass by, and then they end in the order of acceptance. */
+/**
+ * So many runs of one session, asked for all at once while its first one hangs: others pass by, and then they end in
+ * the order of acceptance.
+ */
 export async function runsStayInOrder(count: number): Promise<void> {
   const model = await startModel()
   model.script({ hang: true })
@@ -31,12 +41,14 @@ export async function runsStayInOrder(count: number): Promise<void> {
     providers: model.providers,
     agents: { defaults: { heartbeat: { model: 'double/m' } } },
   })
-  const run = (message: string, more: object, headers = {}) => post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat', ...more }, headers)
+  const run = (message: string, more: object, headers = {}) =>
+    post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat', ...more }, headers)
   const first = await run('holds its session up', { sessionKey: 'crowded', model: 'double/m', timeoutSeconds: 3 })
   expect(first.status).toBe(200)
   await model.request(0)
   await forEachClient(async (client) => {
-    for (let n = 0; n < count / clients; n++) expect((await run(`<${client}-${n}>`, { sessionKey: 'crowded' })).status).toBe(200)
+    for (let n = 0; n < count / clients; n++)
+      expect((await run(`<${client}-${n}>`, { sessionKey: 'crowded' })).status).toBe(200)
   })
   for (const message of ['from elsewhere', 'once more'])
     expect((await run(message, { sessionKey: 'quiet' }, { prefer: 'wait=20' })).body.status).toBe('succeeded')

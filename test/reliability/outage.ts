@@ -1,4 +1,5 @@
-// An outage of the model while signed alerts arrive: each is accepted, none fails, and each is answered once when the model is back.
+// An outage of the model while signed alerts arrive: each is accepted, none fails, and each is answered once when the
+// model is back.
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,13 +61,16 @@ export async function surviveOutage({ alerts, ms, phaseMs, retry }: Outage): Pro
   model.tear()
 
   for (const runId of runIds) expect(await ended(url, runId)).toMatchObject({ status: 'succeeded' })
-  const outbox = async () => (await ask(`${url}/api/outbox?status=pending`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body.items
+  const outbox = async () =>
+    (await ask(`${url}/api/outbox?status=pending`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body.items
   await expect.poll(outbox, { timeout: 60_000 }).toEqual([])
   const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8')
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { key: string }).key)
-  expect(keys.toSorted((a, b) => a.localeCompare(b))).toEqual(runIds.map((id) => `${id}:0:0`).toSorted((a, b) => a.localeCompare(b)))
+  expect(keys.toSorted((a, b) => a.localeCompare(b))).toEqual(
+    runIds.map((id) => `${id}:0:0`).toSorted((a, b) => a.localeCompare(b)),
+  )
 }
 
 /** Connections that hang are torn when the way of failing changes, as by a service that starts again. */

@@ -1,4 +1,5 @@
-// When there is too much, or nowhere to put it: 503 with Retry-After, nothing accepted, and all is well again by itself.
+// When there is too much, or nowhere to put it: 503 with Retry-After, nothing accepted, and all is well again by
+// itself.
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
@@ -23,12 +24,20 @@ describe('a queue at hooks.maxQueuedRuns', () => {
     expect(queued.map(({ status }) => status)).toEqual([200, 200, 200])
     const key = { 'idempotency-key': 'too many' }
     const refused = await post('/hooks/agent', run, key)
-    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'overloaded', true])
+    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([
+      503,
+      'overloaded',
+      true,
+    ])
     expect((await post('/hooks/wake', { text: 'still heard', mode: 'next-heartbeat' })).status).toBe(200)
     // The first one runs into its limit, and what waited behind it gets its turn.
     await model.request(1)
     const again = await post('/hooks/agent', run, { ...key, prefer: 'wait=20' })
-    expect([again.status, again.body.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'succeeded', null])
+    expect([again.status, again.body.status, again.headers.get('idempotent-replayed')]).toEqual([
+      200,
+      'succeeded',
+      null,
+    ])
     await gateway.close()
   })
 })
@@ -46,10 +55,16 @@ describe('a full disk', () => {
     await wake('before')
     limitFiles(gateway.process.pid!, 4096)
     const refused = await wake('while it is full')
-    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([503, 'store_unavailable', true])
+    expect([refused.status, refused.body.error.type, Number(refused.headers.get('retry-after')) >= 1]).toEqual([
+      503,
+      'store_unavailable',
+      true,
+    ])
     expect((await get(gateway.url, '/readyz')).status).toBe(503)
     expect((await get(gateway.url, '/healthz')).status).toBe(200)
-    const lists = await Promise.all(['requests', 'runs', 'outbox', 'sessions', 'sessions/main'].map((list) => get(gateway.url, `/api/${list}`)))
+    const lists = await Promise.all(
+      ['requests', 'runs', 'outbox', 'sessions', 'sessions/main'].map((list) => get(gateway.url, `/api/${list}`)),
+    )
     expect(lists.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
     expect(lists[0]?.body.items).toHaveLength(1)
     limitFiles(gateway.process.pid!, 'unlimited')
@@ -65,4 +80,5 @@ describe('a full disk', () => {
 })
 
 /** The kernel refuses to let any file of that process grow beyond so many bytes. */
-const limitFiles = (pid: number, bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
+const limitFiles = (pid: number, bytes: number | 'unlimited') =>
+  execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])

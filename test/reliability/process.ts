@@ -1,7 +1,16 @@
 // A gateway as a process of its own, and what a test asks of it and of the store that it leaves behind.
 import { onTestFinished } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
-import { type Answer, ask, type Document, gatewayToken, type GatewayProcess, hookToken, spawnGateway, writeConfig } from '../helpers.ts'
+import {
+  type Answer,
+  ask,
+  type Document,
+  gatewayToken,
+  type GatewayProcess,
+  hookToken,
+  spawnGateway,
+  writeConfig,
+} from '../helpers.ts'
 
 /** Killed, at the latest, when the test ends. */
 export async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
@@ -10,10 +19,18 @@ export async function start(dir: string, changes: Document = {}): Promise<Gatewa
   return gateway
 }
 
-export const post = (url: string, [hook, body, headers]: [hook: string, body: object, headers?: Record<string, string>]): Promise<Answer> =>
-  ask(`${url}/hooks/${hook}`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${hookToken}`, ...headers } })
+export const post = (
+  url: string,
+  [hook, body, headers]: [hook: string, body: object, headers?: Record<string, string>],
+): Promise<Answer> =>
+  ask(`${url}/hooks/${hook}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${hookToken}`, ...headers },
+  })
 
-export const get = (url: string, path: string): Promise<Answer> => ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
+export const get = (url: string, path: string): Promise<Answer> =>
+  ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
 
 /** The run as it is told once it has ended. */
 export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {

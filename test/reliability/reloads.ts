@@ -7,7 +7,8 @@ export async function reloadUnderLoad(times: number): Promise<number[]> {
   const statuses = new Set<number>()
   let over = false
   const clients = Array.from({ length: 8 }, async (_, client) => {
-    for (let n = 0; !over; n++) statuses.add((await running.post('/hooks/wake', { text: `${client} ${n}`, mode: 'next-heartbeat' })).status)
+    for (let n = 0; !over; n++)
+      statuses.add((await running.post('/hooks/wake', { text: `${client} ${n}`, mode: 'next-heartbeat' })).status)
   })
   for (let round = 0; round < times; round++) {
     writeConfig(running.dir, round % 3 === 0 ? { hooks: { path: 5 } } : { session: { historyTurns: (round % 50) + 1 } })

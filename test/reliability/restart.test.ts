@@ -6,7 +6,10 @@ import { type ModelServer, startModel } from '../doubles/model.ts'
 import { type Document, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { ended, post, start } from './process.ts'
 
-const onModel = (model: ModelServer, agent: Document = {}): Document => ({ providers: model.providers, agents: { defaults: { model: 'double/m', ...agent } } })
+const onModel = (model: ModelServer, agent: Document = {}): Document => ({
+  providers: model.providers,
+  agents: { defaults: { model: 'double/m', ...agent } },
+})
 
 /** The first prompt from this number on that holds the text. */
 async function promptWith(model: ModelServer, text: string, from = 0): Promise<string> {
@@ -19,7 +22,10 @@ describe('a run during which the process dies', () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true }, { hang: true })
     const first = await start(dir, onModel(model))
-    const { body } = await post(first.url, ['agent', { name: 'Poison', message: 'kills whoever reads it', deliver: false }])
+    const { body } = await post(first.url, [
+      'agent',
+      { name: 'Poison', message: 'kills whoever reads it', deliver: false },
+    ])
     await model.request(0)
     await first.end('SIGKILL')
     const second = await start(dir, { ...onModel(model), log: { level: 'info' } })
@@ -55,13 +61,19 @@ describe('a crash right after a run', () => {
     await ended(before.url, body.runId)
     await before.end('SIGKILL')
     const after = await start(dir, onModel(model))
-    expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', deliveries: [{ status: 'skipped' }] })
+    expect(await ended(after.url, body.runId)).toMatchObject({
+      status: 'succeeded',
+      deliveries: [{ status: 'skipped' }],
+    })
     expect(await promptWith(model, 'Hook Quiet:')).toContain('HEARTBEAT_OK')
     expect([...before.output, ...after.output].join('\n')).not.toContain('[console]')
   })
 
   it('delivers its reply exactly once', async () => {
-    const [dir, changes] = [temporaryFolder(), { channels: { console: { defaultTo: 'console', file: 'console.jsonl' } } }]
+    const [dir, changes] = [
+      temporaryFolder(),
+      { channels: { console: { defaultTo: 'console', file: 'console.jsonl' } } },
+    ]
     const before = await start(dir, changes)
     const { body } = await post(before.url, ['agent', { message: 'once', channel: 'console' }])
     await ended(before.url, body.runId)
@@ -81,7 +93,11 @@ describe('a crash right after a run', () => {
 describe('an Idempotency-Key', () => {
   it('still counts after a crash', async () => {
     const dir = temporaryFolder()
-    const request: Parameters<typeof post>[1] = ['agent', { message: 'only once', channel: 'console' }, { 'idempotency-key': 'k' }]
+    const request: Parameters<typeof post>[1] = [
+      'agent',
+      { message: 'only once', channel: 'console' },
+      { 'idempotency-key': 'k' },
+    ]
     const before = await start(dir)
     const first = await post(before.url, request)
     await before.end('SIGKILL')
@@ -96,7 +112,9 @@ describe('a second process on the same folder', () => {
     const dir = temporaryFolder()
     const first = await start(dir)
     const refusal = await spawnGateway(writeConfig(dir)).catch((error: Error) => error)
-    expect(refusal).toMatchObject({ message: expect.stringMatching(new RegExp(`ended with 1:[^]*in use by process ${first.process.pid}\\b`)) })
+    expect(refusal).toMatchObject({
+      message: expect.stringMatching(new RegExp(`ended with 1:[^]*in use by process ${first.process.pid}\\b`)),
+    })
     expect((await post(first.url, ['wake', { text: 'still here' }])).status).toBe(200)
   })
 })

@@ -18,7 +18,8 @@ async function later(running: RunningGateway, ms: number, changes: Document): Pr
   expect(await running.gateway.reload()).toEqual({ restartFor: [] })
 }
 
-const itemsOf = async ({ get }: RunningGateway, path: string) => (await get(path)).body.items as { id: string; hook: string }[]
+const itemsOf = async ({ get }: RunningGateway, path: string) =>
+  (await get(path)).body.items as { id: string; hook: string }[]
 const toldOf = ({ logged }: RunningGateway, message: string) => logged.filter((line) => line.includes(message))
 const sizeOf = ({ dir }: RunningGateway) => statSync(join(dir, 'state/gateway.db')).size
 
@@ -45,10 +46,14 @@ describe('storage.retention.days', () => {
     expect(await get(`/runs/${runId}`)).toMatchObject({ status: 200 })
 
     await later(running, 2 * day, config)
-    await expect.poll(() => get(`/runs/${runId}`)).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
+    await expect
+      .poll(() => get(`/runs/${runId}`))
+      .toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
     expect(await get(`/api/sessions/${sessionKey}`)).toMatchObject({ status: 404 })
     expect(await get(`/api/requests/${agent!.id}`)).toMatchObject({ status: 404 })
-    expect(await post(`/api/requests/${agent!.id}/replay`, {}, { authorization: `Bearer ${gatewayToken}` })).toMatchObject({
+    expect(
+      await post(`/api/requests/${agent!.id}/replay`, {}, { authorization: `Bearer ${gatewayToken}` }),
+    ).toMatchObject({
       status: 404,
       body: { error: { type: 'request_not_found' } },
     })
@@ -81,7 +86,8 @@ describe('storage.retention.days', () => {
 describe('storage.retention.bodyHours', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
   afterEach(() => void vi.useRealTimers())
-  const bodyOf = async ({ get }: RunningGateway, id: string) => (await get(`/api/requests/${id}`)).body.body as string | null
+  const bodyOf = async ({ get }: RunningGateway, id: string) =>
+    (await get(`/api/requests/${id}`)).body.body as string | null
 
   it('has the bodies forgotten after three days, and leaves what is known of the requests', async () => {
     const running = await startGateway(calm)
@@ -125,7 +131,8 @@ describe('storage.retention.maxMb', () => {
     const config = { ...capped, providers: model.providers }
     const running = await startGateway(config)
     const runIds: string[] = []
-    for (let n = 0; n < 40; n += 1) runIds.push((await running.post('/hooks/agent', { message, model: 'double/m', ...quiet }, wait)).body.runId)
+    for (let n = 0; n < 40; n += 1)
+      runIds.push((await running.post('/hooks/agent', { message, model: 'double/m', ...quiet }, wait)).body.runId)
     expect(sizeOf(running)).toBeGreaterThan(12 * 1024 * 1024)
     await later(running, 2 * minute, config)
     await expect.poll(() => sizeOf(running)).toBeLessThanOrEqual(4 * 1024 * 1024)
@@ -137,7 +144,8 @@ describe('storage.retention.maxMb', () => {
 
   it('forgets nothing that waits, and says once that it cannot be kept', async () => {
     const running = await startGateway(capped)
-    for (let n = 0; n < 25; n += 1) await running.post('/hooks/wake', { text: `${n} ${message}`, mode: 'next-heartbeat' })
+    for (let n = 0; n < 25; n += 1)
+      await running.post('/hooks/wake', { text: `${n} ${message}`, mode: 'next-heartbeat' })
     for (let looks = 1; looks <= 2; looks += 1) {
       await running.post('/hooks/wake', { text: 'refused', mode: 'never' })
       await expect.poll(async () => (await itemsOf(running, '/api/requests?status=rejected')).length).toBe(1)

@@ -15,7 +15,12 @@ const failing = (status: number, headers: Record<string, string> = {}): ModelAns
 
 async function start(
   model: ModelServer,
-  { dir = temporaryFolder(), retry = quick, hooks = {}, ...defaults }: { dir?: string; retry?: object; hooks?: Document } & Document = {},
+  {
+    dir = temporaryFolder(),
+    retry = quick,
+    hooks = {},
+    ...defaults
+  }: { dir?: string; retry?: object; hooks?: Document } & Document = {},
 ) {
   const agents = { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry, ...defaults } }
   return await startGateway({ providers: model.providers, agents, hooks: { defaultSessionKey: 'one', ...hooks } }, dir)
@@ -41,7 +46,11 @@ describe('a run whose model fails for a passing reason', () => {
     model.script({ text: 'at last' })
     const dir = temporaryFolder()
     const nowhere = { double: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } }
-    const defaults = { model: 'double/m', heartbeat: { every: '0' }, retry: { ...quick, maxDelaySeconds: 60, initialDelaySeconds: 60 } }
+    const defaults = {
+      model: 'double/m',
+      heartbeat: { every: '0' },
+      retry: { ...quick, maxDelaySeconds: 60, initialDelaySeconds: 60 },
+    }
     const before = await startGateway({ providers: nowhere, agents: { defaults } }, dir)
     const { runId } = (await before.post('/hooks/agent', run)).body
     await expect
@@ -65,11 +74,15 @@ describe('a run whose model fails for a passing reason', () => {
   it('fails when it was tried for agents.defaults.retry.forSeconds, and says for how long', async () => {
     const model = await startModel()
     model.script(...failing(500), ...failing(500))
-    const { post, get } = await start(model, { retry: { forSeconds: 0.1, initialDelaySeconds: 0.1, maxDelaySeconds: 0.1 } })
+    const { post, get } = await start(model, {
+      retry: { forSeconds: 0.1, initialDelaySeconds: 0.1, maxDelaySeconds: 0.1 },
+    })
     model.otherwise({ status: 500, headers: { 'retry-after-ms': '1' } })
     const { body } = await post('/hooks/agent', run, wait)
     expect(body.status).toBe('failed')
-    expect((await get(`/runs/${body.runId}`)).body.error.message).toMatch(/^The model's service answered 500\. The run was tried \d+ times in \d+ seconds\.$/)
+    expect((await get(`/runs/${body.runId}`)).body.error.message).toMatch(
+      /^The model's service answered 500\. The run was tried \d+ times in \d+ seconds\.$/,
+    )
   })
 
   it('is not tried again where agents.<id>.retry.forSeconds is 0', async () => {
@@ -90,7 +103,10 @@ describe('a run whose model fails for a passing reason', () => {
     const look = async (gateway: typeof before) => (await gateway.get(`/runs/${runId}`)).body
     await expect.poll(async () => (await look(before)).nextAttemptAt).toBeDefined()
     const waiting = await look(before)
-    expect(waiting).toMatchObject({ status: 'queued', error: { message: "The model's service is over its limit (429)." } })
+    expect(waiting).toMatchObject({
+      status: 'queued',
+      error: { message: "The model's service is over its limit (429)." },
+    })
     expect(Date.parse(waiting.nextAttemptAt) - Date.parse(waiting.startedAt)).toBeGreaterThan(1_800_000)
     await before.gateway.close()
     const after = await start(model, { dir })
@@ -107,7 +123,9 @@ describe('a run whose model fails for a passing reason', () => {
     await expect.poll(async () => (await before.get(`/runs/${runId}`)).body.nextAttemptAt).toBeDefined()
     await before.gateway.close()
     const after = await start(model, { dir })
-    await expect.poll(async () => (await after.get(`/runs/${runId}`)).body).toMatchObject({ status: 'succeeded', reply: 'at last' })
+    await expect
+      .poll(async () => (await after.get(`/runs/${runId}`)).body)
+      .toMatchObject({ status: 'succeeded', reply: 'at last' })
   })
 
   it('holds up the later runs of its session, and no other session', async () => {
@@ -120,14 +138,19 @@ describe('a run whose model fails for a passing reason', () => {
     const first = (await post('/hooks/agent', run)).body.runId
     await expect.poll(async () => (await get(`/runs/${first}`)).body.nextAttemptAt).toBeDefined()
     const second = (await post('/hooks/agent', run)).body.runId
-    expect((await post('/hooks/agent', { ...run, sessionKey: 'two' }, wait)).body).toMatchObject({ status: 'succeeded', reply: 'other' })
+    expect((await post('/hooks/agent', { ...run, sessionKey: 'two' }, wait)).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'other',
+    })
     expect((await get(`/runs/${second}`)).body.status).toBe('queued')
   })
 
   it('lets the later runs of its session go before it where retry.blockSession is false', async () => {
     const model = await startModel()
     model.script(...failing(500), { text: 'second' }, { text: 'first' })
-    const { post, get } = await start(model, { retry: { initialDelaySeconds: 1, maxDelaySeconds: 1, blockSession: false } })
+    const { post, get } = await start(model, {
+      retry: { initialDelaySeconds: 1, maxDelaySeconds: 1, blockSession: false },
+    })
     const first = (await post('/hooks/agent', run)).body.runId
     await expect.poll(async () => (await get(`/runs/${first}`)).body.nextAttemptAt).toBeDefined()
     expect((await post('/hooks/agent', run, wait)).body.reply).toBe('second')

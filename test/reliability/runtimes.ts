@@ -13,7 +13,9 @@ import { type Answer, ask, type Document, gatewayToken, hookToken, temporaryFold
 
 const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
 
-/** A section `tools` with one real MCP server; another `mark` is another setting, so that the server is started anew. */
+/**
+ * A section `tools` with one real MCP server; another `mark` is another setting, so that the server is started anew.
+ */
 export const mcpTools = (mark: unknown): Document => ({
   mcp: { servers: { real: { command: process.execPath, args: [server], env: { MARK: String(mark) } } } },
 })
@@ -54,24 +56,40 @@ export interface FragileGateway {
 }
 
 /** A step of the build is every place where it asks for a logger: they lie between all that it opens. */
-export async function createFragileGateway(changes: Document, { failAt = Infinity, dir = temporaryFolder() } = {}): Promise<FragileGateway> {
+export async function createFragileGateway(
+  changes: Document,
+  { failAt = Infinity, dir = temporaryFolder() } = {},
+): Promise<FragileGateway> {
   const logged: string[] = []
   let steps = 0
   let last = failAt
   const logFor = (component: string): Log => {
     if (++steps === last) throw new Error(`step ${steps} fails`)
-    const at = (level: string) => (fields: object, message: string) => void logged.push(JSON.stringify({ level, component, ...fields, message }))
+    const at = (level: string) => (fields: object, message: string) =>
+      void logged.push(JSON.stringify({ level, component, ...fields, message }))
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
   const document = readConfigFile(writeConfig(dir, changes))
   const extensions = await loadExtensions({ plugins: document.plugins, dir, log: logFor('loader') })
   const { config } = resolveConfig(document, extensions)
   steps = 0
-  const gateway = await createGateway({ config, dir, file: document.file, extensions, env: {}, redactor: createRedactor(), logFor })
+  const gateway = await createGateway({
+    config,
+    dir,
+    file: document.file,
+    extensions,
+    env: {},
+    redactor: createRedactor(),
+    logFor,
+  })
   onTestFinished(() => gateway.close())
   let address = ''
   const post = (path: string, body: unknown): Promise<Answer> =>
-    ask(`${address}${path}`, { method: 'POST', headers: { authorization: `Bearer ${hookToken}` }, body: JSON.stringify(body) })
+    ask(`${address}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${hookToken}` },
+      body: JSON.stringify(body),
+    })
   const listen = gateway.listen
   gateway.listen = async () => (address = await listen())
   return {
@@ -87,8 +105,13 @@ export async function createFragileGateway(changes: Document, { failAt = Infinit
       return await gateway.reload().finally(() => (last = Infinity))
     },
     connected: async () => {
-      const call = { method: 'POST', headers: { authorization: `Bearer ${gatewayToken}` }, body: '{"tool":"real__where"}' }
-      while ((await ask(`${address}/tools/invoke`, call)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
+      const call = {
+        method: 'POST',
+        headers: { authorization: `Bearer ${gatewayToken}` },
+        body: '{"tool":"real__where"}',
+      }
+      while ((await ask(`${address}/tools/invoke`, call)).status !== 200)
+        await new Promise((resolve) => setTimeout(resolve, 20))
     },
   }
 }

@@ -43,9 +43,16 @@ describe('SIGTERM', () => {
   it('puts a run that does not end in time back, and the next start does it without counting the attempt', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true }, { hang: true }, { text: 'done after all' })
-    const changes = { gateway: { drainSeconds: 0 }, providers: model.providers, agents: { defaults: { model: 'double/m', maxAttempts: 2 } } }
+    const changes = {
+      gateway: { drainSeconds: 0 },
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', maxAttempts: 2 } },
+    }
     const before = await start(dir, changes)
-    const { body } = await post(before.url, ['agent', { message: 'take your time', deliver: false, wakeMode: 'next-heartbeat' }])
+    const { body } = await post(before.url, [
+      'agent',
+      { message: 'take your time', deliver: false, wakeMode: 'next-heartbeat' },
+    ])
     await model.request(0)
     expect(await before.end('SIGTERM')).toBe(0)
     const interrupted = await start(dir, changes)
@@ -68,7 +75,11 @@ describe('SIGTERM', () => {
   it('ends at once when it comes a second time', async () => {
     const model = await startModel()
     model.script({ hang: true })
-    const gateway = await start(temporaryFolder(), { gateway: { drainSeconds: 3600 }, providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    const gateway = await start(temporaryFolder(), {
+      gateway: { drainSeconds: 3600 },
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m' } },
+    })
     await post(gateway.url, ['agent', { message: 'never ends' }])
     await model.request(0)
     const exit = gateway.end('SIGTERM')

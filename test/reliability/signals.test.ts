@@ -1,4 +1,5 @@
-// A signal at an awkward moment: while the gateway starts, while it reads its configuration again, twice, or with standard input closed.
+// A signal at an awkward moment: while the gateway starts, while it reads its configuration again, twice, or with
+// standard input closed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -28,9 +29,13 @@ export default defineToolset({
 
 /** A gateway as a process of its own, started and not waited for. */
 function launch(dir: string, changes: Document, stdin: 'ignore' | 'pipe' = 'ignore') {
-  const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(dir, changes)], {
-    stdio: [stdin, 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(dir, changes)],
+    {
+      stdio: [stdin, 'pipe', 'pipe'],
+    },
+  )
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
   let look = (): void => undefined
@@ -117,7 +122,10 @@ describe('SIGHUP', () => {
     const dir = temporaryFolder()
     writeFileSync(
       join(dir, 'slow.ts'),
-      slowPlugin.replace('return await new Promise(() => {})', 'process.kill(process.pid, "SIGHUP")\n    return { tools: [], close: async () => {} }'),
+      slowPlugin.replace(
+        'return await new Promise(() => {})',
+        'process.kill(process.pid, "SIGHUP")\n    return { tools: [], close: async () => {} }',
+      ),
     )
     const gateway = launch(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
     await gateway.says('listening on')

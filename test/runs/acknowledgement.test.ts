@@ -70,6 +70,7 @@ describe('an acknowledgement', () => {
   })
 
   it('is looked for in time, whatever a model writes', () => {
-    for (const mark of ['*', ' ', '<', '<b>', '`\n', '&nbsp;', '.', '_']) expect(isAcknowledgement(`${mark.repeat(100_000)}x`, limit)).toBe(false)
+    for (const mark of ['*', ' ', '<', '<b>', '`\n', '&nbsp;', '.', '_'])
+      expect(isAcknowledgement(`${mark.repeat(100_000)}x`, limit)).toBe(false)
   })
 })

@@ -1,10 +1,18 @@
-// What follows a run of a webhook: the summary in the main session, the delivery of the reply, and what the record says of both.
+// What follows a run of a webhook: the summary in the main session, the delivery of the reply, and what the record says
+// of both.
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { type ModelServer, startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
 import { login } from '../control/rpc-client.ts'
-import { type Answer, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import {
+  type Answer,
+  type Document,
+  gatewayToken,
+  type RunningGateway,
+  startGateway,
+  temporaryFolder,
+} from '../helpers.ts'
 
 type Channels = Parameters<Chat['config']>[1]
 
@@ -17,17 +25,26 @@ interface Setup extends RunningGateway {
   record(run: Answer): Promise<Answer['body']>
 }
 
-async function start(answers: ModelAnswer[], { channels = { 'chat-native': {} }, ...changes }: { channels?: Channels } & Document = {}): Promise<Setup> {
+async function start(
+  answers: ModelAnswer[],
+  { channels = { 'chat-native': {} }, ...changes }: { channels?: Channels } & Document = {},
+): Promise<Setup> {
   const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
   model.script(...answers)
   const plugged = chat.config(dir, channels)
   const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
   const gateway = await startGateway({ providers: model.providers, agents, ...changes, ...plugged }, dir)
   const run = (fields: Document = {}) =>
-    gateway.post('/hooks/agent', { message: 'Do it.', name: 'CI', wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' })
+    gateway.post(
+      '/hooks/agent',
+      { message: 'Do it.', name: 'CI', wakeMode: 'next-heartbeat', ...fields },
+      { prefer: 'wait=20' },
+    )
   const record = async ({ body }: Answer) => {
     const look = async () => (await gateway.get(`/runs/${body.runId}`)).body
-    await expect.poll(async () => (await look()).deliveries.map(({ status }: { status: string }) => status)).not.toContain('pending')
+    await expect
+      .poll(async () => (await look()).deliveries.map(({ status }: { status: string }) => status))
+      .not.toContain('pending')
     return await look()
   }
   return { ...gateway, chat, model, run, record }
@@ -37,7 +54,11 @@ const ok = { text: 'HEARTBEAT_OK' }
 const waiting = (name: string) => ({ message: `Do ${name}.`, name, deliver: false })
 
 /** The summary that the main session got, as the fence of the next heartbeat shows it. */
-async function summaryOf(answer: ModelAnswer, fields: Document = {}, changes: Parameters<typeof start>[1] = {}): Promise<string> {
+async function summaryOf(
+  answer: ModelAnswer,
+  fields: Document = {},
+  changes: Parameters<typeof start>[1] = {},
+): Promise<string> {
   const { run, model } = await start([answer, ok], changes)
   await run({ wakeMode: 'now', ...fields })
   return /\n---\n([\s\S]*)\n<<<END/.exec(await model.prompt(1))![1]!
@@ -57,7 +78,9 @@ describe('the summary', () => {
   })
 
   it('says why the reply was not delivered', async () => {
-    expect(await summaryOf({ text: 'All green.' })).toMatch(/^Hook CI: All green\.\n\(The reply was not delivered: .*"whatsapp".*\)$/)
+    expect(await summaryOf({ text: 'All green.' })).toMatch(
+      /^Hook CI: All green\.\n\(The reply was not delivered: .*"whatsapp".*\)$/,
+    )
   })
 
   it('is posted for an acknowledgement and for an empty reply as well', async () => {
@@ -68,20 +91,33 @@ describe('the summary', () => {
   })
 
   it('tells of a failed run, without what the model service said', async () => {
-    const text = await summaryOf({ status: 400, body: { error: { message: 'canary' } } }, { channel: 'chat-native', to: 'ops' })
+    const text = await summaryOf(
+      { status: 400, body: { error: { message: 'canary' } } },
+      { channel: 'chat-native', to: 'ops' },
+    )
     expect(text).toBe("Hook CI (failed): The model's service answered 400.\nIt was about:\nDo it.")
   })
 
   it('tells of a run that took too long', async () => {
-    expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe('Hook CI (failed): The run was stopped after 0.3 seconds.\nIt was about:\nDo it.')
+    expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe(
+      'Hook CI (failed): The run was stopped after 0.3 seconds.\nIt was about:\nDo it.',
+    )
   })
 
   it('is left by a run that is cancelled while it waits, through HTTP and over the WebSocket', async () => {
-    const { run, post, model, url } = await start([{ hang: true }, ok], { gateway: { drainSeconds: 0 }, hooks: { defaultSessionKey: 'one' } })
+    const { run, post, model, url } = await start([{ hang: true }, ok], {
+      gateway: { drainSeconds: 0 },
+      hooks: { defaultSessionKey: 'one' },
+    })
     void run({ deliver: false })
     await model.request(0)
-    const [second, third] = [await post('/hooks/agent', waiting('second')), await post('/hooks/agent', waiting('third'))]
-    expect((await post(`/api/runs/${second.body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })).status).toBe(200)
+    const [second, third] = [
+      await post('/hooks/agent', waiting('second')),
+      await post('/hooks/agent', waiting('third')),
+    ]
+    expect(
+      (await post(`/api/runs/${second.body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })).status,
+    ).toBe(200)
     const prompt = await model.prompt(1)
     expect(prompt).toContain('Hook second (failed): The run was cancelled.\nIt was about:\nDo second.')
     model.otherwise(ok)
@@ -105,7 +141,11 @@ describe('the summary', () => {
   })
 
   it('goes to the main session of the default agent, whichever agent ran', async () => {
-    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } }, main: { systemPrompt: 'I am main.' }, ops: { systemPrompt: 'I am ops.' } }
+    const agents = {
+      defaults: { model: 'double/m', heartbeat: { every: 0 } },
+      main: { systemPrompt: 'I am main.' },
+      ops: { systemPrompt: 'I am ops.' },
+    }
     const { run, model } = await start([{ text: 'Done.' }, ok], { agents })
     expect((await run({ agentId: 'ops', wakeMode: 'now', deliver: false })).body.sessionKey).toMatch(/^agent:ops:/)
     expect(JSON.stringify(model.requests[0]!.body)).toContain('I am ops.')
@@ -148,34 +188,57 @@ describe('the delivery', () => {
 
   it('is skipped for an acknowledgement and for an empty reply, with the reason', async () => {
     const { run, record, chat } = await start([{ text: '**HEARTBEAT_OK**' }, { text: '  ' }])
-    expect(await record(await run(to))).toMatchObject({ deliveries: [{ ...to, status: 'skipped', reason: 'The reply only acknowledges.' }] })
-    expect(await record(await run(to))).toMatchObject({ deliveries: [{ ...to, status: 'skipped', reason: 'The reply is empty.' }] })
+    expect(await record(await run(to))).toMatchObject({
+      deliveries: [{ ...to, status: 'skipped', reason: 'The reply only acknowledges.' }],
+    })
+    expect(await record(await run(to))).toMatchObject({
+      deliveries: [{ ...to, status: 'skipped', reason: 'The reply is empty.' }],
+    })
     expect(chat.attempts).toEqual([])
   })
 
   it('takes heartbeat.ackMaxChars of the agent, also of one that has no heartbeat', async () => {
-    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0, ackMaxChars: 5 } }, main: {}, ops: {}, chatty: { heartbeat: { ackMaxChars: 100 } } }
+    const agents = {
+      defaults: { model: 'double/m', heartbeat: { every: 0, ackMaxChars: 5 } },
+      main: {},
+      ops: {},
+      chatty: { heartbeat: { ackMaxChars: 100 } },
+    }
     const reply = { text: 'HEARTBEAT_OK Nothing new.' }
     const { run, record } = await start([reply, reply, reply], { agents })
     const statusOf = async (agentId: string) => (await record(await run({ ...to, agentId }))).deliveries[0].status
-    expect([await statusOf('main'), await statusOf('ops'), await statusOf('chatty')]).toEqual(['sent', 'sent', 'skipped'])
+    expect([await statusOf('main'), await statusOf('ops'), await statusOf('chatty')]).toEqual([
+      'sent',
+      'sent',
+      'skipped',
+    ])
   })
 
   it('fails, with a reason, on a channel that is not configured; the run itself succeeds', async () => {
     const { run, record } = await start([{ text: 'Hi.' }])
     const answer = await run({ channel: 'chat-none', to: 'ops' })
-    expect(answer.body).toMatchObject({ status: 'succeeded', warnings: ['The channel "chat-none" is not configured; add channels.chat-none to the config.'] })
+    expect(answer.body).toMatchObject({
+      status: 'succeeded',
+      warnings: ['The channel "chat-none" is not configured; add channels.chat-none to the config.'],
+    })
     expect(await record(answer)).toMatchObject({
       status: 'succeeded',
       deliveries: [
-        { channel: 'chat-none', to: 'ops', status: 'failed', reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.' },
+        {
+          channel: 'chat-none',
+          to: 'ops',
+          status: 'failed',
+          reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.',
+        },
       ],
     })
   })
 
   it('fails on a channel that is turned off', async () => {
     const { run, record } = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { enabled: false } } })
-    expect(await record(await run(to))).toMatchObject({ deliveries: [{ status: 'failed', reason: expect.stringContaining('chat-native') }] })
+    expect(await record(await run(to))).toMatchObject({
+      deliveries: [{ status: 'failed', reason: expect.stringContaining('chat-native') }],
+    })
   })
 
   it('goes to whatsapp when nobody has written yet', async () => {
@@ -185,16 +248,24 @@ describe('the delivery', () => {
 
   it("takes the channel's defaultTo when there is no recipient, the account's own first", async () => {
     const first = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { defaultTo: 'lobby' } } })
-    expect(await first.record(await first.run({ channel: 'chat-native' }))).toMatchObject({ deliveries: [{ to: 'lobby', status: 'sent' }] })
-    const second = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { defaultTo: 'lobby', accounts: { work: { defaultTo: 'desk' } } } } })
-    expect(await second.record(await second.run({ channel: 'chat-native' }))).toMatchObject({ deliveries: [{ to: 'desk', status: 'sent' }] })
+    expect(await first.record(await first.run({ channel: 'chat-native' }))).toMatchObject({
+      deliveries: [{ to: 'lobby', status: 'sent' }],
+    })
+    const second = await start([{ text: 'Hi.' }], {
+      channels: { 'chat-native': { defaultTo: 'lobby', accounts: { work: { defaultTo: 'desk' } } } },
+    })
+    expect(await second.record(await second.run({ channel: 'chat-native' }))).toMatchObject({
+      deliveries: [{ to: 'desk', status: 'sent' }],
+    })
   })
 
   it('fails, with a reason, when there is no recipient at all', async () => {
     const { run, record } = await start([{ text: 'Hi.' }])
     expect(await record(await run({ channel: 'chat-native' }))).toMatchObject({
       status: 'succeeded',
-      deliveries: [{ channel: 'chat-native', status: 'failed', reason: expect.stringContaining('channels.chat-native.defaultTo') }],
+      deliveries: [
+        { channel: 'chat-native', status: 'failed', reason: expect.stringContaining('channels.chat-native.defaultTo') },
+      ],
     })
   })
 
@@ -218,18 +289,27 @@ describe('the delivery', () => {
   it('and the run are two things: what the platform refuses fails the delivery alone', async () => {
     const { run, record, chat } = await start([{ text: 'Hi.' }])
     chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'there is no such room' } })
-    expect(await record(await run(to))).toMatchObject({ status: 'succeeded', deliveries: [{ status: 'failed', reason: 'there is no such room' }] })
+    expect(await record(await run(to))).toMatchObject({
+      status: 'succeeded',
+      deliveries: [{ status: 'failed', reason: 'there is no such room' }],
+    })
   })
 })
 
 describe('a run', () => {
   it('that fails is recorded with what the model service said, which stays out of the log', async () => {
-    const { run, record, logged, chat } = await start([{ status: 400, body: { error: { message: 'canary: the prompt is odd' } } }])
+    const { run, record, logged, chat } = await start([
+      { status: 400, body: { error: { message: 'canary: the prompt is odd' } } },
+    ])
     const answer = await run({ channel: 'chat-native', to: 'ops' })
     expect(answer.body).toMatchObject({ ok: true, status: 'failed' })
     expect(await record(answer)).toMatchObject({
       status: 'failed',
-      error: { type: 'model_failed', message: "The model's service answered 400.", detail: expect.stringContaining('canary') },
+      error: {
+        type: 'model_failed',
+        message: "The model's service answered 400.",
+        detail: expect.stringContaining('canary'),
+      },
       deliveries: [],
     })
     expect(logged.join('\n')).not.toContain('canary')
@@ -250,12 +330,19 @@ describe('a run', () => {
     const { run, record, model } = await start([{ hang: true, text: 'Let me think' }])
     const answer = await run({ timeoutSeconds: 0.3, deliver: false })
     expect(answer.body.status).toBe('timed_out')
-    expect(await record(answer)).toMatchObject({ status: 'timed_out', error: { type: 'timed_out', message: 'The run was stopped after 0.3 seconds.' } })
+    expect(await record(answer)).toMatchObject({
+      status: 'timed_out',
+      error: { type: 'timed_out', message: 'The run was stopped after 0.3 seconds.' },
+    })
     await model.requests[0]!.abandoned
   })
 
   it("has the agent's own time when the request names none", async () => {
-    const agents = { defaults: { model: 'double/m', timeoutSeconds: 600, heartbeat: { every: 0 } }, main: {}, hasty: { timeoutSeconds: 0.2 } }
+    const agents = {
+      defaults: { model: 'double/m', timeoutSeconds: 600, heartbeat: { every: 0 } },
+      main: {},
+      hasty: { timeoutSeconds: 0.2 },
+    }
     const { run } = await start([{ hang: true }], { agents })
     expect((await run({ agentId: 'hasty', deliver: false })).body.status).toBe('timed_out')
   })
@@ -270,7 +357,13 @@ describe('a run', () => {
   })
 
   it('uses the model that the request names, by reference or alias', async () => {
-    const agents = { defaults: { model: 'double/m', models: ['double/m', { id: 'double/vendor/large', alias: 'big' }], heartbeat: { every: 0 } } }
+    const agents = {
+      defaults: {
+        model: 'double/m',
+        models: ['double/m', { id: 'double/vendor/large', alias: 'big' }],
+        heartbeat: { every: 0 },
+      },
+    }
     const { run, model } = await start([ok, ok], { agents })
     await run({ deliver: false })
     await run({ model: 'big', deliver: false })
@@ -286,7 +379,10 @@ describe('a run', () => {
     await post('/hooks/agent', body)
     await model.request(0)
     const second = await post('/hooks/agent', body)
-    expect((await run({ sessionKey: 'hook:b', deliver: false })).body).toMatchObject({ status: 'succeeded', reply: 'other' })
+    expect((await run({ sessionKey: 'hook:b', deliver: false })).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'other',
+    })
     expect((await get(`/runs/${second.body.runId}`)).body.status).toBe('queued')
   })
 

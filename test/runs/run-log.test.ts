@@ -7,7 +7,11 @@ describe('the log of runs', () => {
   it('has a line for each that ended, and one for a reply that has nowhere to go; none holds a text of anybody', async () => {
     const { post, logged } = await startGateway()
     const message = 'the secret plan'
-    const { body } = await post('/hooks/agent', { message, name: 'the secret name', channel: 'telegram' }, { prefer: 'wait=20' })
+    const { body } = await post(
+      '/hooks/agent',
+      { message, name: 'the secret name', channel: 'telegram' },
+      { prefer: 'wait=20' },
+    )
     const lines = logged.map((line) => JSON.parse(line)).filter(({ runId }) => runId === body.runId)
     expect(lines).toEqual([
       {
@@ -36,7 +40,14 @@ describe('the log of runs', () => {
   it('has a warning for each that failed, with its hook, its mapping and the reason', async () => {
     const model = await startModel()
     model.script({ status: 400 }, { hang: true })
-    const mapping = { id: 'disks', match: { path: 'alerts' }, messageTemplate: '{{ text }}', deliver: false, wakeMode: 'next-heartbeat', timeoutSeconds: 0.3 }
+    const mapping = {
+      id: 'disks',
+      match: { path: 'alerts' },
+      messageTemplate: '{{ text }}',
+      deliver: false,
+      wakeMode: 'next-heartbeat',
+      timeoutSeconds: 0.3,
+    }
     const { post, logged } = await startGateway({
       providers: model.providers,
       agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
@@ -56,10 +67,22 @@ describe('the log of runs', () => {
       message: 'run failed',
     }
     expect(linesOf(failed.runId)).toEqual([
-      { ...common, runId: failed.runId, status: 'failed', type: 'model_failed', reason: "The model's service answered 400." },
+      {
+        ...common,
+        runId: failed.runId,
+        status: 'failed',
+        type: 'model_failed',
+        reason: "The model's service answered 400.",
+      },
     ])
     expect(linesOf(late.runId)).toEqual([
-      { ...common, runId: late.runId, status: 'timed_out', type: 'timed_out', reason: 'The run was stopped after 0.3 seconds.' },
+      {
+        ...common,
+        runId: late.runId,
+        status: 'timed_out',
+        type: 'timed_out',
+        reason: 'The run was stopped after 0.3 seconds.',
+      },
     ])
     expect(logged.join('\n')).not.toContain('secret')
   })

@@ -6,7 +6,12 @@ import { startModel } from '../doubles/model.ts'
 import { gatewayToken, temporaryFolder } from '../helpers.ts'
 import { refused, startTools, type ToolGateway } from '../tools/calls.ts'
 
-const lifted = { port: 0, auth: { token: gatewayToken }, tools: { allow: ['sessions_spawn', 'sessions_send'] }, drainSeconds: 0 }
+const lifted = {
+  port: 0,
+  auth: { token: gatewayToken },
+  tools: { allow: ['sessions_spawn', 'sessions_send'] },
+  drainSeconds: 0,
+}
 const quiet = { defaults: { heartbeat: { every: 0 } } }
 const json = (value: unknown): string => JSON.stringify(value)
 const spawn = (task: string, more: object = {}): string => `/sessions_spawn ${json({ task, ...more })}`
@@ -27,7 +32,11 @@ const runsOf = async ({ get }: ToolGateway, kind: string): Promise<Run[]> =>
 /** The runs of a kind once there are so many and all have ended. */
 async function ended(gateway: ToolGateway, kind: string, count: number): Promise<Run[]> {
   await expect
-    .poll(async () => (await runsOf(gateway, kind)).filter(({ status }) => status !== 'queued' && status !== 'running').length, { timeout: 10_000 })
+    .poll(
+      async () =>
+        (await runsOf(gateway, kind)).filter(({ status }) => status !== 'queued' && status !== 'running').length,
+      { timeout: 10_000 },
+    )
     .toBe(count)
   return await runsOf(gateway, kind)
 }
@@ -47,7 +56,11 @@ const readFile = '/read {"path":"x.txt"}'
 describe('a subagent', () => {
   it('works in a session of its own, and its end is announced where it was started', async () => {
     const model = await startModel()
-    const gateway = await startTools({ gateway: lifted, providers: model.providers, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } } })
+    const gateway = await startTools({
+      gateway: lifted,
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+    })
     model.script({ text: 'Ten.' }, { text: 'HEARTBEAT_OK' })
     const { runId, sessionKey } = await gateway.result('sessions_spawn', { task: 'Count to ten.', name: 'counting' })
     expect(sessionKey).toMatch(/^agent:main:subagent:[\w-]{36}$/)
@@ -55,7 +68,12 @@ describe('a subagent', () => {
     expect(news).toContain('Subagent counting: Ten.\n(The reply was not delivered: none was asked for.)')
     expect(news).not.toContain('OUTSIDE TEXT')
     const [run] = await ended(gateway, 'subagent', 1)
-    expect(run).toMatchObject({ id: runId, sessionKey, reply: 'Ten.', origin: { kind: 'subagent', name: 'agent:main:main', trusted: true, depth: 1 } })
+    expect(run).toMatchObject({
+      id: runId,
+      sessionKey,
+      reply: 'Ten.',
+      origin: { kind: 'subagent', name: 'agent:main:main', trusted: true, depth: 1 },
+    })
     const { items } = await gateway.result('sessions_history', { sessionKey })
     expect(items).toMatchObject([
       { role: 'user', text: 'Count to ten.', runId },
@@ -74,7 +92,9 @@ describe('a subagent', () => {
     const tools = (maxDepth: number) => ({ subagents: { tools: { allow: ['sessions_spawn'] }, maxDepth } })
     const shallow = await startTools({ agents: quiet, tools: tools(1) })
     await shallow.tell(spawn(spawn('Deeper.')))
-    expect((await ended(shallow, 'subagent', 1))[0]!.reply).toContain('Subagents may be 1 deep (tools.subagents.maxDepth)')
+    expect((await ended(shallow, 'subagent', 1))[0]!.reply).toContain(
+      'Subagents may be 1 deep (tools.subagents.maxDepth)',
+    )
     const deep = await startTools({ agents: quiet, tools: tools(2) })
     await deep.tell(spawn(spawn(spawn('Too deep.'))))
     const runs = await ended(deep, 'subagent', 2)
@@ -87,11 +107,19 @@ describe('a subagent', () => {
     const model = await startModel()
     model.otherwise({ hang: true })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
-    const gateway = await startTools({ gateway: lifted, agents, providers: model.providers, tools: { subagents: { maxActive: 3 } } })
+    const gateway = await startTools({
+      gateway: lifted,
+      agents,
+      providers: model.providers,
+      tools: { subagents: { maxActive: 3 } },
+    })
     const storm = await Promise.all(Array.from({ length: 20 }, () => gateway.call('sessions_spawn', { task: 'x' })))
     expect(storm.filter(({ status }) => status === 200)).toHaveLength(3)
-    expect(storm.find(({ status }) => status !== 200)).toMatchObject(refused(expect.stringContaining('has 3 runs of its own under way')))
-    for (const { id } of await runsOf(gateway, 'subagent')) await gateway.post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
+    expect(storm.find(({ status }) => status !== 200)).toMatchObject(
+      refused(expect.stringContaining('has 3 runs of its own under way')),
+    )
+    for (const { id } of await runsOf(gateway, 'subagent'))
+      await gateway.post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
     await ended(gateway, 'subagent', 3)
     await expect.poll(async () => (await gateway.call('sessions_spawn', { task: 'x' })).status).toBe(200)
   })
@@ -117,7 +145,10 @@ describe('what a tool started', () => {
     const gateway = await startTools({ agents: quiet })
     await gateway.hook(spawn('/write {"path":"x.txt","text":"mine"}'))
     const [run] = await ended(gateway, 'subagent', 1)
-    expect(run).toMatchObject({ origin: { trusted: false, viaHook: true }, reply: expect.not.stringContaining('returned') })
+    expect(run).toMatchObject({
+      origin: { trusted: false, viaHook: true },
+      reply: expect.not.stringContaining('returned'),
+    })
     const { items } = await gateway.result('sessions_history', { sessionKey: run!.sessionKey })
     expect(items[0].text).toMatch(/^A session that a webhook set to work asks for a reply to this:\n<<<OUTSIDE TEXT/)
   })
@@ -133,7 +164,11 @@ describe('what a tool started', () => {
     model.otherwise({ text: 'HEARTBEAT_OK' })
     await gateway.hook('Do it.')
     await expect
-      .poll(async () => (await Promise.all(model.requests.map((_, n) => model.prompt(n)))).find((prompt) => prompt.includes('Subagent: HEARTBEAT_OK')))
+      .poll(async () =>
+        (await Promise.all(model.requests.map((_, n) => model.prompt(n)))).find((prompt) =>
+          prompt.includes('Subagent: HEARTBEAT_OK'),
+        ),
+      )
       .toMatch(/<<<OUTSIDE TEXT[^]*Subagent: /)
   })
 
@@ -143,7 +178,10 @@ describe('what a tool started', () => {
     await byAgent.tell(spawn(readFile, { agentId: 'other' }))
     expect((await ended(byAgent, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
-    const byHttp = await startTools({ agents: quiet, gateway: { ...lifted, tools: { ...lifted.tools, deny: ['read'] } } }, folderWithFile())
+    const byHttp = await startTools(
+      { agents: quiet, gateway: { ...lifted, tools: { ...lifted.tools, deny: ['read'] } } },
+      folderWithFile(),
+    )
     await byHttp.result('sessions_spawn', { task: readFile })
     expect((await ended(byHttp, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
@@ -157,7 +195,10 @@ describe('what a tool started', () => {
     ['schedule', `/cron ${json({ action: 'add', message: readFile, at: '1s' })}`],
   ])('may not use what the group may not in which it was asked for: a %s', async (kind, text) => {
     const groups = { team: { tools: { deny: ['read'] } } }
-    const [strict, open] = [await startTools({ agents: quiet, groups }, folderWithFile()), await startTools({ agents: quiet }, folderWithFile())]
+    const [strict, open] = [
+      await startTools({ agents: quiet, groups }, folderWithFile()),
+      await startTools({ agents: quiet }, folderWithFile()),
+    ]
     for (const { chat } of [strict, open]) await chat.say({ text, group: true, to: 'team' })
     expect((await ended(strict, kind, 1))[0]!.reply).not.toContain('canary')
     expect((await ended(open, kind, 1))[0]!.reply).toContain('canary')
@@ -181,28 +222,47 @@ describe('a message to a session', () => {
   it('is answered there, and its sender waits for it', async () => {
     const gateway = await startTools({ gateway: lifted, agents: quiet })
     const answer = await gateway.result('sessions_send', { sessionKey: 'main', message: 'How are you?' })
-    expect(answer).toMatchObject({ sessionKey: 'agent:main:main', status: 'succeeded', reply: expect.stringContaining('How are you?') })
-    expect((await runsOf(gateway, 'chat'))[0]).toMatchObject({ id: answer.runId, origin: { kind: 'chat', name: 'agent:main:main' } })
-    expect(await gateway.result('sessions_send', { sessionKey: 'main', message: 'Bye.', waitSeconds: 0 })).toMatchObject({ status: 'queued' })
+    expect(answer).toMatchObject({
+      sessionKey: 'agent:main:main',
+      status: 'succeeded',
+      reply: expect.stringContaining('How are you?'),
+    })
+    expect((await runsOf(gateway, 'chat'))[0]).toMatchObject({
+      id: answer.runId,
+      origin: { kind: 'chat', name: 'agent:main:main' },
+    })
+    expect(
+      await gateway.result('sessions_send', { sessionKey: 'main', message: 'Bye.', waitSeconds: 0 }),
+    ).toMatchObject({ status: 'queued' })
   })
 
   it('to the own session is done after this', async () => {
     const gateway = await startTools({ agents: quiet })
-    expect(await gateway.tell(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain('"status":"queued"')
+    expect(await gateway.tell(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain(
+      '"status":"queued"',
+    )
     expect((await ended(gateway, 'chat', 1))[0]!.reply).toContain('Later.')
   })
 
   it('is handed over when its reply takes longer than the sender waits', async () => {
     const model = await startModel()
     model.otherwise({ hang: true })
-    const gateway = await startTools({ gateway: lifted, agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, providers: model.providers })
-    expect((await gateway.result('sessions_send', { sessionKey: 'main', message: 'x', waitSeconds: 0.2 })).status).toMatch(/queued|running/)
+    const gateway = await startTools({
+      gateway: lifted,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      providers: model.providers,
+    })
+    expect(
+      (await gateway.result('sessions_send', { sessionKey: 'main', message: 'x', waitSeconds: 0.2 })).status,
+    ).toMatch(/queued|running/)
   })
 
   it('goes to no session that is not there', async () => {
     const { call } = await startTools({ gateway: lifted })
     const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
-    expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list names those that there are.'))
+    expect(answer).toMatchObject(
+      refused('There is no session with this sessionKey; sessions_list names those that there are.'),
+    )
   })
 })
 

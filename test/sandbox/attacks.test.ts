@@ -9,7 +9,9 @@ import { callWith, faultOf, openSandbox, run, startSandbox } from './start-sandb
 
 const fileOf = (index: number): string => `attack-${index}.js`
 const names = Object.keys(attacks)
-const files = Object.fromEntries(Object.values(attacks).map((body, index) => [fileOf(index), `export default (input) => { ${body} }`]))
+const files = Object.fromEntries(
+  Object.values(attacks).map((body, index) => [fileOf(index), `export default (input) => { ${body} }`]),
+)
 const good = `export default ({ payload }) => ({ message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null) })`
 
 describe('an attack', () => {
@@ -33,7 +35,8 @@ describe('an attack', () => {
     )
     const others = Array.from({ length: 8 }, () => run(friend, { list: [1, 2] }))
     expect(await attack).not.toContain('ESCAPED')
-    for (const { result } of await Promise.all([...others, run(friend, { list: [1, 2] })])) expect(result).toEqual({ message: 'hello 1,2null' })
+    for (const { result } of await Promise.all([...others, run(friend, { list: [1, 2] })]))
+      expect(result).toEqual({ message: 'hello 1,2null' })
     expect(Object.keys(Object.prototype)).toEqual([])
     handle.close()
   })
@@ -48,13 +51,16 @@ describe('attacks under way', () => {
       'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
     })
     const friend = sandbox.load('good.js')
-    const foes = ['loop.js', 'bomb.js', 'spin.js'].map((module) => sandbox.load(module, { timeoutMs: module === 'bomb.js' ? 10_000 : 250 }))
+    const foes = ['loop.js', 'bomb.js', 'spin.js'].map((module) =>
+      sandbox.load(module, { timeoutMs: module === 'bomb.js' ? 10_000 : 250 }),
+    )
     await Promise.all([friend, ...foes].map(({ ready }) => ready))
     let over = false
     const served: number[] = await Promise.all([
       ...Array.from({ length: 8 }, async () => {
         let count = 0
-        for (; !over; count++) expect((await run(friend, { list: [count] })).result).toEqual({ message: `hello ${count}null` })
+        for (; !over; count++)
+          expect((await run(friend, { list: [count] })).result).toEqual({ message: `hello ${count}null` })
         return count
       }),
       (async () => {
@@ -78,12 +84,19 @@ describe('whoever got out of a compartment', () => {
         try { await import(name); found.loads[name] = 'loaded' } catch (error) { found.loads[name] = error.message }
       }
       gateway.write('<<' + JSON.stringify(found) + '>>');`
-    const child = spawn(process.execPath, nodeFlags({ heapMb: 128 }), { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, nodeFlags({ heapMb: 128 }), {
+      env: {},
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe', 'ignore'],
+    })
     child.stdin!.end((await readRunner()) + tail)
     let text = ''
-    for await (const chunk of child.stdio[3] as unknown as AsyncIterable<Buffer>) if ((text += chunk.toString('latin1')).includes('>>')) break
+    for await (const chunk of child.stdio[3] as unknown as AsyncIterable<Buffer>)
+      if ((text += chunk.toString('latin1')).includes('>>')) break
     child.kill('SIGKILL')
-    const found = JSON.parse(/<<(.*)>>/s.exec(text)![1]!) as { globals: Record<string, string>; loads: Record<string, string> }
+    const found = JSON.parse(/<<(.*)>>/s.exec(text)![1]!) as {
+      globals: Record<string, string>
+      loads: Record<string, string>
+    }
     expect(new Set(Object.values(found.globals))).toEqual(new Set(['undefined']))
     expect(new Set(Object.values(found.loads))).toEqual(new Set(['Nothing can be loaded here.']))
   })
@@ -99,7 +112,14 @@ describe('whoever got out of a compartment', () => {
     const denied = 'ERR_ACCESS_DENIED'
     let text = ''
     for await (const chunk of child.stdout) text += String(chunk)
-    expect(JSON.parse(text)).toEqual({ env: [], read: denied, list: denied, write: denied, spawn: denied, worker: denied })
+    expect(JSON.parse(text)).toEqual({
+      env: [],
+      read: denied,
+      list: denied,
+      write: denied,
+      spawn: denied,
+      worker: denied,
+    })
   })
 })
 
@@ -111,11 +131,26 @@ describe('a module that attacks while it is loaded', () => {
     ['throws something that loops', 'throw { get message() { for (;;); }, toJSON() { for (;;); } }', 'timeout'],
     ['exports a getter as a function', 'export const payload = { get type() { for (;;); } }', 'timeout'],
     ['exports a schema that cannot be written', 'export const payload = { toJSON() { return 5 } }', 'compile'],
-    ['exports a huge schema', `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`, 'compile'],
-    ['exports a deep schema', `let s = {}; for (let i = 0; i < 50; i++) s = { not: s }; export const payload = s`, 'compile'],
-    ['exports a schema that refers elsewhere', `export const payload = { $ref: 'https://example.com/schema' }`, 'compile'],
+    [
+      'exports a huge schema',
+      `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`,
+      'compile',
+    ],
+    [
+      'exports a deep schema',
+      `let s = {}; for (let i = 0; i < 50; i++) s = { not: s }; export const payload = s`,
+      'compile',
+    ],
+    [
+      'exports a schema that refers elsewhere',
+      `export const payload = { $ref: 'https://example.com/schema' }`,
+      'compile',
+    ],
   ])('%s: only its own calls fail', async (_name, code, fault) => {
-    const { sandbox } = startSandbox({ 'bad.js': `${code};\nexport default () => ({ message: 'ran' })`, 'good.js': good })
+    const { sandbox } = startSandbox({
+      'bad.js': `${code};\nexport default () => ({ message: 'ran' })`,
+      'good.js': good,
+    })
     const [bad, friend] = [sandbox.load('bad.js'), sandbox.load('good.js')]
     await bad.ready
     expect((await faultOf(run(bad))).fault).toBe(fault)

@@ -1,4 +1,5 @@
-// Attacks on the sandbox: bodies of functions in JavaScript. What gets out returns ESCAPED; what only hurts must be ended.
+// Attacks on the sandbox: bodies of functions in JavaScript. What gets out returns ESCAPED; what only hurts must be
+// ended.
 
 /** Run again and again in the hands of a transform: reaching anything of these is an escape. */
 const reach = `const reach = (global) => ['process','require','fetch','Buffer','WebAssembly','SharedArrayBuffer','Atomics','setTimeout','queueMicrotask','Worker','performance','crypto','navigator','structuredClone']
@@ -16,13 +17,23 @@ export const attacks: Record<string, string> = {
   'the constructor of a generator': escape(
     `const g = (function* () {}).constructor('yield this')().next().value ?? {}; const found = reach(g); return ${verdict}`,
   ),
-  'the constructor chain of console': escape(`const found = reach(console.log.constructor.constructor('return this')()); return ${verdict}`),
-  'the constructor chain of the input': escape(`const found = reach(input.constructor.constructor('return this')()); return ${verdict}`),
-  'the constructor chain of the payload': escape(`const found = reach(input.payload.list.constructor.constructor('return globalThis')()); return ${verdict}`),
+  'the constructor chain of console': escape(
+    `const found = reach(console.log.constructor.constructor('return this')()); return ${verdict}`,
+  ),
+  'the constructor chain of the input': escape(
+    `const found = reach(input.constructor.constructor('return this')()); return ${verdict}`,
+  ),
+  'the constructor chain of the payload': escape(
+    `const found = reach(input.payload.list.constructor.constructor('return globalThis')()); return ${verdict}`,
+  ),
   'the constructor chain of Date': escape(`const found = reach(Date.constructor('return this')()); return ${verdict}`),
-  'the constructor chain of Intl': escape(`const found = reach(Intl.NumberFormat.constructor('return this')()); return ${verdict}`),
+  'the constructor chain of Intl': escape(
+    `const found = reach(Intl.NumberFormat.constructor('return this')()); return ${verdict}`,
+  ),
   'indirect eval': escape(`const found = reach((0, eval)('this')); return ${verdict}`),
-  'the global of sloppy code': escape(`const found = reach(new Function('return (function () { return this })()')() ?? {}); return ${verdict}`),
+  'the global of sloppy code': escape(
+    `const found = reach(new Function('return (function () { return this })()')() ?? {}); return ${verdict}`,
+  ),
   'global names': escape(`const found = reach(globalThis); return ${verdict}`),
   'free names': `return typeof process !== 'undefined' || typeof require !== 'undefined' || typeof module !== 'undefined' ? { message: 'ESCAPED' } : { message: 'contained' }`,
   'the own realm of the runner': `return typeof lockdown === 'function' || typeof Compartment === 'function' ? { message: 'ESCAPED' } : { message: 'contained' }`,
@@ -30,7 +41,9 @@ export const attacks: Record<string, string> = {
   'a dynamic import in evaluated code': `try { const p = (0, eval)(['im', 'port("node:fs")'].join('')); return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' })) } catch { return { message: 'contained' } }`,
   'a dynamic import with an odd spelling': `try { const p = new Function(['return im', 'port/**/("node:fs")'].join(''))(); return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' })) } catch { return { message: 'contained' } }`,
   'a dynamic import behind a line end': `try { const p = (0, eval)(['im', 'port\\n("node:fs")'].join('')); return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' })) } catch { return { message: 'contained' } }`,
-  'a compartment of its own': escape(`const found = typeof Compartment === 'undefined' ? [] : ['Compartment']; return ${verdict}`),
+  'a compartment of its own': escape(
+    `const found = typeof Compartment === 'undefined' ? [] : ['Compartment']; return ${verdict}`,
+  ),
   // Errors of the surroundings
   'the error of a stack overflow': escape(
     `let e; const f = () => f(); try { f() } catch (error) { e = error } const found = reach(e.constructor.constructor('return this')()); return ${verdict}`,

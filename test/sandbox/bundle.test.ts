@@ -59,14 +59,19 @@ describe('a module', () => {
     mkdirSync(join(home, 'elsewhere'))
     writeFileSync(join(home, 'elsewhere', 'a.js'), answering('outside'))
     symlinkSync('../elsewhere', join(dir, 'mine'))
-    const sandbox = createSandbox({ root: dir, dir: join(dir, 'mine'), log: { debug() {}, info() {}, warn() {}, error() {} } })
+    const sandbox = createSandbox({
+      root: dir,
+      dir: join(dir, 'mine'),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    })
     expect(() => sandbox.load('a.js')).toThrow(PathError)
   })
 
   it('must be a file of a known kind', async () => {
     const { sandbox, dir } = startSandbox({ 'a.json': '{}', 'b.txt': 'x', 'folder.ts/x': '' })
     execFileSync('mkfifo', [join(dir, 'pipe.js')])
-    for (const module of ['a.json', 'b.txt', 'folder.ts', 'pipe.js']) expect((await faultOf(run(sandbox.load(module)))).fault).toBe('compile')
+    for (const module of ['a.json', 'b.txt', 'folder.ts', 'pipe.js'])
+      expect((await faultOf(run(sandbox.load(module)))).fault).toBe('compile')
   })
 })
 
@@ -90,7 +95,11 @@ describe('an import', () => {
     ['re-exported', `export * from 'node:fs'`],
     ['in a file that it imports', `import './inner.js'`],
   ])('is refused %s', async (_name, code) => {
-    const { sandbox, dir, home } = startSandbox({ 'a.js': `${code}\n${answering('x')}`, 'inner.js': `import 'node:os'`, 'secret.pem': 'x' })
+    const { sandbox, dir, home } = startSandbox({
+      'a.js': `${code}\n${answering('x')}`,
+      'inner.js': `import 'node:os'`,
+      'secret.pem': 'x',
+    })
     writeFileSync(join(home, 'outside.js'), '')
     symlinkSync('../outside.js', join(dir, 'link.js'))
     const error = await faultOf(run(sandbox.load('a.js')))
@@ -102,7 +111,9 @@ describe('an import', () => {
     const { sandbox } = startSandbox({
       'a.ts': `import { readFileSync } from 'node:fs'\nexport default () => ({ message: readFileSync('/etc/hostname', 'utf8') })`,
     })
-    expect((await faultOf(run(sandbox.load('a.ts')))).message).toMatch(/^a\.ts imports "node:fs"; a transform may import files of the transforms directory/)
+    expect((await faultOf(run(sandbox.load('a.ts')))).message).toMatch(
+      /^a\.ts imports "node:fs"; a transform may import files of the transforms directory/,
+    )
   })
 })
 

@@ -1,4 +1,5 @@
-// The examples that ship with us: the same input gives the same output, word for word. And the one on the page is tried as the page says.
+// The examples that ship with us: the same input gives the same output, word for word. And the one on the page is tried
+// as the page says.
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,8 +23,14 @@ describe('transforms/grafana-alert.ts', () => {
   const handle = sandbox.load('grafana-alert.ts')
 
   it('makes one message of what is firing', async () => {
-    const alerts = [alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }), alert('resolved', 'Load'), { status: 'firing', labels: {} }]
-    expect((await run(handle, { status: 'firing', title: '[FIRING:2]', groupKey: 'g1', alerts, orgId: 1 })).result).toEqual({
+    const alerts = [
+      alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }),
+      alert('resolved', 'Load'),
+      { status: 'firing', labels: {} },
+    ]
+    expect(
+      (await run(handle, { status: 'firing', title: '[FIRING:2]', groupKey: 'g1', alerts, orgId: 1 })).result,
+    ).toEqual({
       name: 'Grafana',
       message: [
         '[FIRING:2]',
@@ -37,9 +44,17 @@ describe('transforms/grafana-alert.ts', () => {
   })
 
   it('shortens long lists, skips what is over, and refuses what is none', async () => {
-    const many = await run(handle, { status: 'firing', groupKey: 'g', alerts: Array.from({ length: 30 }, (_, index) => alert('firing', `A${index}`)) })
-    expect((many.result as { message: string }).message).toMatch(/^30 alerts are firing\n(- A\d+ .*\n){20}… and 10 more\n\nFind out/)
-    expect((await run(handle, { status: 'resolved', groupKey: 'g', alerts: [alert('resolved', 'Load')] })).result).toBeNull()
+    const many = await run(handle, {
+      status: 'firing',
+      groupKey: 'g',
+      alerts: Array.from({ length: 30 }, (_, index) => alert('firing', `A${index}`)),
+    })
+    expect((many.result as { message: string }).message).toMatch(
+      /^30 alerts are firing\n(- A\d+ .*\n){20}… and 10 more\n\nFind out/,
+    )
+    expect(
+      (await run(handle, { status: 'resolved', groupKey: 'g', alerts: [alert('resolved', 'Load')] })).result,
+    ).toBeNull()
     expect((await faultOf(run(handle, { status: 'firing', groupKey: 'g' }))).message).toBe('alerts is required.')
   })
 })
@@ -51,14 +66,20 @@ describe('transforms/order-lines.ts', () => {
       { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
       { sku: 'POT', title: 'Pot', quantity: 1, stock: -3 },
     ]
-    expect((await run(sandbox.load('order-lines.ts'), { order: 'A-17', currency: 'EUR', total: 59.9, lines })).result).toEqual([
+    expect(
+      (await run(sandbox.load('order-lines.ts'), { order: 'A-17', currency: 'EUR', total: 59.9, lines })).result,
+    ).toEqual([
       { action: 'wake', text: 'Order A-17 of 59.90 EUR, articles: 3', wakeMode: 'next-heartbeat' },
       {
         name: 'Stock of CUP-1',
         message: 'Order A-17 wants 5 of "Cup" (CUP-1) and 2 are there. Write the reorder for the supplier.',
         sessionKey: 'hook:stock:cup-1',
       },
-      { name: 'Stock of POT', message: 'Order A-17 wants 1 of "Pot" (POT) and 0 are there. Write the reorder for the supplier.', sessionKey: 'hook:stock:pot' },
+      {
+        name: 'Stock of POT',
+        message: 'Order A-17 wants 1 of "Pot" (POT) and 0 are there. Write the reorder for the supplier.',
+        sessionKey: 'hook:stock:pot',
+      },
     ])
   })
 })
@@ -67,7 +88,10 @@ describe('transforms/form-to-agent.js', () => {
   const handle = sandbox.load('form-to-agent.js')
 
   it('chooses the agent by the topic', async () => {
-    expect((await run(handle, { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' })).result).toEqual({
+    expect(
+      (await run(handle, { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' }))
+        .result,
+    ).toEqual({
       name: 'Contact form: pricing',
       agentId: 'sales',
       message: 'Ann <ann@example.com> wrote on 2026-03-01:\n\nHow much?\n\nDraft a reply.',
@@ -79,7 +103,8 @@ describe('transforms/form-to-agent.js', () => {
   })
 
   it('skips spam and silence', async () => {
-    for (const message of ['Best CASINO in town', '  ', '<br>']) expect((await run(handle, { message })).result).toBeNull()
+    for (const message of ['Best CASINO in town', '  ', '<br>'])
+      expect((await run(handle, { message })).result).toBeNull()
   })
 })
 
@@ -103,16 +128,29 @@ describe('the examples over HTTP', () => {
       { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
     ]
     const order = await post('/hooks/order-lines', { order: 'A-17', currency: 'EUR', total: 59.9, lines })
-    expect(order).toMatchObject({ status: 200, body: { ok: true, runIds: [expect.any(String)], eventIds: [expect.any(String)] } })
-    expect(await runOf(order.body.runIds[0])).toMatchObject({ name: 'Stock of CUP-1', sessionKey: 'agent:main:hook:stock:cup-1' })
+    expect(order).toMatchObject({
+      status: 200,
+      body: { ok: true, runIds: [expect.any(String)], eventIds: [expect.any(String)] },
+    })
+    expect(await runOf(order.body.runIds[0])).toMatchObject({
+      name: 'Stock of CUP-1',
+      sessionKey: 'agent:main:hook:stock:cup-1',
+    })
 
     const alerts = [{ status: 'firing', labels: { alertname: 'DiskFull' } }]
     const alert = await post('/hooks/grafana-alert', { status: 'firing', groupKey: 'g1', alerts })
     expect(alert).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
-    expect((await post('/hooks/grafana-alert', { status: 'firing', groupKey: 'g1', alerts, title: 'again' })).body).toEqual(alert.body)
-    expect((await post('/hooks/grafana-alert', { status: 'resolved', groupKey: 'g1', alerts: [] })).body).toEqual({ ok: true, skipped: true })
+    expect(
+      (await post('/hooks/grafana-alert', { status: 'firing', groupKey: 'g1', alerts, title: 'again' })).body,
+    ).toEqual(alert.body)
+    expect((await post('/hooks/grafana-alert', { status: 'resolved', groupKey: 'g1', alerts: [] })).body).toEqual({
+      ok: true,
+      skipped: true,
+    })
 
-    const form = await post('/hooks/form-to-agent', 'name=Ann&topic=pricing&message=How+much%3F', { 'content-type': 'application/x-www-form-urlencoded' })
+    const form = await post('/hooks/form-to-agent', 'name=Ann&topic=pricing&message=How+much%3F', {
+      'content-type': 'application/x-www-form-urlencoded',
+    })
     expect(form).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
     expect(await runOf(form.body.runId)).toMatchObject({ agentId: 'sales', name: 'Contact form: pricing' })
   })

@@ -22,7 +22,12 @@ describe('an edit', () => {
     write('a.ts', answering('four'))
     await expect.poll(async () => (await run(a)).result).toEqual({ message: 'four' })
     expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
-    expect(lines.map(({ message }) => message)).toEqual(['transform loaded', 'transform reloaded', 'transform reloaded', 'transform reloaded'])
+    expect(lines.map(({ message }) => message)).toEqual([
+      'transform loaded',
+      'transform reloaded',
+      'transform reloaded',
+      'transform reloaded',
+    ])
   })
 
   it.each([
@@ -63,7 +68,9 @@ describe('an edit', () => {
     })
     for (let version = 1; version <= 5; version++) {
       write('a.js', version % 2 ? answering(`version ${version}`) : 'broken(')
-      await expect.poll(() => (version % 2 ? seen.has(`version ${version}`) : a.state().problem !== undefined)).toBe(true)
+      await expect
+        .poll(() => (version % 2 ? seen.has(`version ${version}`) : a.state().problem !== undefined))
+        .toBe(true)
     }
     over = true
     await Promise.all(callers)
@@ -81,7 +88,11 @@ describe('a file that is not there', () => {
       'There is no new/folder/late.ts in the transforms directory; write the whole name, with its ending.',
     ])
     expect(lines).toEqual([
-      { level: 'error', fields: expect.objectContaining({ transform: 'new/folder/late.ts' }), message: expect.stringContaining('until the file is mended') },
+      {
+        level: 'error',
+        fields: expect.objectContaining({ transform: 'new/folder/late.ts' }),
+        message: expect.stringContaining('until the file is mended'),
+      },
     ])
     write('new/folder/late.ts', answering('there'))
     await expect.poll(() => late.state().state).toBe('ready')

@@ -15,7 +15,10 @@ describe('a call', () => {
     })
     const call = callWith({ a: [1, 'zwei', null, { b: '😀' }] })
     const { result } = await sandbox.load('show.js').run(call)
-    expect(JSON.parse((result as { message: string }).message)).toEqual({ ...call, payload: { a: [1, 'zwei', null, { b: '😀' }] } })
+    expect(JSON.parse((result as { message: string }).message)).toEqual({
+      ...call,
+      payload: { a: [1, 'zwei', null, { b: '😀' }] },
+    })
     expect(result).toMatchObject({ name: 'true,true,true,true' })
   })
 
@@ -23,11 +26,15 @@ describe('a call', () => {
     const { sandbox } = startSandbox({ 'echo.js': returning('return { message: input.payload }') })
     const echo = sandbox.load('echo.js')
     expect((await echo.run({ ...callWith(0), payload: '"ä"' })).result).toEqual({ message: 'ä' })
-    expect((await echo.run({ ...callWith(0), payload: new Uint8Array(Buffer.from('  "ö" ')) })).result).toEqual({ message: 'ö' })
+    expect((await echo.run({ ...callWith(0), payload: new Uint8Array(Buffer.from('  "ö" ')) })).result).toEqual({
+      message: 'ö',
+    })
   })
 
   it('takes a payload of megabytes, and many at once', async () => {
-    const { sandbox } = startSandbox({ 'length.js': returning('return { message: String(input.payload.text.length) }') })
+    const { sandbox } = startSandbox({
+      'length.js': returning('return { message: String(input.payload.text.length) }'),
+    })
     const length = sandbox.load('length.js', { timeoutMs: 10_000 })
     const sizes = [1, 100_000, 3_000_000, 7, 65_536]
     const results = await Promise.all(sizes.map((size) => run(length, { text: 'x'.repeat(size) })))
@@ -37,7 +44,9 @@ describe('a call', () => {
 
   it('tells what the transform wrote to its console, within bounds', async () => {
     const { sandbox, lines } = startSandbox({
-      'talk.js': returning(`console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000)); for (let i = 0; i < 150; i++) console.debug(i)`),
+      'talk.js': returning(
+        `console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000)); for (let i = 0; i < 150; i++) console.debug(i)`,
+      ),
     })
     const { logs } = await run(sandbox.load('talk.js'))
     expect(logs).toHaveLength(101)
@@ -52,17 +61,30 @@ describe('a call', () => {
   })
 
   it('runs the export that is asked for, and async functions', async () => {
-    const { sandbox } = startSandbox({ 'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }` })
+    const { sandbox } = startSandbox({
+      'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }`,
+    })
     expect((await run(sandbox.load('two.ts', { export: 'wake' }))).result).toEqual({ action: 'wake', text: 'up' })
     const fault = await faultOf(run(sandbox.load('two.ts')))
-    expect([fault.fault, fault.message]).toEqual(['no_function', 'The transform two.ts cannot be used: its default export is no function.'])
+    expect([fault.fault, fault.message]).toEqual([
+      'no_function',
+      'The transform two.ts cannot be used: its default export is no function.',
+    ])
   })
 })
 
 describe('what it may use', () => {
   it.each([
-    ['base64', `return { message: atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey' && btoa('a') + btoa('ab') + btoa('abc') }`, 'YQ==YWI=YWJj'],
-    ['UTF-8', `return { message: new TextDecoder().decode(new TextEncoder().encode('ü😀')) + new TextEncoder().encode('\\ud800').length }`, 'ü😀3'],
+    [
+      'base64',
+      `return { message: atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey' && btoa('a') + btoa('ab') + btoa('abc') }`,
+      'YQ==YWI=YWJj',
+    ],
+    [
+      'UTF-8',
+      `return { message: new TextDecoder().decode(new TextEncoder().encode('ü😀')) + new TextEncoder().encode('\\ud800').length }`,
+      'ü😀3',
+    ],
     ['a payload in Base64', `return { message: JSON.parse(atob(input.payload.data)).to }`, 'me@example.com'],
     [
       'dates and numbers of a language',
@@ -144,12 +166,19 @@ describe('a payload that the module describes', () => {
     export default ({ payload }) => ({ message: String(payload.items.length) })`
 
   it('runs when it fits, and is refused with the path when it does not', async () => {
-    const { sandbox } = startSandbox({ 'typed.ts': module, 'plain.ts': module.replace('svc-gateway/plugin', 'typebox') })
+    const { sandbox } = startSandbox({
+      'typed.ts': module,
+      'plain.ts': module.replace('svc-gateway/plugin', 'typebox'),
+    })
     for (const file of ['typed.ts', 'plain.ts']) {
       const typed = sandbox.load(file)
       expect((await run(typed, { items: [{ id: 1 }] })).result).toEqual({ message: '1' })
       const error = await faultOf(run(typed, { items: [{ id: 1 }, { id: 'secret' }] }))
-      expect([error.status, error.code, error.message]).toEqual([400, 'invalid_request', 'items[1].id must be a whole number.'])
+      expect([error.status, error.code, error.message]).toEqual([
+        400,
+        'invalid_request',
+        'items[1].id must be a whole number.',
+      ])
       expect((await faultOf(run(typed, {}))).message).toBe('items is required.')
       expect((await faultOf(run(typed, 5))).message).toBe('the payload must be an object.')
     }
@@ -159,7 +188,11 @@ describe('a payload that the module describes', () => {
     const { sandbox } = startSandbox({ 'typed.ts': module })
     const typed = sandbox.load('typed.ts', { timeoutMs: 300 })
     await typed.ready
-    expect(typed.payloadSchema).toMatchObject({ type: 'object', required: ['items'], properties: { kind: { pattern: '^(a+)+$' } } })
+    expect(typed.payloadSchema).toMatchObject({
+      type: 'object',
+      required: ['items'],
+      properties: { kind: { pattern: '^(a+)+$' } },
+    })
     expect((await faultOf(run(typed, { items: [], kind: `${'a'.repeat(40)}b` }))).fault).toBe('timeout')
     expect((await run(typed, { items: [] })).result).toEqual({ message: '0' })
   })
@@ -182,7 +215,9 @@ describe('a transform that fails', () => {
 
   it('is ended at its own time limit', async () => {
     const { sandbox } = startSandbox({ 'loop.js': returning('for (;;);') })
-    expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe('The transform loop.js did not end within its time limit.')
+    expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe(
+      'The transform loop.js did not end within its time limit.',
+    )
   })
 
   it('is not ended because the gateway itself was held up', async () => {
@@ -201,9 +236,12 @@ describe('a transform that fails', () => {
   it('rests after three ends in a row, until its file changes', async () => {
     const { sandbox, write, lines } = startSandbox({ 'loop.js': returning('for (;;);') })
     const loop = sandbox.load('loop.js', { timeoutMs: 250 })
-    for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled']) expect((await faultOf(run(loop))).fault).toBe(fault)
+    for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled'])
+      expect((await faultOf(run(loop))).fault).toBe(fault)
     expect(loop.state().state).toBe('off')
-    expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([expect.stringContaining('three times in a row')])
+    expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+      expect.stringContaining('three times in a row'),
+    ])
     write('loop.js', returning(`return { message: 'mended' }`))
     await expect.poll(() => loop.state().state).toBe('ready')
     expect((await run(loop)).result).toEqual({ message: 'mended' })
@@ -258,7 +296,9 @@ describe('the processes', () => {
       const sandbox = createSandbox({ root: '${dir}', dir: '${dir}', log: { debug() {}, info() {}, warn() {}, error() {} } })
       await sandbox.load('a.js').run({ payload: '{}', headers: {}, query: {}, path: '', now: '', mapping: {} })
       process.stdout.write('<' + sandbox.status().processes[0].pid + '>'); setInterval(() => {}, 1000)`
-    const gateway = spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const gateway = spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     onTestFinished(() => void gateway.kill('SIGKILL'))
     let text = ''
     for await (const chunk of gateway.stdout) if ((text += String(chunk)).includes('>')) break
@@ -269,12 +309,18 @@ describe('the processes', () => {
   })
 
   it('are replaced when somebody kills them, and calls under way are made again', async () => {
-    const { sandbox } = startSandbox({ 'a.js': returning('for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }') })
+    const { sandbox } = startSandbox({
+      'a.js': returning(
+        'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
+      ),
+    })
     const a = sandbox.load('a.js', { timeoutMs: 5000 })
     await run(a, 0)
     const calls = [1, 2, 3].map((number) => run(a, number))
     process.kill(sandbox.status().processes[0]!.pid!, 'SIGKILL')
-    expect((await Promise.all(calls)).map(({ result }) => result)).toEqual(['1', '2', '3'].map((message) => ({ message })))
+    expect((await Promise.all(calls)).map(({ result }) => result)).toEqual(
+      ['1', '2', '3'].map((message) => ({ message })),
+    )
     expect((await run(a, 4)).result).toEqual({ message: '4' })
   })
 
@@ -304,11 +350,15 @@ describe('the processes', () => {
   })
 
   it('take so many calls and no more', async () => {
-    const { sandbox } = startSandbox({ 'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null') })
+    const { sandbox } = startSandbox({
+      'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null'),
+    })
     const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
     await run(slow)
     // The first refusal ends it all: nobody has to wait for the thousand before it.
-    const ends = await Promise.allSettled(Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())))
+    const ends = await Promise.allSettled(
+      Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())),
+    )
     const faults = ends.map((end) => (end.status === 'rejected' ? (end.reason as TransformError) : undefined))
     expect(faults.filter((error) => error?.message.startsWith('Too many calls'))).toHaveLength(1100 - 1024)
     expect(faults.at(-1)).toMatchObject({ fault: 'busy', code: 'overloaded', status: 503, retryAfter: 1 })

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Log } from '../../core/plugin.ts'
-import { createSandbox, type Sandbox, type SandboxOptions, type TransformCall, type TransformHandle } from '../../core/sandbox/sandbox.ts'
+import {
+  createSandbox,
+  type Sandbox,
+  type SandboxOptions,
+  type TransformCall,
+  type TransformHandle,
+} from '../../core/sandbox/sandbox.ts'
 import type { TransformRun } from '../../core/sandbox/transform.ts'
 import { TransformError } from '../../core/sandbox/transform-error.ts'
 
@@ -30,7 +36,10 @@ export function startSandbox(files: Record<string, string> = {}, options: Partia
   return opened
 }
 
-export function openSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox & { close(): Promise<void> } {
+export function openSandbox(
+  files: Record<string, string> = {},
+  options: Partial<SandboxOptions> = {},
+): TestSandbox & { close(): Promise<void> } {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'svc-gateway-sandbox-')))
   const dir = join(home, 'transforms')
   const write = (path: string, text: string): void => {
@@ -50,7 +59,8 @@ export function openSandbox(files: Record<string, string> = {}, options: Partial
 
 function recordingLog(): { log: Log; lines: Line[] } {
   const lines: Line[] = []
-  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields: { ...fields }, message })
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields: { ...fields }, message })
   return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines }
 }
 
@@ -63,7 +73,8 @@ export const callWith = (payload: unknown): TransformCall => ({
   mapping: { id: 'orders' },
 })
 
-export const run = (handle: TransformHandle, payload: unknown = {}): Promise<TransformRun> => handle.run(callWith(payload))
+export const run = (handle: TransformHandle, payload: unknown = {}): Promise<TransformRun> =>
+  handle.run(callWith(payload))
 
 /** What a call is refused with; fails when it is not. */
 export async function faultOf(call: Promise<unknown>): Promise<TransformError> {

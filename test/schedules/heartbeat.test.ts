@@ -27,7 +27,11 @@ function configure(model: ModelServer, { heartbeat, agents }: Setup): Document {
   }
 }
 
-async function start(model: ModelServer, { notes, ...setup }: Setup = {}, { dir = temporaryFolder(), ...changes }: { dir?: string } & Document = {}) {
+async function start(
+  model: ModelServer,
+  { notes, ...setup }: Setup = {},
+  { dir = temporaryFolder(), ...changes }: { dir?: string } & Document = {},
+) {
   if (notes !== undefined) writeNotes(dir, 'main', notes)
   return await startGateway({ ...configure(model, setup), ...changes }, dir)
 }
@@ -87,13 +91,18 @@ describe('a bell', () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     model.script({ text: 'Hello.' }, ok)
-    const { post } = await startGateway({ ...configure(model, {}), ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) }, dir)
+    const { post } = await startGateway(
+      { ...configure(model, {}), ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) },
+      dir,
+    )
     await post('/hooks/wake', { text: 'early', mode: 'next-heartbeat' })
     await chat.say({ text: 'Hi.' })
     await post('/hooks/wake', { text: 'late' })
     expect(eventsOf(await model.prompt(0))[0]).toBe('early')
     await chat.holds(1)
-    const shown = eventsOf(await model.prompt(0)).concat(eventsOf(await model.prompt(0)).includes('late') ? [] : eventsOf(await model.prompt(1)))
+    const shown = eventsOf(await model.prompt(0)).concat(
+      eventsOf(await model.prompt(0)).includes('late') ? [] : eventsOf(await model.prompt(1)),
+    )
     expect(shown).toEqual(['early', 'late'])
   })
 
@@ -124,7 +133,10 @@ describe('a bell', () => {
   it('rings in the one session of all agents in global scope: the default agent hears it', async () => {
     const model = await startModel()
     model.script(ok)
-    const agents = { other: { systemPrompt: 'I am other.', heartbeat: { every: 0 } }, main: { default: true, systemPrompt: 'I am main.' } }
+    const agents = {
+      other: { systemPrompt: 'I am other.', heartbeat: { every: 0 } },
+      main: { default: true, systemPrompt: 'I am main.' },
+    }
     const { post } = await start(model, { agents }, { session: { scope: 'global' } })
     await post('/hooks/wake', { text: 'one' })
     expect(systemOf(await model.request(0))).toContain('I am main.')
@@ -152,7 +164,8 @@ describe('events', () => {
     const model = await startModel()
     model.script({ status: 400 }, { status: 400 }, ok)
     const { post, logged } = await start(model)
-    const failed = async (count: number) => await expect.poll(() => logged.filter((line) => line.includes('"status":"failed"')).length).toBe(count)
+    const failed = async (count: number) =>
+      await expect.poll(() => logged.filter((line) => line.includes('"status":"failed"')).length).toBe(count)
     await post('/hooks/wake', { text: 'one' })
     await failed(1)
     await post('/hooks/wake', { text: 'two' })
@@ -175,7 +188,8 @@ describe('events', () => {
     const model = await startModel()
     model.script(ok, ok, ok)
     const { post } = await start(model)
-    for (let index = 0; index < 220; index++) await post('/hooks/wake', { text: `event ${index}`, mode: 'next-heartbeat' })
+    for (let index = 0; index < 220; index++)
+      await post('/hooks/wake', { text: `event ${index}`, mode: 'next-heartbeat' })
     await post('/hooks/wake', { text: 'last' })
     await model.request(2)
     const batches = await Promise.all([0, 1, 2].map(async (index) => eventsOf(await model.prompt(index))))
@@ -207,8 +221,14 @@ describe('the periodic beat', () => {
     const model = await startModel()
     model.script(ok, ok)
     const dir = temporaryFolder()
-    await start(model, { heartbeat: { every: '1s', prompt: 'Is the plant watered?' }, notes: '# Check the plant.\n' }, { dir })
-    expect(await model.prompt(0)).toBe('Notes for periodic checks (HEARTBEAT.md):\n# Check the plant.\n\nIs the plant watered?')
+    await start(
+      model,
+      { heartbeat: { every: '1s', prompt: 'Is the plant watered?' }, notes: '# Check the plant.\n' },
+      { dir },
+    )
+    expect(await model.prompt(0)).toBe(
+      'Notes for periodic checks (HEARTBEAT.md):\n# Check the plant.\n\nIs the plant watered?',
+    )
     writeNotes(dir, 'main', '# Check the cat.')
     expect(await model.prompt(1)).toContain('# Check the cat.')
     writeNotes(dir, 'main', '')
@@ -216,7 +236,13 @@ describe('the periodic beat', () => {
 
   it.each<[string, (file: string, dir: string) => unknown]>([
     ['a pipe that nobody writes to', (file) => void execFileSync('mkfifo', [file])],
-    ['a link out of the workspace', (file, dir) => (writeFileSync(join(dir, 'outside'), 'a text from outside'), symlinkSync(join(dir, 'outside'), file))],
+    [
+      'a link out of the workspace',
+      (file, dir) => (
+        writeFileSync(join(dir, 'outside'), 'a text from outside'),
+        symlinkSync(join(dir, 'outside'), file)
+      ),
+    ],
     ['a link to a device', (file) => symlinkSync('/dev/zero', file)],
     ['a folder', (file) => mkdirSync(file, { recursive: true })],
   ])('goes on without the notes where HEARTBEAT.md is %s, and says so', async (_what, make) => {
@@ -253,7 +279,10 @@ describe('the periodic beat', () => {
     writeNotes(dir, 'other', 'Check.')
     model.script(ok)
     // The other agent's beat comes after the default agent's: by then that one has passed without a word.
-    const agents = { main: { systemPrompt: 'I am main.' }, other: { systemPrompt: 'I am other.', heartbeat: { every: '2s' } } }
+    const agents = {
+      main: { systemPrompt: 'I am main.' },
+      other: { systemPrompt: 'I am other.', heartbeat: { every: '2s' } },
+    }
     await start(model, { heartbeat: { every: '1s' }, agents, notes: ' \n' }, { dir })
     expect(systemOf(await model.request(0))).toContain('I am other.')
     writeNotes(dir, 'other', '')
@@ -266,11 +295,16 @@ describe('the periodic beat', () => {
     model.script(ok, ok)
     await start(
       model,
-      { heartbeat: { every: '1s', prompt: 'Look.' }, agents: { main: {}, beating: { heartbeat: { prompt: 'Look well.' } }, still: {} } },
+      {
+        heartbeat: { every: '1s', prompt: 'Look.' },
+        agents: { main: {}, beating: { heartbeat: { prompt: 'Look well.' } }, still: {} },
+      },
       { dir },
     )
     await model.request(1)
-    const prompts = [await model.prompt(0), await model.prompt(1)].map((prompt) => prompt.split('\n').slice(1).join(' ')).toSorted()
+    const prompts = [await model.prompt(0), await model.prompt(1)]
+      .map((prompt) => prompt.split('\n').slice(1).join(' '))
+      .toSorted()
     for (const id of ['main', 'beating']) writeNotes(dir, id, '')
     expect(prompts).toEqual(['Check beating.  Look well.', 'Check main.  Look.'])
   })
@@ -290,7 +324,10 @@ describe('active hours', () => {
     const dir = temporaryFolder()
     model.script(ok)
     writeNotes(dir, 'other', 'Check.')
-    const agents = { main: { systemPrompt: 'I am main.', heartbeat: { activeHours: closedHours() } }, other: { systemPrompt: 'I am other.', heartbeat: {} } }
+    const agents = {
+      main: { systemPrompt: 'I am main.', heartbeat: { activeHours: closedHours() } },
+      other: { systemPrompt: 'I am other.', heartbeat: {} },
+    }
     const { post } = await start(model, { heartbeat: { every: '1s' }, agents, notes: 'Check, too.' }, { dir })
     await post('/hooks/wake', { text: 'one' })
     expect(systemOf(await model.request(0))).toContain('I am other.')
@@ -304,7 +341,13 @@ describe('what a beat says', () => {
     model.script({ text })
     const setup = configure(model, { heartbeat })
     const gateway = await startGateway(
-      { ...setup, ...chat.config(dir, { 'chat-native': { defaultTo: 'lobby', allowFrom: ['*'] }, 'chat-none': { allowFrom: ['*'] } }) },
+      {
+        ...setup,
+        ...chat.config(dir, {
+          'chat-native': { defaultTo: 'lobby', allowFrom: ['*'] },
+          'chat-none': { allowFrom: ['*'] },
+        }),
+      },
       dir,
     )
     return { ...gateway, chat, model }

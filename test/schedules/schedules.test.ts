@@ -45,14 +45,24 @@ describe('cron', () => {
   })
 
   it('is listed, removed, and asked about by its agent alone', async () => {
-    const { result, call } = await startTools({ agents: { defaults: { heartbeat: { every: 0 } }, main: {}, other: {} } })
+    const { result, call } = await startTools({
+      agents: { defaults: { heartbeat: { every: 0 } }, main: {}, other: {} },
+    })
     const { id } = await result('cron', { ...add, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', name: 'weekdays' })
     expect(await result('cron', { action: 'list' })).toMatchObject({
-      items: [{ id, name: 'weekdays', message: 'Water the plants.', timing: { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' } }],
+      items: [
+        {
+          id,
+          name: 'weekdays',
+          message: 'Water the plants.',
+          timing: { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' },
+        },
+      ],
     })
     expect(await result('cron', { action: 'list' }, 'agent:other:main')).toEqual({ items: [] })
     const unknown = refused('There is no schedule with this id; list names those that there are.')
-    for (const action of ['remove', 'run']) expect(await call('cron', { action, id }, 'agent:other:main')).toMatchObject(unknown)
+    for (const action of ['remove', 'run'])
+      expect(await call('cron', { action, id }, 'agent:other:main')).toMatchObject(unknown)
     expect(await result('cron', { action: 'remove', id })).toEqual({ removed: id })
     expect(await call('cron', { action: 'remove', id })).toMatchObject(unknown)
   })
@@ -81,7 +91,9 @@ describe('cron', () => {
   it('has an end: an agent may have so many, and no more', async () => {
     const { result, call } = await startTools()
     for (let n = 0; n < 100; n++) await result('cron', { ...add, every: '1h' })
-    expect(await call('cron', { ...add, every: '1h' })).toMatchObject(refused('The agent has 100 schedules, which is the most; remove one.'))
+    expect(await call('cron', { ...add, every: '1h' })).toMatchObject(
+      refused('The agent has 100 schedules, which is the most; remove one.'),
+    )
   })
 
   it('is kept from webhooks', async () => {
@@ -103,7 +115,9 @@ describe('a schedule', () => {
     const { items } = await second.result('cron', { action: 'list' })
     expect(items).toMatchObject([{ id, lastAt: expect.any(String) }])
     expect(Date.parse(items[0].nextAt)).toBeGreaterThan(Date.now())
-    const runs = (await second.get('/api/runs?kind=schedule')).body.items.filter(({ kind }: { kind: string }) => kind === 'schedule')
+    const runs = (await second.get('/api/runs?kind=schedule')).body.items.filter(
+      ({ kind }: { kind: string }) => kind === 'schedule',
+    )
     expect(runs).toHaveLength(1)
   })
 
@@ -132,23 +146,36 @@ describe('a schedule', () => {
 
   it('tells the main session when its run failed', async () => {
     const agents = { defaults: { heartbeat: { every: 0 }, model: 'house/none', retry: { forSeconds: 0 } } }
-    const { result, get, chat } = await startTools({ agents, providers: { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } } })
+    const { result, get, chat } = await startTools({
+      agents,
+      providers: { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } },
+    })
     await chat.say({ text: 'Hi.' })
     await chat.holds(1)
     const { id } = await result('cron', { ...add, every: '1h', name: 'plants', timeoutSeconds: 0.5 })
     const { runId } = await result('cron', { action: 'run', id })
-    await expect.poll(async () => (await get(`/runs/${runId}`)).body.status, { timeout: 10_000 }).toMatch(/failed|timed_out/)
+    await expect
+      .poll(async () => (await get(`/runs/${runId}`)).body.status, { timeout: 10_000 })
+      .toMatch(/failed|timed_out/)
     expect((await result('session_status')).waitingEvents).toBe(1)
   })
 })
 
 /** Makes every schedule due for so long already; with `id`, a run of that one is under way as well. */
 async function rewind(dir: string, ms: number, id?: string): Promise<void> {
-  const store = await createSqliteStore({ path: join(dir, 'state', 'gateway.db'), log: createTestContext().log, onCommit: () => undefined })
+  const store = await createSqliteStore({
+    path: join(dir, 'state', 'gateway.db'),
+    log: createTestContext().log,
+    onCommit: () => undefined,
+  })
   for (const schedule of await store.listSchedules('main')) {
     await store.removeSchedule(schedule.id, 'main')
-    const timing = schedule.timing.kind === 'at' ? { kind: 'at' as const, at: schedule.timing.at - ms } : schedule.timing
-    await store.addSchedule(newSchedule({ ...schedule, timing, nextAt: schedule.nextAt - ms }), { at: schedule.createdAt, most: 100 })
+    const timing =
+      schedule.timing.kind === 'at' ? { kind: 'at' as const, at: schedule.timing.at - ms } : schedule.timing
+    await store.addSchedule(newSchedule({ ...schedule, timing, nextAt: schedule.nextAt - ms }), {
+      at: schedule.createdAt,
+      most: 100,
+    })
     if (id === undefined) continue
     const run = {
       id: 'busy',

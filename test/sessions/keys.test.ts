@@ -34,7 +34,9 @@ describe('the session of an agent hook', () => {
     expect(await sessions({}, [{ sessionKey: 'hook:mine' }])).toEqual([400])
     expect(await sessions({ allowedSessionKeyPrefixes: ['hook:'] }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
     expect(await sessions({ defaultSessionKey: 'hook:mine' }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
-    expect(await sessions({ allowRequestSessionKey: true }, [{ sessionKey: ' Hook:Mine ' }])).toEqual(['agent:main:hook:mine'])
+    expect(await sessions({ allowRequestSessionKey: true }, [{ sessionKey: ' Hook:Mine ' }])).toEqual([
+      'agent:main:hook:mine',
+    ])
   })
 
   it('must begin with one of the allowed prefixes, in any case', async () => {
@@ -50,7 +52,10 @@ describe('the session of an agent hook', () => {
 
   it('cannot be chosen at all when the list of prefixes is empty', async () => {
     const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: [] }
-    expect(await sessions(hooks, [{ sessionKey: 'hook:a' }, {}])).toEqual([400, expect.stringMatching(/^agent:main:hook:/)])
+    expect(await sessions(hooks, [{ sessionKey: 'hook:a' }, {}])).toEqual([
+      400,
+      expect.stringMatching(/^agent:main:hook:/),
+    ])
   })
 
   it('is never that of another agent', async () => {
@@ -63,7 +68,15 @@ describe('the session of an agent hook', () => {
       { sessionKey: 'agent:main:' },
       { sessionKey: 'agent:' },
     ]
-    expect(await sessions({ allowRequestSessionKey: true }, bodies)).toEqual([400, 400, 'agent:ops:hook:a', 400, 'agent:main:a', 400, 400])
+    expect(await sessions({ allowRequestSessionKey: true }, bodies)).toEqual([
+      400,
+      400,
+      'agent:ops:hook:a',
+      400,
+      'agent:main:a',
+      400,
+      400,
+    ])
   })
 
   it('holds one conversation: the same key goes on with it, another one knows nothing of it', async () => {
@@ -74,7 +87,8 @@ describe('the session of an agent hook', () => {
       agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
       hooks: { allowRequestSessionKey: true },
     })
-    const say = (message: string, sessionKey: string) => post('/hooks/agent', { message, sessionKey, ...still }, { prefer: 'wait=20' })
+    const say = (message: string, sessionKey: string) =>
+      post('/hooks/agent', { message, sessionKey, ...still }, { prefer: 'wait=20' })
     await say('The door is blue.', 'hook:a')
     await say('What colour?', 'hook:A')
     await say('What colour?', 'hook:b')

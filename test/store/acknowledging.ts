@@ -1,4 +1,5 @@
-// A process of its own that accepts without end and prints the id of each run as soon as it is acknowledged: something to kill.
+// A process of its own that accepts without end and prints the id of each run as soon as it is acknowledged: something
+// to kill.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createIds } from '../../core/store/ids.ts'
@@ -9,7 +10,12 @@ export const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export const url = 'sqlite:state/gateway.db'
 
 /** Starts that process on the store in `dir`. */
-export function startAcknowledging(dir: string): { child: ChildProcess; acknowledged: () => string[]; firstOne: Promise<void>; ended: Promise<void> } {
+export function startAcknowledging(dir: string): {
+  child: ChildProcess
+  acknowledged: () => string[]
+  firstOne: Promise<void>
+  ended: Promise<void>
+} {
   const child = fork(import.meta.filename, [dir], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: [] })
   let output = ''
   const { promise: firstOne, resolve } = Promise.withResolvers<void>()
@@ -29,7 +35,12 @@ async function acknowledge(dir: string): Promise<void> {
     for (;;) {
       const run = newRun({ id: id(), sessionKey: `agent:main:${id()}` })
       const at = Date.now()
-      await store.accept({ at, request: newRequest({ id: run.id, body: 'x'.repeat(500) }), runs: [run], events: [newEvent({ id: run.id })] })
+      await store.accept({
+        at,
+        request: newRequest({ id: run.id, body: 'x'.repeat(500) }),
+        runs: [run],
+        events: [newEvent({ id: run.id })],
+      })
       process.stdout.write(`${run.id}\n`)
     }
   }

@@ -16,8 +16,14 @@ async function answer(request: Request): Promise<Answer> {
   try {
     if (request === 'logged') return logged.join()
     if (request === 'probe') await store.probe()
-    else if ('read' in request) return (await store.getRun(request.read)) && (await store.listRuns({}, { limit: 9 })) ? 'found' : 'missing'
-    else await store.accept({ at: Date.now(), request: newRequest({ id: request.accept, body: 'x'.repeat(5000) }), runs: [newRun({ id: request.accept })] })
+    else if ('read' in request)
+      return (await store.getRun(request.read)) && (await store.listRuns({}, { limit: 9 })) ? 'found' : 'missing'
+    else
+      await store.accept({
+        at: Date.now(),
+        request: newRequest({ id: request.accept, body: 'x'.repeat(5000) }),
+        runs: [newRun({ id: request.accept })],
+      })
     return 'accepted'
   } catch (error) {
     return error instanceof GatewayError ? error.code : String(error)

@@ -6,7 +6,18 @@ import { expect, it, onTestFinished } from 'vitest'
 import { withChangeEvents } from '../../core/store/change-events.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
-import { cancelledEnd, claim, claimDelivery, newRequest, newEvent, newKey, newDelivery, newRun, runEnd, start } from '../contracts/store-samples.ts'
+import {
+  cancelledEnd,
+  claim,
+  claimDelivery,
+  newRequest,
+  newEvent,
+  newKey,
+  newDelivery,
+  newRun,
+  runEnd,
+  start,
+} from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 async function openNews() {
@@ -17,7 +28,11 @@ async function openNews() {
     await rm(dir, { recursive: true })
   })
   let reads = 0
-  const counting: Store = { ...inner, getRun: (id) => ((reads += 1), inner.getRun(id)), getDelivery: (id) => ((reads += 1), inner.getDelivery(id)) }
+  const counting: Store = {
+    ...inner,
+    getRun: (id) => ((reads += 1), inner.getRun(id)),
+    getDelivery: (id) => ((reads += 1), inner.getDelivery(id)),
+  }
   const { store, changes } = withChangeEvents(counting)
   const heard: [kind: string, id: string, ...rest: unknown[]][] = []
   const listen = () => {
@@ -36,7 +51,10 @@ it('is told when something was accepted, and not when it was there before', asyn
   const command = { at: start, idempotency: newKey(), runs: [run], events: [event], request, deliveries: [delivery] }
   await store.accept(command)
   await store.accept(command)
-  await store.recordRefusal({ ...newRequest({ id: 'refused' }), status: 'rejected', error: { type: 'invalid_json', message: 'No.' } }, start)
+  await store.recordRefusal(
+    { ...newRequest({ id: 'refused' }), status: 'rejected', error: { type: 'invalid_json', message: 'No.' } },
+    start,
+  )
   expect(heard).toEqual([
     ['request', request.id, 'accepted', { runIds: [run.id], eventIds: [event.id] }],
     ['event', event.id, start],

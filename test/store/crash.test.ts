@@ -49,7 +49,9 @@ describe('a log that was torn off', () => {
 
 /** Lengths from nothing to everything, the last byte among them. */
 const tears = (size: number, random: () => number): number[] =>
-  [0, 1, 31, 32, 33, size - 1, size, ...Array.from({ length: 60 }, () => Math.floor(random() * size))].toSorted((a, b) => a - b)
+  [0, 1, 31, 32, 33, size - 1, size, ...Array.from({ length: 60 }, () => Math.floor(random() * size))].toSorted(
+    (a, b) => a - b,
+  )
 
 async function idsIn(path: string): Promise<string[]> {
   const connection = await connect(path)

@@ -1,4 +1,5 @@
-// A file of the store with damaged pages: what lies on the others is read and written, and the log says which file it is.
+// A file of the store with damaged pages: what lies on the others is read and written, and the log says which file it
+// is.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +30,11 @@ afterEach(async () => {
 })
 
 async function open(): Promise<Store> {
-  store = await openStore({ url, dir, log: { ...silent, error: (fields, message) => void logged.push({ ...fields, message }) } })
+  store = await openStore({
+    url,
+    dir,
+    log: { ...silent, error: (fields, message) => void logged.push({ ...fields, message }) },
+  })
   return store
 }
 
@@ -42,7 +47,9 @@ async function damage(table: string, fill: (store: Store) => Promise<void>): Pro
 
 function damageLastLeaf(table: string): void {
   const db = new DatabaseSync(path, { readOnly: true })
-  const { page } = db.prepare(`SELECT max(pageno) AS page FROM dbstat WHERE name = ? AND pagetype = 'leaf'`).get(table) as { page: number }
+  const { page } = db
+    .prepare(`SELECT max(pageno) AS page FROM dbstat WHERE name = ? AND pagetype = 'leaf'`)
+    .get(table) as { page: number }
   db.close()
   overwrite((page - 1) * pageSize)
 }
@@ -81,7 +88,11 @@ describe('a damaged page', () => {
 
   it('fails the writes that need it, and none of those that share their commit', async () => {
     await damage('run', async (filled) => {
-      for (let n = 0; n < 9; n++) await filled.accept({ at: start, runs: [newRun({ id: `run-${n}`, spec: { ...newRun().spec, message: 'x'.repeat(3000) } })] })
+      for (let n = 0; n < 9; n++)
+        await filled.accept({
+          at: start,
+          runs: [newRun({ id: `run-${n}`, spec: { ...newRun().spec, message: 'x'.repeat(3000) } })],
+        })
     })
     const { cancelQueuedRun, accept, probe, getRun } = await open()
     const outcomes = await Promise.allSettled([
@@ -90,15 +101,23 @@ describe('a damaged page', () => {
       accept({ at: start, request: newRequest() }),
       probe(),
     ])
-    expect(outcomes).toMatchObject([{ reason: damaged }, { value: true }, { value: { outcome: 'accepted' } }, { status: 'fulfilled' }])
+    expect(outcomes).toMatchObject([
+      { reason: damaged },
+      { value: true },
+      { value: { outcome: 'accepted' } },
+      { status: 'fulfilled' },
+    ])
     expect(await getRun('run-0')).toMatchObject({ status: 'cancelled' })
   })
 
   it('is logged once, with the file and what to do', async () => {
     await damage('transcript', talk)
     const { transcript } = await open()
-    for (let n = 0; n < 3; n++) await expect(transcript('agent:main:last', { limit: 50 })).rejects.toMatchObject(damaged)
-    expect(logged).toEqual([{ reason: expect.stringMatching(/gateway\.db is damaged .*restore a backup/), message: 'the store is damaged' }])
+    for (let n = 0; n < 3; n++)
+      await expect(transcript('agent:main:last', { limit: 50 })).rejects.toMatchObject(damaged)
+    expect(logged).toEqual([
+      { reason: expect.stringMatching(/gateway\.db is damaged .*restore a backup/), message: 'the store is damaged' },
+    ])
     expect(JSON.stringify(logged)).toContain(path)
   })
 })
@@ -108,13 +127,21 @@ describe('a gateway with a damaged page', () => {
     const quiet = { agents: { defaults: { heartbeat: { every: 0 } } }, hooks: { allowRequestSessionKey: true } }
     const work = { message: 'x'.repeat(5000), deliver: false, wakeMode: 'next-heartbeat' }
     const first = await startGateway(quiet, dir)
-    for (const sessionKey of ['first', 'last']) await first.post('/hooks/agent', { ...work, sessionKey }, { prefer: 'wait=30' })
+    for (const sessionKey of ['first', 'last'])
+      await first.post('/hooks/agent', { ...work, sessionKey }, { prefer: 'wait=30' })
     await first.gateway.close()
     damageLastLeaf('transcript')
     const { get, post, logged: lines } = await startGateway(quiet, dir)
-    expect(await get('/api/sessions/agent:main:last')).toMatchObject({ status: 503, body: { error: { type: 'store_damaged' } } })
-    const others = ['runs', 'requests', 'outbox', 'sessions', 'sessions/agent:main:nobody'].map((path) => get(`/api/${path}`))
-    expect((await Promise.all([...others, get('/readyz')])).map(({ status }) => status)).toEqual([200, 200, 200, 200, 404, 200])
+    expect(await get('/api/sessions/agent:main:last')).toMatchObject({
+      status: 503,
+      body: { error: { type: 'store_damaged' } },
+    })
+    const others = ['runs', 'requests', 'outbox', 'sessions', 'sessions/agent:main:nobody'].map((path) =>
+      get(`/api/${path}`),
+    )
+    expect((await Promise.all([...others, get('/readyz')])).map(({ status }) => status)).toEqual([
+      200, 200, 200, 200, 404, 200,
+    ])
     expect(await post('/hooks/agent', { ...work, sessionKey: 'new' })).toMatchObject({ status: 200 })
     expect(lines.filter((line) => line.includes('the store is damaged'))).toEqual([expect.stringContaining(path)])
   })

@@ -31,7 +31,8 @@ async function askAtOnce(...requests: Request[]): Promise<Answer[]> {
 const ask = async (request: Request): Promise<Answer> => (await askAtOnce(request))[0]!
 
 /** The kernel refuses to let any file of that process grow beyond so many bytes. */
-const limitFiles = (bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`])
+const limitFiles = (bytes: number | 'unlimited') =>
+  execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`])
 
 describe('a full disk', () => {
   it('refuses with store_unavailable, keeps and reads what was acknowledged, and accepts again when there is room', async () => {
@@ -51,7 +52,10 @@ describe('a full disk', () => {
     expect(await ask({ accept: 'refused' })).toBe('store_unavailable')
     expect(await ask('probe')).toBe('store_unavailable')
     expect(await ask({ read: acknowledged.at(-1)! })).toBe('found')
-    expect(await askAtOnce({ accept: 'refused too' }, { read: acknowledged[0]! })).toEqual(['store_unavailable', 'found'])
+    expect(await askAtOnce({ accept: 'refused too' }, { read: acknowledged[0]! })).toEqual([
+      'store_unavailable',
+      'found',
+    ])
     limitFiles('unlimited')
     expect(await ask('probe')).toBe('accepted')
     expect(await acceptUntilRefused(20)).toBe('never refused')

@@ -57,7 +57,10 @@ describe('group commit', () => {
     const outcomes = Promise.allSettled([1, 2].map((n) => commits.call(call(n))))
     await soon()
     await settle({ unavailable: 'disk full' })
-    expect(await outcomes).toMatchObject([{ reason: { code: 'store_unavailable' } }, { reason: { code: 'store_unavailable', message: 'disk full' } }])
+    expect(await outcomes).toMatchObject([
+      { reason: { code: 'store_unavailable' } },
+      { reason: { code: 'store_unavailable', message: 'disk full' } },
+    ])
   })
 
   it('gives up haste after its deadline; patience goes on', async () => {

@@ -41,7 +41,10 @@ describe('storage.url', () => {
 
   it('of another kind is refused without repeating it', async () => {
     const error = await open('mysql://user:secret@host/db').catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringContaining('"mysql:" is not a store') })
+    expect(error).toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('"mysql:" is not a store'),
+    })
     expect(String(error)).not.toContain('secret')
   })
 
@@ -53,6 +56,8 @@ describe('storage.url', () => {
     await mkdir(join(dir, 'folder.db'))
     await expect(open('sqlite:folder.db')).rejects.toThrow(`The store ${join(dir, 'folder.db')} cannot be opened: `)
     await writeFile(join(dir, 'text.db'), 'not a database at all, but some text that is long enough to look at')
-    await expect(open('sqlite:text.db')).rejects.toThrow('text.db is damaged or is not an SQLite file (file is not a database); stop the gateway')
+    await expect(open('sqlite:text.db')).rejects.toThrow(
+      'text.db is damaged or is not an SQLite file (file is not a database); stop the gateway',
+    )
   })
 })

@@ -7,19 +7,46 @@ import { type OperationName, operations, perform } from '../../core/store/operat
 import { type Connection, connect } from '../../core/store/sqlite/connection.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Transaction } from '../../core/store/operations/transaction.ts'
-import { cancelledEnd, newRequest, newEvent, newKey, newDelivery, newRun, newSchedule, runEnd, start } from '../contracts/store-samples.ts'
+import {
+  cancelledEnd,
+  newRequest,
+  newEvent,
+  newKey,
+  newDelivery,
+  newRun,
+  newSchedule,
+  runEnd,
+  start,
+} from '../contracts/store-samples.ts'
 
 const held = { id: 'held', fencingToken: 1 }
 const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
 const page = { before: 9, limit: 9 }
-const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null, sessionKey: 's', agentId: 'main' }
+const route = {
+  channel: 'pager',
+  accountId: 'default',
+  to: '1',
+  threadId: null,
+  route: null,
+  sessionKey: 's',
+  agentId: 'main',
+}
 
 /** For each operation, arguments that lead it through all of its statements. */
 const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   accept: [
     [{ at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
     [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
-    [{ at: start, request: newRequest(), idempotency: newKey({ key: 'other' }), events: [newEvent()], runs: [newRun()], route }],
+    [
+      {
+        at: start,
+        request: newRequest(),
+        idempotency: newKey({ key: 'other' }),
+        events: [newEvent()],
+        runs: [newRun()],
+        route,
+      },
+    ],
     [{ at: start, idempotency: newKey() }],
   ],
   recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
@@ -107,7 +134,10 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
 /** These ask the engine itself. */
 const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
 
-/** Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is no table: the gated runs that wait or are held, the sessions in which events wait. */
+/**
+ * Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is
+ * no table: the gated runs that wait or are held, the sessions in which events wait.
+ */
 const harmless =
   /INDEX (run_queue|run_lease|run_retry|outbox_due|outbox_lease|event_waiting|schedule_due|session_newest)$|^SCAN (lease|CONSTANT ROW|gated|waiting|\(subquery-\d+\))$/
 
@@ -123,12 +153,15 @@ describe('the plan of an operation', () => {
     await rm(dir, { recursive: true })
   })
 
-  it.each((Object.keys(operations) as OperationName[]).filter((name) => !withoutSql.has(name)))('%s scans no table', async (name) => {
-    const statements = new Set<string>()
-    for (const args of samples[name]) await undone(() => perform(noting(connection.tx, statements), [name, args]))
-    expect(statements.size).toBeGreaterThan(0)
-    for (const sql of statements) expect(await scansOf(sql)).toEqual([])
-  })
+  it.each((Object.keys(operations) as OperationName[]).filter((name) => !withoutSql.has(name)))(
+    '%s scans no table',
+    async (name) => {
+      const statements = new Set<string>()
+      for (const args of samples[name]) await undone(() => perform(noting(connection.tx, statements), [name, args]))
+      expect(statements.size).toBeGreaterThan(0)
+      for (const sql of statements) expect(await scansOf(sql)).toEqual([])
+    },
+  )
 
   it.each([
     ['listRuns', [{ agentId: 'main' }, { limit: 2 }]],
@@ -139,26 +172,49 @@ describe('the plan of an operation', () => {
     ['transcript', ['agent:main:one', { limit: 2 }]],
     ['waitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
     ['claimEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
-  ] satisfies [OperationName, unknown[]][])('%s %j reads the long texts of its own rows and of no others', async (name, args) => {
-    const long = 'x'.repeat(100_000)
-    let characters = 0
-    await undone(async () => {
-      const { tx } = connection
-      for (let n = 0; n < 20; n++) {
-        await perform(tx, ['accept', [{ at: start, request: newRequest({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }]])
-        const run = newRun({ id: `long-${n}`, sessionKey: n < 10 ? 'agent:main:one' : 'other', spec: { ...newRun().spec, message: long } })
-        await perform(tx, ['accept', [{ at: start, runs: [run], deliveries: [newDelivery({ text: long, status: 'failed', reason: 'no' })] }]])
-        await tx.run(`UPDATE run SET status = 'failed', result = ? WHERE id = ?`, JSON.stringify({ reply: long }), run.id)
-        await tx.run(`INSERT INTO transcript (session_key, run_id, message, at) VALUES (?, ?, ?, ?)`, 'agent:main:one', run.id, JSON.stringify(long), start)
-      }
-      await perform(
-        counting(tx, (read) => (characters += read)),
-        [name, args],
-      )
-    })
-    expect(characters).toBeGreaterThan(0)
-    expect(characters).toBeLessThan(3 * 100_000)
-  })
+  ] satisfies [OperationName, unknown[]][])(
+    '%s %j reads the long texts of its own rows and of no others',
+    async (name, args) => {
+      const long = 'x'.repeat(100_000)
+      let characters = 0
+      await undone(async () => {
+        const { tx } = connection
+        for (let n = 0; n < 20; n++) {
+          await perform(tx, [
+            'accept',
+            [{ at: start, request: newRequest({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }],
+          ])
+          const run = newRun({
+            id: `long-${n}`,
+            sessionKey: n < 10 ? 'agent:main:one' : 'other',
+            spec: { ...newRun().spec, message: long },
+          })
+          await perform(tx, [
+            'accept',
+            [{ at: start, runs: [run], deliveries: [newDelivery({ text: long, status: 'failed', reason: 'no' })] }],
+          ])
+          await tx.run(
+            `UPDATE run SET status = 'failed', result = ? WHERE id = ?`,
+            JSON.stringify({ reply: long }),
+            run.id,
+          )
+          await tx.run(
+            `INSERT INTO transcript (session_key, run_id, message, at) VALUES (?, ?, ?, ?)`,
+            'agent:main:one',
+            run.id,
+            JSON.stringify(long),
+            start,
+          )
+        }
+        await perform(
+          counting(tx, (read) => (characters += read)),
+          [name, args],
+        )
+      })
+      expect(characters).toBeGreaterThan(0)
+      expect(characters).toBeLessThan(3 * 100_000)
+    },
+  )
 
   /** Performs it where there is something to find, and takes it back. */
   async function undone(work: () => Promise<unknown>): Promise<void> {
@@ -168,9 +224,19 @@ describe('the plan of an operation', () => {
       .transact(async () => {
         await perform(tx, [
           'accept',
-          [{ at: start, idempotency: newKey({ reply: '{"runId":"held"}' }), events: [newEvent()], runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })] }],
+          [
+            {
+              at: start,
+              idempotency: newKey({ reply: '{"runId":"held"}' }),
+              events: [newEvent()],
+              runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })],
+            },
+          ],
         ])
-        await perform(tx, ['accept', [{ at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] }]])
+        await perform(tx, [
+          'accept',
+          [{ at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] }],
+        ])
         await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
         await perform(tx, ['claimRuns', [claim]])
         await work()

@@ -1,7 +1,15 @@
-// A gateway whose tools a test calls: directly over HTTP, or through an agent of the rules model that somebody writes to.
+// A gateway whose tools a test calls: directly over HTTP, or through an agent of the rules model that somebody writes
+// to.
 import type { OutboundMessage } from '../../core/plugin.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
-import { type Answer, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import {
+  type Answer,
+  type Document,
+  gatewayToken,
+  type RunningGateway,
+  startGateway,
+  temporaryFolder,
+} from '../helpers.ts'
 
 export interface ToolGateway extends RunningGateway {
   chat: Chat
@@ -21,12 +29,19 @@ export interface ToolGateway extends RunningGateway {
 const agents = { defaults: { heartbeat: { every: 0 } } }
 
 /** `groups`: those of the channel on which somebody writes. */
-export async function startTools({ groups = {}, ...changes }: Document = {}, dir = temporaryFolder()): Promise<ToolGateway> {
+export async function startTools(
+  { groups = {}, ...changes }: Document = {},
+  dir = temporaryFolder(),
+): Promise<ToolGateway> {
   const chat = await startChat()
   const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'], groups } })
   const gateway = await startGateway({ agents, ...plugged, ...changes }, dir)
   const call: ToolGateway['call'] = (tool, args = {}, sessionKey) =>
-    gateway.post('/tools/invoke', { tool, args, ...(sessionKey !== undefined && { sessionKey }) }, { authorization: `Bearer ${gatewayToken}` })
+    gateway.post(
+      '/tools/invoke',
+      { tool, args, ...(sessionKey !== undefined && { sessionKey }) },
+      { authorization: `Bearer ${gatewayToken}` },
+    )
   return {
     ...gateway,
     chat,
@@ -49,9 +64,17 @@ export async function startTools({ groups = {}, ...changes }: Document = {}, dir
         count = Math.max(count, chat.held.length)
       }
     },
-    hook: (message, fields = {}) => gateway.post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat', ...fields }, { prefer: 'wait=20' }),
+    hook: (message, fields = {}) =>
+      gateway.post(
+        '/hooks/agent',
+        { message, deliver: false, wakeMode: 'next-heartbeat', ...fields },
+        { prefer: 'wait=20' },
+      ),
   }
 }
 
 /** What the caller of a tool is told, for input that it refuses. */
-export const refused = (message: unknown) => ({ status: 400, body: { ok: false, error: { type: 'invalid_arguments', message } } })
+export const refused = (message: unknown) => ({
+  status: 400,
+  body: { ok: false, error: { type: 'invalid_arguments', message } },
+})

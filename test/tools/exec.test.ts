@@ -20,14 +20,21 @@ const dead = async (pids: readonly number[]): Promise<void> => await expect.poll
 
 describe('who may run commands', () => {
   it('is nobody, unless the policy names the tool', async () => {
-    const names = async (policy: object) => (await (await startTools({ tools: policy })).get('/tools')).body.items.map(({ name }: { name: string }) => name)
-    for (const policy of [{}, { profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }]) expect(await names(policy)).not.toContain('exec')
-    for (const policy of [tools, { allow: ['exec'] }, { allow: ['group:runtime'] }, { profile: 'coding' }]) expect(await names(policy)).toContain('exec')
+    const names = async (policy: object) =>
+      (await (await startTools({ tools: policy })).get('/tools')).body.items.map(({ name }: { name: string }) => name)
+    for (const policy of [{}, { profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }])
+      expect(await names(policy)).not.toContain('exec')
+    for (const policy of [tools, { allow: ['exec'] }, { allow: ['group:runtime'] }, { profile: 'coding' }])
+      expect(await names(policy)).toContain('exec')
   })
 
   it('is told by an explanation', async () => {
     const { post } = await startTools()
-    const { body } = await post('/tools/explain', { tool: 'exec' }, { authorization: 'Bearer gateway-token-of-the-tests-0123456789' })
+    const { body } = await post(
+      '/tools/explain',
+      { tool: 'exec' },
+      { authorization: 'Bearer gateway-token-of-the-tests-0123456789' },
+    )
     expect(body.allowed).toBe(false)
     expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' })
   })
@@ -51,14 +58,27 @@ describe('a command', () => {
 
   it('says how it ended, and what it printed on both sides', async () => {
     const { result } = await startTools({ tools })
-    expect(await result('exec', { command: 'echo out; echo err >&2; exit 3' })).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' })
-    expect(await result('exec', { command: 'kill -9 $$' })).toEqual({ exitCode: null, signal: 'SIGKILL', stdout: '', stderr: '' })
+    expect(await result('exec', { command: 'echo out; echo err >&2; exit 3' })).toEqual({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    })
+    expect(await result('exec', { command: 'kill -9 $$' })).toEqual({
+      exitCode: null,
+      signal: 'SIGKILL',
+      stdout: '',
+      stderr: '',
+    })
   })
 
   it('is bounded in what it prints, and not held up by that', async () => {
     const { result } = await startTools({ tools: { ...tools, exec: { maxOutput: 1000 } } })
     const { stdout, exitCode } = await result('exec', { command: 'head -c 5000000 /dev/zero | tr "\\0" x' })
-    expect([exitCode, stdout.length, stdout.slice(999)]).toEqual([0, 1000 + '\n[cut: 5000000 bytes in all]'.length, 'x\n[cut: 5000000 bytes in all]'])
+    expect([exitCode, stdout.length, stdout.slice(999)]).toEqual([
+      0,
+      1000 + '\n[cut: 5000000 bytes in all]'.length,
+      'x\n[cut: 5000000 bytes in all]',
+    ])
   })
 
   it('is ended at its time limit with all that it started: a bomb of forks too', async () => {
@@ -66,7 +86,9 @@ describe('a command', () => {
     const tree = await result('exec', { command: 'sleep 300 & sleep 301 & echo $! $$; wait' })
     expect(tree).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
     await dead(tree.stdout.trim().split(' ').map(Number))
-    const bomb = await result('exec', { command: 'echo $$; n=0; f() { n=$((n+1)); [ $n -gt 6 ] && sleep 300; f & f & wait; }; f' })
+    const bomb = await result('exec', {
+      command: 'echo $$; n=0; f() { n=$((n+1)); [ $n -gt 6 ] && sleep 300; f & f & wait; }; f',
+    })
     expect(bomb.timedOut).toBe(true)
     const group = Number(bomb.stdout)
     await expect.poll(() => isGroupEmpty(group)).toBe(true)
@@ -85,7 +107,9 @@ describe('a command', () => {
   })
 
   it('is ended with the call: at the deadline of tools, and when the gateway stops', async () => {
-    const { call, dir, gateway } = await startTools({ tools: { ...tools, timeoutSeconds: 0.5, exec: { timeoutSeconds: 60 } } })
+    const { call, dir, gateway } = await startTools({
+      tools: { ...tools, timeoutSeconds: 0.5, exec: { timeoutSeconds: 60 } },
+    })
     const pidFile = join(dir, 'state', 'workspaces', 'main', 'pid')
     expect((await call('exec', { command: 'echo $$ > pid; sleep 300' })).status).toBe(504)
     await dead([Number(readFileSync(pidFile, 'utf8'))])
@@ -96,7 +120,9 @@ describe('a command', () => {
     const { result, call } = await startTools({ tools: short })
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 0.1 })).toMatchObject({ timedOut: true })
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 100 })).toMatchObject({ timedOut: true })
-    expect(await call('exec', { command: ' ' })).toMatchObject(refused(expect.stringContaining('args.command must not be blank')))
+    expect(await call('exec', { command: ' ' })).toMatchObject(
+      refused(expect.stringContaining('args.command must not be blank')),
+    )
   })
 })
 

@@ -1,6 +1,18 @@
 // The tools for files: what they read and write, and every way out of the workspace, which must be none.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createWorkspace } from '../../core/tools/workspace.ts'
@@ -21,10 +33,21 @@ async function start(): Promise<ToolGateway & { workspace: string; outside: stri
 describe('files of the workspace', () => {
   it('are written, read, edited and listed', async () => {
     const { result, workspace } = await start()
-    expect(await result('write', { path: 'notes/today.md', text: 'one\ntwo\nthree\n' })).toEqual({ path: 'notes/today.md', bytes: 14 })
-    expect(await result('read', { path: 'notes/today.md' })).toEqual({ path: 'notes/today.md', bytes: 14, lines: 4, text: 'one\ntwo\nthree\n' })
+    expect(await result('write', { path: 'notes/today.md', text: 'one\ntwo\nthree\n' })).toEqual({
+      path: 'notes/today.md',
+      bytes: 14,
+    })
+    expect(await result('read', { path: 'notes/today.md' })).toEqual({
+      path: 'notes/today.md',
+      bytes: 14,
+      lines: 4,
+      text: 'one\ntwo\nthree\n',
+    })
     expect(await result('read', { path: './notes//today.md', fromLine: 2, lines: 1 })).toMatchObject({ text: 'two' })
-    expect(await result('edit', { path: 'notes/today.md', old: 'two', new: '$& zwei' })).toEqual({ path: 'notes/today.md', replaced: 1 })
+    expect(await result('edit', { path: 'notes/today.md', old: 'two', new: '$& zwei' })).toEqual({
+      path: 'notes/today.md',
+      replaced: 1,
+    })
     expect(readFileSync(join(workspace, 'notes/today.md'), 'utf8')).toBe('one\n$& zwei\nthree\n')
     await result('write', { path: 'a.txt', text: '' })
     expect(await result('list')).toEqual({
@@ -50,7 +73,10 @@ describe('files of the workspace', () => {
     expect((await hook('/read {"path":"x.txt"}')).body.reply).toContain('hello')
     await hook('/write {"path":"y.txt","text":"hello"}')
     await hook('/edit {"path":"x.txt","old":"hello","new":"bye"}')
-    expect([existsSync(join(workspace, 'y.txt')), readFileSync(join(workspace, 'x.txt'), 'utf8')]).toEqual([false, 'hello'])
+    expect([existsSync(join(workspace, 'y.txt')), readFileSync(join(workspace, 'x.txt'), 'utf8')]).toEqual([
+      false,
+      'hello',
+    ])
   })
 
   it('keep their permissions, and what a link inside leads to stays behind the link', async () => {
@@ -60,7 +86,9 @@ describe('files of the workspace', () => {
     symlinkSync('run.sh', join(workspace, 'link.sh'))
     await result('write', { path: 'link.sh', text: 'echo 2' })
     expect(statSync(join(workspace, 'run.sh')).mode & 0o777).toBe(0o755)
-    expect([readFileSync(join(workspace, 'run.sh'), 'utf8'), readFileSync(join(workspace, 'link.sh'), 'utf8')]).toEqual(['echo 2', 'echo 2'])
+    expect([readFileSync(join(workspace, 'run.sh'), 'utf8'), readFileSync(join(workspace, 'link.sh'), 'utf8')]).toEqual(
+      ['echo 2', 'echo 2'],
+    )
   })
 
   it('are edited one after the other, also when all edits come at once', async () => {
@@ -87,7 +115,8 @@ describe('what is no text', () => {
     const { result, workspace } = await start()
     writeFileSync(join(workspace, 'zero.bin'), Buffer.from([1, 0, 2]))
     writeFileSync(join(workspace, 'latin.txt'), Buffer.from([0xe4, 0xf6]))
-    for (const path of ['zero.bin', 'latin.txt']) expect(await result('read', { path })).toMatchObject({ path, binary: true })
+    for (const path of ['zero.bin', 'latin.txt'])
+      expect(await result('read', { path })).toMatchObject({ path, binary: true })
   })
 
   it('holds nobody up: a pipe, a socket of the system, a folder', async () => {
@@ -97,32 +126,51 @@ describe('what is no text', () => {
     expect(await call('read', { path: 'pipe' })).toMatchObject(refused('path is not a plain file.'))
     expect(await call('read', { path: 'folder' })).toMatchObject(refused('path is a folder; list it instead.'))
     expect(await call('write', { path: 'folder', text: 'x' })).toMatchObject(refused('path "folder" is a folder.'))
-    expect(await call('list', { path: 'pipe' })).toMatchObject(refused('path "pipe" leads through something that is no folder.'))
+    expect(await call('list', { path: 'pipe' })).toMatchObject(
+      refused('path "pipe" leads through something that is no folder.'),
+    )
     expect(readdirSync(workspace).toSorted()).toEqual(['folder', 'pipe'])
   })
 
   it('is read in part when it is huge', async () => {
     const { result, call, workspace } = await start()
     writeFileSync(join(workspace, 'huge.txt'), 'ä'.repeat(100_000))
-    expect(await result('read', { path: 'huge.txt' })).toMatchObject({ bytes: 200_000, text: 'ä'.repeat(50_000), cut: true })
+    expect(await result('read', { path: 'huge.txt' })).toMatchObject({
+      bytes: 200_000,
+      text: 'ä'.repeat(50_000),
+      cut: true,
+    })
     writeFileSync(join(workspace, 'vast'), '')
     truncateSync(join(workspace, 'vast'), 2 ** 36)
     expect(await result('read', { path: 'vast' })).toEqual({ path: 'vast', bytes: 2 ** 36, binary: true })
-    expect(await call('edit', { path: 'vast', old: 'a', new: 'b' })).toMatchObject(refused('path is not a text file that can be edited.'))
+    expect(await call('edit', { path: 'vast', old: 'a', new: 'b' })).toMatchObject(
+      refused('path is not a text file that can be edited.'),
+    )
   })
 })
 
 describe('what lies outside', () => {
-  it.each(['../outside/secret.txt', '/etc/passwd', 'a/../../outside/secret.txt', '~/x', 'C:\\x', 'file:///etc/passwd', 'x\0y', '..'])(
-    'is out of reach of the path %j',
-    async (path) => {
-      const { call } = await start()
-      for (const [tool, args] of Object.entries({ read: { path }, write: { path, text: 'x' }, edit: { path, old: 'a', new: 'b' }, list: { path } })) {
-        const { status, body } = await call(tool, args)
-        expect([status, JSON.stringify(body)]).toEqual([400, expect.not.stringContaining('canary')])
-      }
-    },
-  )
+  it.each([
+    '../outside/secret.txt',
+    '/etc/passwd',
+    'a/../../outside/secret.txt',
+    '~/x',
+    'C:\\x',
+    'file:///etc/passwd',
+    'x\0y',
+    '..',
+  ])('is out of reach of the path %j', async (path) => {
+    const { call } = await start()
+    for (const [tool, args] of Object.entries({
+      read: { path },
+      write: { path, text: 'x' },
+      edit: { path, old: 'a', new: 'b' },
+      list: { path },
+    })) {
+      const { status, body } = await call(tool, args)
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.not.stringContaining('canary')])
+    }
+  })
 
   it('is out of reach of a link: to a file, to a folder, to nothing, in a circle', async () => {
     const { call, workspace, outside } = await start()
@@ -172,7 +220,9 @@ describe('what lies outside', () => {
     const seen = new Set<string>()
     const known = ['inside', 'refused']
     for (let round = 0; round < 400 || (round < 20_000 && !known.every((one) => seen.has(one))); round++) {
-      const { data } = await workspace.read('door/x.txt', { maxBytes: 100 }).catch(() => ({ data: Buffer.from('refused') }))
+      const { data } = await workspace
+        .read('door/x.txt', { maxBytes: 100 })
+        .catch(() => ({ data: Buffer.from('refused') }))
       seen.add(Buffer.from(data).toString())
       await workspace.write('door/y.txt', 'mine').catch(() => undefined)
     }

@@ -48,12 +48,16 @@ describe('gateway config.get', () => {
     const whole = await result('gateway', { action: 'config.get' })
     expect(whole.config.providers.house.apiKey).toBe('[redacted]')
     for (const secret of [canary, gatewayToken, hookToken]) expect(JSON.stringify(whole)).not.toContain(secret)
-    expect(await result('gateway', { action: 'config.get', path: 'agents.defaults.timeoutSeconds' })).toEqual({ config: 600 })
+    expect(await result('gateway', { action: 'config.get', path: 'agents.defaults.timeoutSeconds' })).toEqual({
+      config: 600,
+    })
   })
 
   it.each(['agents.nobody', '__proto__', 'agents.constructor'])('has nothing at %s', async (path) => {
     const { call } = await start()
-    expect(await call('gateway', { action: 'config.get', path })).toMatchObject(refused('path leads to nothing in the configuration.'))
+    expect(await call('gateway', { action: 'config.get', path })).toMatchObject(
+      refused('path leads to nothing in the configuration.'),
+    )
   })
 })
 
@@ -63,15 +67,33 @@ describe('gateway config.patch', () => {
   it('changes the file and keeps its comments and its secrets', async () => {
     const { result, dir } = await start({ providers })
     const file = join(dir, 'gateway.json5')
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"agents": {', '// The agents.\n  "agents": { // all of them\n'))
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('"agents": {', '// The agents.\n  "agents": { // all of them\n'),
+    )
     chmodSync(file, 0o600)
-    const changed = await result('gateway', patch({ agents: { defaults: { timeoutSeconds: 90, heartbeat: { every: '1h' } } }, session: { historyTurns: 7 } }))
-    expect(changed).toEqual({ changed: ['agents.defaults.heartbeat.every', 'agents.defaults.timeoutSeconds', 'session.historyTurns'] })
+    const changed = await result(
+      'gateway',
+      patch({ agents: { defaults: { timeoutSeconds: 90, heartbeat: { every: '1h' } } }, session: { historyTurns: 7 } }),
+    )
+    expect(changed).toEqual({
+      changed: ['agents.defaults.heartbeat.every', 'agents.defaults.timeoutSeconds', 'session.historyTurns'],
+    })
     const text = readFileSync(file, 'utf8')
-    for (const part of ['// The agents.', '// all of them', canary, gatewayToken, hookToken, 'timeoutSeconds: 90', `"1h"`.replaceAll('"', "'")])
+    for (const part of [
+      '// The agents.',
+      '// all of them',
+      canary,
+      gatewayToken,
+      hookToken,
+      'timeoutSeconds: 90',
+      `"1h"`.replaceAll('"', "'"),
+    ])
       expect(text).toContain(part)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(await result('gateway', patch({ agents: { defaults: { timeoutSeconds: null } }, session: null }))).toMatchObject({
+    expect(
+      await result('gateway', patch({ agents: { defaults: { timeoutSeconds: null } }, session: null })),
+    ).toMatchObject({
       changed: expect.arrayContaining(['session.historyTurns']),
     })
     expect(readFileSync(file, 'utf8')).not.toMatch(/timeoutSeconds|historyTurns/)
@@ -79,7 +101,10 @@ describe('gateway config.patch', () => {
 
   it.each([
     [{ agents: { defaults: { timeoutSeconds: 'long' } } }, /timeoutSeconds must be a number/],
-    [{ agents: { defaults: { timeoutSecond: 5 } } }, /agents.defaults.timeoutSecond is closed to changes from inside; open are .*timeoutSeconds/],
+    [
+      { agents: { defaults: { timeoutSecond: 5 } } },
+      /agents.defaults.timeoutSecond is closed to changes from inside; open are .*timeoutSeconds/,
+    ],
     [{ nonsense: { a: 1 } }, /nonsense.*is closed/],
     [{ session: { historyTurns: -1 } }, /session.historyTurns must be/],
   ])('writes nothing that is not valid: %o', async (changes, sentence) => {
@@ -138,18 +163,31 @@ describe('gateway config.patch', () => {
     { __proto__: null, constructor: { prototype: 1 } },
   ])('cannot touch what guards the gateway, nor a secret: %j', async (changes) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } }
-    const { call, dir } = await start({ providers, agents, tools: { deny: ['cron'] }, session: { scope: 'per-agent', historyTurns: 9 } })
+    const { call, dir } = await start({
+      providers,
+      agents,
+      tools: { deny: ['cron'] },
+      session: { scope: 'per-agent', historyTurns: 9 },
+    })
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
-    expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(/is closed to changes from inside/)))
+    expect(await call('gateway', patch(changes))).toMatchObject(
+      refused(expect.stringMatching(/is closed to changes from inside/)),
+    )
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
   })
 
   it('cannot change which agents there are: the one behind the default agent may have more tools', async () => {
-    const agents = { defaults: { heartbeat: { every: 0 } }, first: { timeoutSeconds: 60 }, second: { timeoutSeconds: 90 } }
+    const agents = {
+      defaults: { heartbeat: { every: 0 } },
+      first: { timeoutSeconds: 60 },
+      second: { timeoutSeconds: 90 },
+    }
     for (const changes of [{ agents: { first: null } }, { agents: { second: null } }, { agents: { first: 5 } }]) {
       const { call, dir } = await start({ agents })
       const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
-      expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(/is closed to changes from inside|not valid/)))
+      expect(await call('gateway', patch(changes))).toMatchObject(
+        refused(expect.stringMatching(/is closed to changes from inside|not valid/)),
+      )
       expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
     }
   })
@@ -160,13 +198,21 @@ describe('gateway config.patch', () => {
   ])('cannot change a model where the policy %s depends on the provider', async (_whose, policy) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: {} }
     const document = { providers, ...policy, agents: { ...agents, ...('agents' in policy ? policy.agents : {}) } }
-    for (const changes of [{ defaults: { model: 'house/m' } }, { main: { model: 'house/m' } }, { defaults: { heartbeat: { model: 'house/m' } } }]) {
+    for (const changes of [
+      { defaults: { model: 'house/m' } },
+      { main: { model: 'house/m' } },
+      { defaults: { heartbeat: { model: 'house/m' } } },
+    ]) {
       const { call } = await start(document)
       const answer = await call('gateway', patch({ agents: changes }))
-      expect(answer).toMatchObject(refused(expect.stringMatching(/model is closed to changes from inside; .*byProvider/)))
+      expect(answer).toMatchObject(
+        refused(expect.stringMatching(/model is closed to changes from inside; .*byProvider/)),
+      )
     }
     const { result } = await start({ providers, agents })
-    expect(await result('gateway', patch({ agents: { main: { model: 'house/m' } } }))).toEqual({ changed: ['agents.main.model'] })
+    expect(await result('gateway', patch({ agents: { main: { model: 'house/m' } } }))).toEqual({
+      changed: ['agents.main.model'],
+    })
   })
 
   it('cannot read the environment by way of the file', async () => {

@@ -23,7 +23,12 @@ interface Setup {
 }
 
 /** The tool `probe` behind `invoke`, as the gateway builds it. */
-async function setUp({ execute = () => 'ok', args = Type.Object({}), allows = () => true, timeoutMs = 60_000 }: Setup = {}) {
+async function setUp({
+  execute = () => 'ok',
+  args = Type.Object({}),
+  allows = () => true,
+  timeoutMs = 60_000,
+}: Setup = {}) {
   const context = createTestContext()
   const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
@@ -62,12 +67,32 @@ describe('a call', () => {
     const { call, context } = await setUp({
       args: Type.Object({ n: Type.Integer() }),
       execute: (args: { n: number }, { agentId, sessionKey, caller, runId, state, signal, sessions: view }) => {
-        seen.push({ agentId, sessionKey, caller, runId, aborted: signal.aborted, own: state === context.state, view: view === toolApi.sessions })
+        seen.push({
+          agentId,
+          sessionKey,
+          caller,
+          runId,
+          aborted: signal.aborted,
+          own: state === context.state,
+          view: view === toolApi.sessions,
+        })
         return { doubled: args.n * 2 }
       },
     })
-    expect(await call({ args: { n: 21 }, subject: { ...subject, caller: 'agent' }, runId: 'run-1' })).toEqual({ doubled: 42 })
-    expect(seen).toEqual([{ agentId: 'main', sessionKey: 'agent:main:main', caller: 'agent', runId: 'run-1', aborted: false, own: true, view: true }])
+    expect(await call({ args: { n: 21 }, subject: { ...subject, caller: 'agent' }, runId: 'run-1' })).toEqual({
+      doubled: 42,
+    })
+    expect(seen).toEqual([
+      {
+        agentId: 'main',
+        sessionKey: 'agent:main:main',
+        caller: 'agent',
+        runId: 'run-1',
+        aborted: false,
+        own: true,
+        view: true,
+      },
+    ])
   })
 
   it('of a tool that is not there and of one that is not allowed look the same', async () => {
@@ -78,7 +103,12 @@ describe('a call', () => {
       refusal(call({ tool: 'constructor' })),
       refusal(call({ subject: { ...subject, agentId: 'other', sessionKey: 'agent:other:main' } })),
     ])
-    for (const error of refused) expect([error.code, error.status, error.publicMessage]).toEqual(['tool_not_available', 404, 'The tool is not available.'])
+    for (const error of refused)
+      expect([error.code, error.status, error.publicMessage]).toEqual([
+        'tool_not_available',
+        404,
+        'The tool is not available.',
+      ])
   })
 
   it.each([
@@ -86,7 +116,10 @@ describe('a call', () => {
     [{}, 'args.n is required.'],
     [{ n: 1, list: [{ id: 7 }] }, 'args.list[0].id must be a string.'],
     [{ n: 1, extra: 1 }, 'args.extra is not a known key.'],
-    [{ list: [{}, { id: 7 }], extra: 1 }, 'args.n is required; args.extra is not a known key; args.list[0].id is required; args.list[1].id must be a string.'],
+    [
+      { list: [{}, { id: 7 }], extra: 1 },
+      'args.n is required; args.extra is not a known key; args.list[0].id is required; args.list[1].id must be a string.',
+    ],
     [
       { n: 1, list: Array.from({ length: 25 }, () => ({})) },
       expect.stringMatching(/^args\.list\[0\]\.id is required; .*args\.list\[19\]\.id is required; and 5 more\.$/),
@@ -105,7 +138,10 @@ describe('a call', () => {
     class InputErrorOfACopy extends Error {
       override readonly name = 'InputError'
     }
-    for (const error of [new InputError('args.city is not a city.'), new InputErrorOfACopy('args.city is not a city.')]) {
+    for (const error of [
+      new InputError('args.city is not a city.'),
+      new InputErrorOfACopy('args.city is not a city.'),
+    ]) {
       const { call } = await setUp({ execute: () => Promise.reject(error) })
       const refused = await refusal(call())
       expect([refused.code, refused.publicMessage]).toEqual(['invalid_arguments', 'args.city is not a city.'])
@@ -125,7 +161,11 @@ describe('a call', () => {
   ])('whose tool %s fails without a word of it outside the cause', async (_what, execute) => {
     const { call, context } = await setUp({ execute })
     const error = await refusal(call())
-    expect([error.code, error.status, error.publicMessage]).toEqual(['tool_failed', 500, "The tool failed. See the gateway's log."])
+    expect([error.code, error.status, error.publicMessage]).toEqual([
+      'tool_failed',
+      500,
+      "The tool failed. See the gateway's log.",
+    ])
     expect(error.message).toBe(error.publicMessage)
     expect(JSON.stringify(context.logged)).not.toContain('canary')
     expect(context.logged).toMatchObject([{ level: 'error', fields: { tool: 'probe', toolset: 'probes' } }])
@@ -134,7 +174,10 @@ describe('a call', () => {
   it('says in the log where a tool threw', async () => {
     const { call, context } = await setUp({ execute: () => Promise.reject(new RangeError('canary')) })
     await refusal(call())
-    expect(context.logged[0]?.fields).toMatchObject({ error: 'RangeError', at: expect.stringContaining('invoke.test.ts') })
+    expect(context.logged[0]?.fields).toMatchObject({
+      error: 'RangeError',
+      at: expect.stringContaining('invoke.test.ts'),
+    })
   })
 })
 
@@ -182,7 +225,11 @@ describe('the deadline of a call', () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     const before = timers()
     await call({ signal })
-    expect([timers(), getEventListeners(signal, 'abort'), getEventListeners(context.signal, 'abort')]).toEqual([before, [], []])
+    expect([timers(), getEventListeners(signal, 'abort'), getEventListeners(context.signal, 'abort')]).toEqual([
+      before,
+      [],
+      [],
+    ])
   })
 
   it('leaves a failure that comes too late unheard', async () => {

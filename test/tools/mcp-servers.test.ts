@@ -1,4 +1,5 @@
-// Tools of MCP servers: honest ones, and all the ways in which one can be broken, slow, or mean ill without harm to anybody.
+// Tools of MCP servers: honest ones, and all the ways in which one can be broken, slow, or mean ill without harm to
+// anybody.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -17,8 +18,17 @@ import { createTestVerbs } from '../contracts/tool-api.ts'
 import { temporaryFolder } from '../helpers.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
-const honest = (changes: Partial<ServerSettings> = {}): ServerSettings => ({ command: process.execPath, args: [fixture('server')], cwd: '.', ...changes })
-const liar = (...ways: string[]): ServerSettings => ({ command: process.execPath, args: [fixture('liar'), ...ways], cwd: '.' })
+const honest = (changes: Partial<ServerSettings> = {}): ServerSettings => ({
+  command: process.execPath,
+  args: [fixture('server')],
+  cwd: '.',
+  ...changes,
+})
+const liar = (...ways: string[]): ServerSettings => ({
+  command: process.execPath,
+  args: [fixture('liar'), ...ways],
+  cwd: '.',
+})
 
 /** The toolset in a real catalogue, its tools behind a real `invoke`. */
 async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20_000 } = {}) {
@@ -48,7 +58,8 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
   return {
     registry,
     logged: () => JSON.stringify(context.logged),
-    call: (tool: string, args: Json = {}) => invoke({ tool, args, subject: { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' } }),
+    call: (tool: string, args: Json = {}) =>
+      invoke({ tool, args, subject: { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' } }),
     /** Resolves with the names of the tools when they are as they should be. */
     tools: (isSo: (names: string[]) => boolean = (names) => names.length > 0) =>
       new Promise<string[]>((resolve) => {
@@ -78,24 +89,38 @@ describe('an MCP server that is a program', () => {
     const { tools, call, registry } = await connect({ 'My Server': honest() })
     expect(registry.list()).toEqual([])
     expect(await tools()).toEqual(
-      ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'where'].map((name) => `my_server__${name}`),
+      ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'where'].map(
+        (name) => `my_server__${name}`,
+      ),
     )
-    expect(registry.find('my_server__echo')?.tool).toMatchObject({ group: 'mcp', description: 'Says it again. (from the MCP server "My Server")' })
+    expect(registry.find('my_server__echo')?.tool).toMatchObject({
+      group: 'mcp',
+      description: 'Says it again. (from the MCP server "My Server")',
+    })
     expect(await call('my_server__add_numbers', { a: 2, b: 3 })).toEqual({ sum: 5 })
     expect(await call('my_server__echo', { text: 'hello' })).toBe('hello')
-    expect(await call('my_server__picture')).toEqual({ content: [{ type: 'text', text: 'Here:' }, expect.objectContaining({ type: 'image', data: 'AAAA' })] })
+    expect(await call('my_server__picture')).toEqual({
+      content: [{ type: 'text', text: 'Here:' }, expect.objectContaining({ type: 'image', data: 'AAAA' })],
+    })
   })
 
   it('is not asked when the arguments do not fit its schema', async () => {
     const { tools, call } = await connect({ s: honest() })
     await tools()
-    await expect(call('s__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({ code: 'invalid_arguments', message: 'args.a must be a number.' })
+    await expect(call('s__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: 'args.a must be a number.',
+    })
   })
 
   it('tells the caller what its tool calls an error', async () => {
     const { tools, call } = await connect({ s: honest() })
     await tools()
-    await expect(call('s__refuse')).rejects.toMatchObject({ code: 'invalid_arguments', message: 'There is no such city.', cause: expect.any(InputError) })
+    await expect(call('s__refuse')).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: 'There is no such city.',
+      cause: expect.any(InputError),
+    })
   })
 
   it('gets a minimal environment, its own variables, and its folder', async () => {
@@ -176,7 +201,8 @@ describe('an MCP server that can not be had', () => {
       mixed2: { url: 'http://127.0.0.1:1', env: { a: 'b' }, cwd: '.' },
       crooked: { url: 'http://:::', cwd: '.' },
     })
-    for (const name of ['none', 'both', 'mixed', 'mixed2', 'crooked']) expect(logged()).toContain(`The MCP server \\"${name}\\" is left out: `)
+    for (const name of ['none', 'both', 'mixed', 'mixed2', 'crooked'])
+      expect(logged()).toContain(`The MCP server \\"${name}\\" is left out: `)
   })
 
   it('is ended although it will not', async () => {
@@ -225,9 +251,13 @@ describe('an MCP server that lies', () => {
 
   it('can not make much of little: what its references are written out to is bounded', () => {
     const of = (depth: number): object =>
-      depth === 0 ? { enum: [...'abcdefgh'] } : { allOf: [{ $ref: `#/$defs/${depth - 1}` }, { $ref: `#/$defs/${depth - 1}` }] }
+      depth === 0
+        ? { enum: [...'abcdefgh'] }
+        : { allOf: [{ $ref: `#/$defs/${depth - 1}` }, { $ref: `#/$defs/${depth - 1}` }] }
     const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, depth) => [depth, of(depth)]))
-    expect(plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/3' } }, $defs })).toMatchObject({ type: 'object' })
+    expect(plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/3' } }, $defs })).toMatchObject({
+      type: 'object',
+    })
     expect(() => plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/20' } }, $defs })).toThrow('too large')
   })
 
@@ -303,10 +333,16 @@ async function listen(handle: RequestListener): Promise<string> {
 async function bodyOf(request: IncomingMessage): Promise<{ id?: number; method?: string; params?: unknown }> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method?: string; params?: unknown }) : {}
+  return chunks.length > 0
+    ? (JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method?: string; params?: unknown })
+    : {}
 }
 
-const serverInfo = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'remote', version: '1' } }
+const serverInfo = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'remote', version: '1' },
+}
 
 /** Answers each method with a result; what is not there is refused as a server does that does not know it. */
 const remote =
@@ -319,7 +355,9 @@ const remote =
       const result = results[method]?.(params)
       if (typeof result === 'function') return (result as (response: ServerResponse) => void)(response)
       const answer = result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result }
-      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+      return response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     })
   }
 
@@ -327,13 +365,17 @@ const tool = { name: 'call', description: 'Does something.', inputSchema: { type
 
 describe('an MCP server over HTTP', () => {
   it('is told the name and the version of the gateway', async () => {
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string
+    }
     const told: unknown[] = []
     const initialize = (params: unknown): object => {
       told.push((params as { clientInfo: unknown }).clientInfo)
       return serverInfo
     }
-    const { tools } = await connect({ far: { url: await listen(remote({ initialize, 'tools/list': () => ({ tools: [tool] }) })), cwd: '.' } })
+    const { tools } = await connect({
+      far: { url: await listen(remote({ initialize, 'tools/list': () => ({ tools: [tool] }) })), cwd: '.' },
+    })
     await tools()
     expect(told).toEqual([{ name: 'svc-gateway', version }])
   })
@@ -342,7 +384,11 @@ describe('an MCP server over HTTP', () => {
     const seen: IncomingMessage[] = []
     const url = await listen(
       remote(
-        { initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }) },
+        {
+          initialize: () => serverInfo,
+          'tools/list': () => ({ tools: [tool] }),
+          'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }),
+        },
         seen,
       ),
     )
@@ -363,7 +409,9 @@ describe('an MCP server over HTTP', () => {
       response.writeHead(200, { 'content-type': type }).write(begin)
       pour()
     }
-    const url = await listen(remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => flood }))
+    const url = await listen(
+      remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => flood }),
+    )
     const { tools, call } = await connect({ far: { url, cwd: '.' } })
     await tools()
     await expect(call('far__call')).rejects.toMatchObject({ code: 'tool_failed' })
@@ -372,7 +420,9 @@ describe('an MCP server over HTTP', () => {
 
   it('can not send the credential of its settings elsewhere', async () => {
     const elsewhere: IncomingMessage[] = []
-    const target = await listen(remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }) }, elsewhere))
+    const target = await listen(
+      remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }) }, elsewhere),
+    )
     const url = await listen((_request, response) => response.writeHead(307, { location: target }).end())
     const { logged } = await connect({ far: { url, headers: { authorization: 'Bearer far-away' }, cwd: '.' } })
     await expect.poll(logged).toContain('an MCP server is not connected')
@@ -383,7 +433,11 @@ describe('an MCP server over HTTP', () => {
     let there = true
     const url = await listen((request, response) => {
       if (!there) return void response.writeHead(500).end()
-      return remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }), 'tools/call': () => ({ content: [] }) })(request, response)
+      return remote({
+        initialize: () => serverInfo,
+        'tools/list': () => ({ tools: [tool] }),
+        'tools/call': () => ({ content: [] }),
+      })(request, response)
     })
     const { tools, call } = await connect({ far: { url, cwd: '.' } })
     await tools()
@@ -409,7 +463,11 @@ describe('the schema of a server', () => {
   })
 
   it('is loosened, never tightened', () => {
-    const named = { properties: { pattern: { type: 'string', pattern: 'x', format: 'date' } }, patternProperties: { '^x-': {} }, additionalProperties: false }
+    const named = {
+      properties: { pattern: { type: 'string', pattern: 'x', format: 'date' } },
+      patternProperties: { '^x-': {} },
+      additionalProperties: false,
+    }
     expect(args(named)).toEqual({ type: 'object', properties: { pattern: { type: 'string' } } })
     expect(args({ oneOf: [{ required: ['a'] }, { required: ['b'] }], not: { required: ['c'] } })).toEqual({
       type: 'object',
@@ -418,7 +476,9 @@ describe('the schema of a server', () => {
   })
 
   it('may name a property anything', () => {
-    const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"},"`${process.exit()}`":{"type":"string"}}') as object
+    const properties = JSON.parse(
+      '{"__proto__":{"type":"string"},"constructor":{"type":"string"},"`${process.exit()}`":{"type":"string"}}',
+    ) as object
     expect(JSON.stringify(args({ properties }))).toBe(JSON.stringify({ type: 'object', properties }))
     expect(Object.getPrototypeOf(args({ properties }))).toBe(Object.prototype)
   })

@@ -1,18 +1,35 @@
-// POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over HTTP use.
+// POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over
+// HTTP use.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { messagesOf, startModel } from '../doubles/model.ts'
-import { ask, type Document, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import {
+  ask,
+  type Document,
+  gatewayToken,
+  hookToken,
+  type RunningGateway,
+  shareGateway,
+  startGateway,
+  temporaryFolder,
+} from '../helpers.ts'
 
 const credential = { authorization: `Bearer ${gatewayToken}` }
 const accept = { accept: 'application/json, text/event-stream' }
 
 async function connect({ url }: Pick<RunningGateway, 'url'>, headers: Record<string, string> = {}, pin?: string) {
-  const client = new Client({ name: 'test', version: '1' }, pin === undefined ? {} : { versionNegotiation: { mode: { pin } } })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers: { ...credential, ...headers } } }))
+  const client = new Client(
+    { name: 'test', version: '1' },
+    pin === undefined ? {} : { versionNegotiation: { mode: { pin } } },
+  )
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+      requestInit: { headers: { ...credential, ...headers } },
+    }),
+  )
   onTestFinished(() => client.close())
   return {
     client,
@@ -42,20 +59,27 @@ describe('POST /mcp, for a client of the protocol', () => {
 
   it('names the version of the package', async () => {
     const { client } = await connect(await startGateway())
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string
+    }
     expect(client.getServerVersion()).toEqual({ name: 'svc-gateway', version })
   })
 
   it('tells a model what is wrong with its arguments', async () => {
     const { call } = await connect(await startGateway())
-    expect(await call('sessions_list', { limit: 'many' })).toMatchObject({ isError: true, content: [{ text: 'args.limit must be a whole number.' }] })
+    expect(await call('sessions_list', { limit: 'many' })).toMatchObject({
+      isError: true,
+      content: [{ text: 'args.limit must be a whole number.' }],
+    })
   })
 
   it('shows what the policy denies nowhere: not in the list, not in a call', async () => {
     const { names, call } = await connect(await startGateway({ tools: { deny: ['sessions_list'] } }))
     expect(await names()).toContain('session_status')
     expect(await names()).not.toContain('sessions_list')
-    const refusals = await Promise.all(['sessions_list', 'no_such_tool'].map((name) => call(name).catch((error: unknown) => String(error))))
+    const refusals = await Promise.all(
+      ['sessions_list', 'no_such_tool'].map((name) => call(name).catch((error: unknown) => String(error))),
+    )
     expect(refusals).toEqual([expect.stringContaining('The tool is not available.'), refusals[0]])
   })
 
@@ -81,10 +105,14 @@ describe('POST /mcp, for a client of the protocol', () => {
 describe('POST /mcp', () => {
   const gateway = shareGateway()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
-  const post = (headers: Record<string, string> = {}, body: unknown = message) => gateway.post('/mcp', body, { ...credential, ...accept, ...headers })
+  const post = (headers: Record<string, string> = {}, body: unknown = message) =>
+    gateway.post('/mcp', body, { ...credential, ...accept, ...headers })
 
   it('takes the credential of the gateway, not the token of the hooks', async () => {
-    expect(await post({ authorization: `Bearer ${hookToken}` })).toMatchObject({ status: 401, body: { error: { type: 'unauthorized' } } })
+    expect(await post({ authorization: `Bearer ${hookToken}` })).toMatchObject({
+      status: 401,
+      body: { error: { type: 'unauthorized' } },
+    })
   })
 
   it('answers other methods with 405: it keeps no sessions', async () => {
@@ -98,18 +126,40 @@ describe('POST /mcp', () => {
   it('serves pages of its own origin and of those that are listed', async () => {
     const { url, post: send } = await startGateway({ gateway: { allowedOrigins: ['https://app.example.com'] } })
     for (const origin of [url, 'https://app.example.com'])
-      expect((await fetch(`${url}/mcp`, { method: 'POST', headers: { ...credential, ...accept, origin }, body: JSON.stringify(message) })).status).toBe(200)
-    expect(await send('/mcp', message, { ...credential, ...accept, origin: 'https://app.example.com.evil.com' })).toMatchObject({ status: 403 })
+      expect(
+        (
+          await fetch(`${url}/mcp`, {
+            method: 'POST',
+            headers: { ...credential, ...accept, origin },
+            body: JSON.stringify(message),
+          })
+        ).status,
+      ).toBe(200)
+    expect(
+      await send('/mcp', message, { ...credential, ...accept, origin: 'https://app.example.com.evil.com' }),
+    ).toMatchObject({ status: 403 })
   })
 
-  it.each(['https://evil.example.com', 'null', 'http://127.0.0.1:1'])('refuses pages of the origin %s', async (origin) => {
-    expect(await post({ origin })).toMatchObject({ status: 403, body: { ok: false, error: { type: 'origin_not_allowed' } } })
-  })
+  it.each(['https://evil.example.com', 'null', 'http://127.0.0.1:1'])(
+    'refuses pages of the origin %s',
+    async (origin) => {
+      expect(await post({ origin })).toMatchObject({
+        status: 403,
+        body: { ok: false, error: { type: 'origin_not_allowed' } },
+      })
+    },
+  )
 
   it('answers 400 to what is no message, in the words of its layer', async () => {
     expect(await post({}, '[]')).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request' } } })
-    expect(await post({}, { hello: 'there' })).toMatchObject({ status: 400, body: { jsonrpc: '2.0', error: { code: expect.any(Number) } } })
-    expect(await post({ 'x-svc-session-key': 'agent:' })).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request' } } })
+    expect(await post({}, { hello: 'there' })).toMatchObject({
+      status: 400,
+      body: { jsonrpc: '2.0', error: { code: expect.any(Number) } },
+    })
+    expect(await post({ 'x-svc-session-key': 'agent:' })).toMatchObject({
+      status: 400,
+      body: { ok: false, error: { type: 'invalid_request' } },
+    })
   })
 
   it('answers 413 to more than 2 MiB', async () => {
@@ -120,14 +170,18 @@ describe('POST /mcp', () => {
 describe('a tool of an MCP server', () => {
   /** Resolves when the server's tools are there. */
   const arrived = async ({ logged }: RunningGateway): Promise<void> => {
-    await expect.poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 }).toBe(true)
+    await expect
+      .poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 })
+      .toBe(true)
   }
 
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
     const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
     expect(gateway.logged.filter((line) => line.includes('no loaded tool'))).toEqual([])
     await arrived(gateway)
-    expect(await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential)).toMatchObject({
+    expect(
+      await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential),
+    ).toMatchObject({
       status: 200,
       body: { ok: true, result: { sum: 5 } },
     })
@@ -141,34 +195,61 @@ describe('a tool of an MCP server', () => {
 
   it('is called by an agent in its turn', async () => {
     const model = await startModel()
-    const gateway = await startGateway({ tools: { mcp, effects: { mcp: [] } }, providers: model.providers, agents: { main: { model: 'double/m' } } })
+    const gateway = await startGateway({
+      tools: { mcp, effects: { mcp: [] } },
+      providers: model.providers,
+      agents: { main: { model: 'double/m' } },
+    })
     await arrived(gateway)
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'It is 42.' })
-    const { body } = await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    const { body } = await gateway.post(
+      '/hooks/agent',
+      { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=20' },
+    )
     expect(body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
     expect(JSON.stringify((await model.request(1)).body)).toContain('42')
   })
 
   it('counts as reading private things and sending them, whatever its server says, so a webhook does not have it', async () => {
     const model = await startModel()
-    const gateway = await startGateway({ tools: { mcp }, providers: model.providers, agents: { main: { model: 'double/m' } } })
+    const gateway = await startGateway({
+      tools: { mcp },
+      providers: model.providers,
+      agents: { main: { model: 'double/m' } },
+    })
     await arrived(gateway)
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'I may not.' })
-    await gateway.post('/hooks/agent', { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    await gateway.post(
+      '/hooks/agent',
+      { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' },
+      { prefer: 'wait=20' },
+    )
     expect(messagesOf(await model.request(1)).at(-1)!.content).toContain('fix__add_numbers is withheld')
   })
 
   it('is told when the client of /mcp goes away', async () => {
     const told = join(temporaryFolder(), 'told')
     const gateway = await startGateway({
-      tools: { mcp: { servers: { fix: { command: process.execPath, args: [server], env: { CANCELLED: told, STARTED: `${told}.started` } } } } },
+      tools: {
+        mcp: {
+          servers: {
+            fix: { command: process.execPath, args: [server], env: { CANCELLED: told, STARTED: `${told}.started` } },
+          },
+        },
+      },
     })
     await arrived(gateway)
     const gone = new AbortController()
     const asked = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
       headers: { ...credential, ...accept },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'fix__hang', arguments: {} } }),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'fix__hang', arguments: {} },
+      }),
       signal: gone.signal,
     }).then((response) => response.text())
     await expect.poll(() => existsSync(`${told}.started`)).toBe(true)
@@ -180,7 +261,13 @@ describe('a tool of an MCP server', () => {
   it('leaves the log without a secret of its server', async () => {
     const secret = 'canary-of-the-server-0123456789'
     const gateway = await startGateway({
-      tools: { mcp: { servers: { bad: { command: process.execPath, args: ['-e', 'console.error(process.env.KEY)'], env: { KEY: secret } } } } },
+      tools: {
+        mcp: {
+          servers: {
+            bad: { command: process.execPath, args: ['-e', 'console.error(process.env.KEY)'], env: { KEY: secret } },
+          },
+        },
+      },
     })
     await expect.poll(() => gateway.logged.some((line) => line.includes('an MCP server is not connected'))).toBe(true)
     expect(gateway.logged.filter((line) => !line.includes('"debug"')).join('\n')).not.toContain(secret)

@@ -25,7 +25,9 @@ describe('message', () => {
   })
 
   it('is on disk when the caller knows: sent by the next start when this one could not', async () => {
-    const first = await startTools({ gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' }, drainSeconds: 0 } })
+    const first = await startTools({
+      gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' }, drainSeconds: 0 },
+    })
     first.chat.script('drop')
     await first.result('message', { text: 'Do not lose me.', channel: 'chat-native', to: 'bob' })
     await first.chat.attempted(1)

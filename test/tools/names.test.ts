@@ -53,7 +53,10 @@ describe('a name', () => {
     ['message', 'messaging'],
     ['agents_list', 'sessions'],
   ])('%s belongs to group:%s whatever it says of itself', (name, group) => {
-    expect([matches(`group:${group}`, { name }), matches(`group:${group}`, { name, group: 'other' })]).toEqual([true, true])
+    expect([matches(`group:${group}`, { name }), matches(`group:${group}`, { name, group: 'other' })]).toEqual([
+      true,
+      true,
+    ])
     expect(matches('group:other', { name, group: 'other' })).toBe(true)
   })
 

@@ -17,7 +17,14 @@ const turn: Subject = { caller: 'agent', agentId: 'main', sessionKey: 'agent:mai
 const toolsets: Toolsets = {
   files: [plain('read', { group: 'fs' }), plain('write', { group: 'fs' })],
   shell: [plain('exec', { group: 'runtime' })],
-  sessions: plainTools('session_status', 'sessions_list', 'sessions_spawn', 'sessions_send', 'sessions_history', 'agents_list'),
+  sessions: plainTools(
+    'session_status',
+    'sessions_list',
+    'sessions_spawn',
+    'sessions_send',
+    'sessions_history',
+    'agents_list',
+  ),
   other: plainTools('cron', 'gateway', 'whatsapp_login', 'message', 'web_fetch', 'edit'),
   foreign: [plain('roll_dice', { group: 'games' }), plain('flip_coin', { group: 'games' })],
 }
@@ -43,14 +50,22 @@ describe('the lists of tools', () => {
   })
 
   it('take groups, toolsets, patterns and any case; deny wins', async () => {
-    expect(await left({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual(['edit', 'exec', 'read', 'roll_dice'])
+    expect(await left({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual([
+      'edit',
+      'exec',
+      'read',
+      'roll_dice',
+    ])
     expect(await left({ tools: { deny: ['*'], allow: ['*'] } })).toEqual([])
     expect(await left({ tools: { deny: ['group:plugins'] } })).toEqual(without('roll_dice', 'flip_coin'))
     expect(await left({ tools: { allow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice'])
   })
 
   it('of an agent narrow those of all, and never widen them', async () => {
-    const changes = { tools: { allow: ['read', 'exec'] }, agents: { main: { tools: { allow: ['read', 'cron'] } }, other: {} } }
+    const changes = {
+      tools: { allow: ['read', 'exec'] },
+      agents: { main: { tools: { allow: ['read', 'cron'] } }, other: {} },
+    }
     expect(await left(changes)).toEqual(['read'])
     expect(await left(changes, { agentId: 'other' })).toEqual(['exec', 'read'])
   })
@@ -67,21 +82,38 @@ describe('profiles', () => {
   })
 
   it('are added to by alsoAllow, which means nothing without one', async () => {
-    expect(await left({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice', 'session_status'])
+    expect(await left({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual([
+      'flip_coin',
+      'roll_dice',
+      'session_status',
+    ])
     expect(await left({ tools: { alsoAllow: ['read'] } })).toEqual(without())
   })
 
   it('of an agent replace everybody’s together with its additions; an addition alone joins them', async () => {
     const tools = { profile: 'minimal', alsoAllow: ['read'] }
     expect(await left({ tools, agents: { main: { tools: { profile: 'messaging' } } } })).not.toContain('read')
-    expect(await left({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } })).toEqual(['cron', 'session_status'])
-    expect(await left({ tools, agents: { main: { tools: { alsoAllow: ['cron'] } } } })).toEqual(['cron', 'read', 'session_status'])
+    expect(await left({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } })).toEqual([
+      'cron',
+      'session_status',
+    ])
+    expect(await left({ tools, agents: { main: { tools: { alsoAllow: ['cron'] } } } })).toEqual([
+      'cron',
+      'read',
+      'session_status',
+    ])
     expect(await left({ tools, agents: { main: { tools: { profile: 'full' } } } })).toEqual(without())
   })
 })
 
 describe('the lists of providers and models', () => {
-  const tools = { byProvider: { test: { deny: ['exec'] }, 'TEST/Small': { profile: 'minimal', alsoAllow: ['exec'] }, 'other/vendor/big': { allow: ['read'] } } }
+  const tools = {
+    byProvider: {
+      test: { deny: ['exec'] },
+      'TEST/Small': { profile: 'minimal', alsoAllow: ['exec'] },
+      'other/vendor/big': { allow: ['read'] },
+    },
+  }
 
   it('hold for the model of the turn; that of a model goes before that of its provider', async () => {
     expect(await left({ tools })).toEqual(without('exec'))
@@ -137,15 +169,28 @@ describe('the lists of groups', () => {
     expect(await inGroup('agent:main:console:group:c7', { accountId: 'work' })).toEqual(without())
     expect(await inGroup('agent:main:console:group:c42', { accountId: 'nobody' })).toEqual(without('exec'))
     expect(await inGroup('agent:main:chat:group:c42', { channel: 'Console' })).toEqual(without('exec'))
-    expect(await inGroup('agent:main:console:group:c42', { channel: '__proto__', accountId: '__proto__' })).toEqual(without())
+    expect(await inGroup('agent:main:console:group:c42', { channel: '__proto__', accountId: '__proto__' })).toEqual(
+      without(),
+    )
     expect(await inGroup('agent:main:main', { channel: 'console' })).toEqual(without())
   })
 })
 
 describe('subagents', () => {
   const sessionKey = 'agent:main:subagent:1'
-  const kept = ['gateway', 'agents_list', 'whatsapp_login', 'session_status', 'cron', 'sessions_send', 'sessions_spawn', 'sessions_list', 'sessions_history']
-  const asked = (tools: object, rest: Document = {}) => left({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
+  const kept = [
+    'gateway',
+    'agents_list',
+    'whatsapp_login',
+    'session_status',
+    'cron',
+    'sessions_send',
+    'sessions_spawn',
+    'sessions_list',
+    'sessions_history',
+  ]
+  const asked = (tools: object, rest: Document = {}) =>
+    left({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
 
   it('do without what steers other sessions', async () => {
     expect(await left({}, { sessionKey })).toEqual(without(...kept))
@@ -161,13 +206,16 @@ describe('subagents', () => {
   })
 
   it('never get more than the layers before leave', async () => {
-    expect(await left({ tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } }, { sessionKey })).toEqual(['read'])
+    expect(
+      await left({ tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } }, { sessionKey }),
+    ).toEqual(['read'])
   })
 })
 
 describe('runs that a webhook started', () => {
   const kept = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
-  const asked = (tools: object, agents = {}) => left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
+  const asked = (tools: object, agents = {}) =>
+    left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
 
   it('do without what does lasting harm or shows other conversations', async () => {
     expect(await left({}, { fromHook: true })).toEqual(without(...kept))
@@ -190,13 +238,18 @@ describe('calls over HTTP', () => {
   it('reach none of the restricted tools unless each is lifted', async () => {
     expect(await left({}, { caller: 'http' })).toEqual(without(...restricted))
     for (const [shape, lifted, denied] of shapes())
-      expect([shape, await overHttp(shape)]).toEqual([shape, without(...restricted.filter((name) => !lifted.includes(name)), ...denied)])
+      expect([shape, await overHttp(shape)]).toEqual([
+        shape,
+        without(...restricted.filter((name) => !lifted.includes(name)), ...denied),
+      ])
   })
 
   /** Every way to lift and to deny the four; `read` stands for any other tool. */
   function* shapes(): Iterable<[shape: object, lifted: string[], denied: string[]]> {
-    const subsets = (names: readonly string[]) => Array.from({ length: 2 ** names.length }, (_, bits) => names.filter((_name, index) => bits & (2 ** index)))
-    for (const allow of subsets(restricted)) for (const deny of subsets(['gateway', 'sessions_send', 'read'])) yield [{ allow, deny }, allow, deny]
+    const subsets = (names: readonly string[]) =>
+      Array.from({ length: 2 ** names.length }, (_, bits) => names.filter((_name, index) => bits & (2 ** index)))
+    for (const allow of subsets(restricted))
+      for (const deny of subsets(['gateway', 'sessions_send', 'read'])) yield [{ allow, deny }, allow, deny]
     yield [{ allow: ['*', 'group:sessions', 'sessions', 'sessions_*'] }, [], []]
     yield [{ deny: ['*', 'group:fs', 'files', 'rea*'] }, [], []]
     yield [{ allow: [' GATEWAY '], deny: ['Read'] }, ['gateway'], ['read']]
@@ -211,7 +264,12 @@ describe('calls over HTTP', () => {
 describe('an explanation', () => {
   it('tells of every layer what it says, and which name in which list decides', async () => {
     const { policy } = await openPolicy(toolsets, {
-      tools: { profile: 'coding', alsoAllow: ['message'], deny: ['exec'], byProvider: { test: { allow: ['group:fs', 'exec'] } } },
+      tools: {
+        profile: 'coding',
+        alsoAllow: ['message'],
+        deny: ['exec'],
+        byProvider: { test: { allow: ['group:fs', 'exec'] } },
+      },
       agents: { main: { tools: { allow: ['*'] } } },
     })
     const expected: Verdict[] = [
@@ -228,8 +286,13 @@ describe('an explanation', () => {
     ]
     expect(policy.explain(turn, 'exec')).toEqual({ allowed: false, layers: expected })
     const rules = (tool: string, subject: Partial<Subject> = {}) =>
-      policy.explain({ ...turn, ...subject }, tool).layers.flatMap(({ verdict, rule }) => (verdict === 'deny' ? [rule] : []))
-    expect(rules('roll_dice')).toEqual(['not in tools.profile "coding" or tools.alsoAllow', 'not in tools.byProvider.test.allow'])
+      policy
+        .explain({ ...turn, ...subject }, tool)
+        .layers.flatMap(({ verdict, rule }) => (verdict === 'deny' ? [rule] : []))
+    expect(rules('roll_dice')).toEqual([
+      'not in tools.profile "coding" or tools.alsoAllow',
+      'not in tools.byProvider.test.allow',
+    ])
     expect(rules('write', { fromHook: true })).toEqual(['kept from webhooks (tools.byOrigin.hook): "write"'])
     expect(rules('cron', { sessionKey: 'agent:main:subagent:1' })).toEqual([
       'not in tools.byProvider.test.allow',
@@ -241,14 +304,22 @@ describe('an explanation', () => {
   it('of a tool that is not there says so first', async () => {
     const { policy } = await openPolicy(toolsets, { tools: { deny: ['nothing*'] } })
     const { allowed, layers } = policy.explain(turn, 'nothing_like_it')
-    expect([allowed, layers[0], layers.length]).toEqual([false, { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' }, 11])
+    expect([allowed, layers[0], layers.length]).toEqual([
+      false,
+      { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' },
+      11,
+    ])
     expect(layers[3]).toEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "nothing*"' })
   })
 })
 
 describe('a decision that is kept', () => {
   const changes = {
-    tools: { byProvider: { 'test/small': { deny: ['read'] } }, byOrigin: { hook: { deny: ['message'] } }, subagents: { tools: { deny: ['web_fetch'] } } },
+    tools: {
+      byProvider: { 'test/small': { deny: ['read'] } },
+      byOrigin: { hook: { deny: ['message'] } },
+      subagents: { tools: { deny: ['web_fetch'] } },
+    },
     agents: { main: {}, other: { tools: { deny: ['roll_dice'] } } },
     channels: { console: { groups: { a: { tools: { deny: ['flip_coin'] } }, b: { tools: { deny: ['exec'] } } } } },
   }
@@ -261,7 +332,10 @@ describe('a decision that is kept', () => {
           for (const key of ['main', 'console:group:a', 'console:group:b', 'subagent:1'])
             for (const fromHook of [false, true]) {
               const subject: Subject = { caller, agentId, model, sessionKey: `agent:${agentId}:${key}`, fromHook }
-              const [keptNames, explained] = [policy.listed(subject).map(({ tool }) => tool.name), all.filter((tool) => policy.explain(subject, tool).allowed)]
+              const [keptNames, explained] = [
+                policy.listed(subject).map(({ tool }) => tool.name),
+                all.filter((tool) => policy.explain(subject, tool).allowed),
+              ]
               expect([subject, keptNames]).toEqual([subject, explained.toSorted()])
             }
   })
@@ -293,7 +367,11 @@ describe('a decision that is kept', () => {
     expect(names()).toEqual(['fixed'])
     const offer = await offered.promise
     offer(plainTools('late', 'late_evil'))
-    expect([names(), policy.allows(turn, 'late'), policy.allows(turn, 'late_evil')]).toEqual([['fixed', 'late'], true, false])
+    expect([names(), policy.allows(turn, 'late'), policy.allows(turn, 'late_evil')]).toEqual([
+      ['fixed', 'late'],
+      true,
+      false,
+    ])
     offer([])
     expect([names(), policy.allows(turn, 'late')]).toEqual([['fixed'], false])
   })
@@ -309,10 +387,17 @@ describe('the warnings', () => {
         effects: { q_2: [] },
       },
       agents: { main: { tools: { alsoAllow: ['fils'], byOrigin: { hook: { allow: ['wrte'] } } } } },
-      channels: { console: { groups: { ops: { tools: { allow: ['reed'] } } }, accounts: { default: { groups: { ops: { tools: { deny: ['q_1'] } } } } } } },
+      channels: {
+        console: {
+          groups: { ops: { tools: { allow: ['reed'] } } },
+          accounts: { default: { groups: { ops: { tools: { deny: ['q_1'] } } } } },
+        },
+      },
       gateway: { tools: { allow: ['gateway', 'group:sessions'], deny: ['*'] } },
     })
-    const names = policy.problems.map((sentence) => /^(\S+) names ("[^"]+"), but no loaded tool is called so; (.+)$/.exec(sentence)?.slice(1))
+    const names = policy.problems.map((sentence) =>
+      /^(\S+) names ("[^"]+"), but no loaded tool is called so; (.+)$/.exec(sentence)?.slice(1),
+    )
     const check = 'check the spelling, and whether its plugin is loaded.'
     expect(names).toEqual([
       ['tools.allow', '"exce"', 'did you mean "exec"?'],
@@ -330,17 +415,32 @@ describe('the warnings', () => {
   })
 
   it('are none where everything is in order', async () => {
-    const { policy } = await openPolicy(toolsets, { tools: { profile: 'full', deny: ['EXEC', 'group:plugins', 'roll_*', 'shell'] } })
+    const { policy } = await openPolicy(toolsets, {
+      tools: { profile: 'full', deny: ['EXEC', 'group:plugins', 'roll_*', 'shell'] },
+    })
     expect(policy.problems).toEqual([])
   })
 
   it('know the tools of our own toolsets without opening one, and keep silent where a toolset does not declare its tools', async () => {
     const parts = await loadExtensions({ plugins: [], dir: '/', log: createTestContext().log })
-    const config = { tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] }, agents: {}, gateway: { tools: { allow: ['write'] } }, channels: {} }
+    const config = {
+      tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] },
+      agents: {},
+      gateway: { tools: { allow: ['write'] } },
+      channels: {},
+    }
     const settled = { ...config, tools: { ...config.tools, mcp: { servers: { db: {} } } } } as unknown as Config
-    expect(findUndeclaredNames(settled, parts)).toEqual([{ keys: ['tools', 'deny'], problem: expect.stringContaining('did you mean "web_fetch"?') }])
-    const secretive = defineToolset({ name: 'secretive', description: 'S.', open: () => Promise.reject(new Error('not opened here')) })
-    expect(findUndeclaredNames(settled, { ...parts, toolsets: new Map([...parts.toolsets, ['secretive', secretive]]) })).toEqual([])
+    expect(findUndeclaredNames(settled, parts)).toEqual([
+      { keys: ['tools', 'deny'], problem: expect.stringContaining('did you mean "web_fetch"?') },
+    ])
+    const secretive = defineToolset({
+      name: 'secretive',
+      description: 'S.',
+      open: () => Promise.reject(new Error('not opened here')),
+    })
+    expect(
+      findUndeclaredNames(settled, { ...parts, toolsets: new Map([...parts.toolsets, ['secretive', secretive]]) }),
+    ).toEqual([])
   })
 
   it('are the same for what our toolsets declare and for what they bring', async () => {

@@ -1,6 +1,14 @@
 // Which tools there are: opened from their toolsets, without faults and twins, closed together.
 import { describe, expect, it } from 'vitest'
-import { defineTool, defineToolset, type ExtensionContext, type Tool, type Toolset, type ToolsetContext, Type } from '../../core/plugin.ts'
+import {
+  defineTool,
+  defineToolset,
+  type ExtensionContext,
+  type Tool,
+  type Toolset,
+  type ToolsetContext,
+  Type,
+} from '../../core/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createTestContext } from '../contracts/context.ts'
 
@@ -9,14 +17,18 @@ const tool = (name: string, changes: Partial<Tool> = {}): Tool => ({
   ...changes,
 })
 
-const toolset = (name: string, rest: Partial<Toolset>): Toolset<never> => defineToolset({ name, description: `The set ${name}.`, ...rest })
+const toolset = (name: string, rest: Partial<Toolset>): Toolset<never> =>
+  defineToolset({ name, description: `The set ${name}.`, ...rest })
 
 const open = (toolsets: Toolset<never>[], context: (name: string) => ExtensionContext = createTestContext) =>
   openToolRegistry({ toolsets, settings: (name) => ({ of: name }), context })
 
 describe('the catalogue', () => {
   it('lists the tools of all toolsets by name, and finds them by their exact name', async () => {
-    const registry = await open([toolset('late', { tools: [tool('walk'), tool('dig')] }), toolset('early', { tools: [tool('jump')] })])
+    const registry = await open([
+      toolset('late', { tools: [tool('walk'), tool('dig')] }),
+      toolset('early', { tools: [tool('jump')] }),
+    ])
     expect(registry.list().map((entry) => [entry.tool.name, entry.toolset])).toEqual([
       ['dig', 'late'],
       ['jump', 'early'],
@@ -47,17 +59,24 @@ describe('the catalogue', () => {
   })
 
   it('leaves out a second tool of the same name, and says which two toolsets bring it', async () => {
-    const registry = await open([toolset('one', { tools: [tool('same')] }), toolset('two', { tools: [tool('same'), tool('other')] })])
+    const registry = await open([
+      toolset('one', { tools: [tool('same')] }),
+      toolset('two', { tools: [tool('same'), tool('other')] }),
+    ])
     expect(registry.find('same')?.toolset).toBe('one')
     expect(registry.find('other')?.toolset).toBe('two')
-    expect(registry.problems).toEqual(['The tool "same" of the toolset "two" is left out: the toolset "one" has one of that name; rename one of them.'])
+    expect(registry.problems).toEqual([
+      'The tool "same" of the toolset "two" is left out: the toolset "one" has one of that name; rename one of them.',
+    ])
   })
 
   it('leaves out a toolset that cannot be opened, and goes on with the others', async () => {
     const broken = toolset('broken', { tools: [tool('lost')], open: () => Promise.reject(new Error('no connection')) })
     const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
-    expect(registry.problems).toEqual(['The toolset "broken" is left out: it could not be opened (Error: no connection).'])
+    expect(registry.problems).toEqual([
+      'The toolset "broken" is left out: it could not be opened (Error: no connection).',
+    ])
     await registry.close()
   })
 
@@ -112,8 +131,12 @@ describe('the catalogue', () => {
 
   it('closes every toolset though one fails to', async () => {
     let closed = 0
-    const live = (name: string, close: () => Promise<void>) => toolset(name, { open: async () => ({ tools: [], close }) })
-    const registry = await open([live('a', () => Promise.reject(new Error('stuck'))), live('b', async () => void closed++)])
+    const live = (name: string, close: () => Promise<void>) =>
+      toolset(name, { open: async () => ({ tools: [], close }) })
+    const registry = await open([
+      live('a', () => Promise.reject(new Error('stuck'))),
+      live('b', async () => void closed++),
+    ])
     await registry.close()
     expect(closed).toBe(1)
   })

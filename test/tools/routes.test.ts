@@ -1,4 +1,5 @@
-// The tools' route group over real sockets: every answer that it can give, and nothing of a tool's inside in any of them.
+// The tools' route group over real sockets: every answer that it can give, and nothing of a tool's inside in any of
+// them.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,8 +14,19 @@ const echo = defineTool<Record<string, unknown>>({
   name: 'echo',
   group: 'games',
   description: 'Says what it was called with.',
-  args: Type.Object({ text: Type.Optional(Type.String()), n: Type.Optional(Type.Integer()) }, { additionalProperties: false }),
-  execute: (args, { agentId, sessionKey, caller, channel, accountId, runId }) => ({ args, agentId, sessionKey, caller, channel, accountId, runId }),
+  args: Type.Object(
+    { text: Type.Optional(Type.String()), n: Type.Optional(Type.Integer()) },
+    { additionalProperties: false },
+  ),
+  execute: (args, { agentId, sessionKey, caller, channel, accountId, runId }) => ({
+    args,
+    agentId,
+    sessionKey,
+    caller,
+    channel,
+    accountId,
+    runId,
+  }),
 })
 
 const steer = defineTool<Record<string, unknown>>({
@@ -28,7 +40,10 @@ const steer = defineTool<Record<string, unknown>>({
 const turnOrGo = defineTool<Record<string, unknown>>({
   name: 'turn_or_go',
   description: 'Takes one of two shapes.',
-  args: { type: 'object', anyOf: [{ properties: { action: { const: 'turn' } }, required: ['action'] }, { required: ['go'] }] },
+  args: {
+    type: 'object',
+    anyOf: [{ properties: { action: { const: 'turn' } }, required: ['action'] }, { required: ['go'] }],
+  },
   execute: (args) => args,
 })
 
@@ -60,7 +75,8 @@ const unruly: Tool[] = [
   plain('nothing', { execute: () => undefined }),
 ]
 
-const invoke = (routeGroup: RouteGroup, body: object | string, headers?: Record<string, string>) => routeGroup.post('/tools/invoke', body, headers)
+const invoke = (routeGroup: RouteGroup, body: object | string, headers?: Record<string, string>) =>
+  routeGroup.post('/tools/invoke', body, headers)
 const failure = (type: string, message: unknown) => ({ ok: false, error: { type, message } })
 
 describe('POST /tools/invoke', () => {
@@ -68,9 +84,15 @@ describe('POST /tools/invoke', () => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] })
     const { status, headers, body } = await invoke(routeGroup, { tool: ' echo ', args: { text: 'hi' }, dryRun: true })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
-    expect(body).toEqual({ ok: true, result: { args: { text: 'hi' }, agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } })
+    expect(body).toEqual({
+      ok: true,
+      result: { args: { text: 'hi' }, agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' },
+    })
     expect((await invoke(routeGroup, { tool: 'echo' })).body.result.args).toEqual({})
-    expect((await invoke(routeGroup, { tool: 'nothing', dryRun: 'whatever', more: 1 })).body).toEqual({ ok: true, result: null })
+    expect((await invoke(routeGroup, { tool: 'nothing', dryRun: 'whatever', more: 1 })).body).toEqual({
+      ok: true,
+      result: null,
+    })
   })
 
   it.each([
@@ -80,7 +102,10 @@ describe('POST /tools/invoke', () => {
     [{ sessionKey: 'agent:support:x' }, 'agent:support:x', 'support'],
     [{ sessionKey: 'agent:nobody:x' }, 'agent:nobody:x', 'main'],
   ])('with %j is for the session %s of %s', async (fields, sessionKey, agentId) => {
-    const routeGroup = await openSocket({ test: [echo] }, { session: { mainKey: 'work' }, agents: { main: {}, support: {} } })
+    const routeGroup = await openSocket(
+      { test: [echo] },
+      { session: { mainKey: 'work' }, agents: { main: {}, support: {} } },
+    )
     expect((await invoke(routeGroup, { tool: 'echo', ...fields })).body.result).toMatchObject({ sessionKey, agentId })
   })
 
@@ -92,7 +117,11 @@ describe('POST /tools/invoke', () => {
 
   it('tells the tool the channel and the account that the headers name', async () => {
     const routeGroup = await openSocket({ test: [echo] })
-    const named = await invoke(routeGroup, { tool: 'echo' }, { 'x-svc-message-channel': ' slack ', 'x-svc-account-id': 'work' })
+    const named = await invoke(
+      routeGroup,
+      { tool: 'echo' },
+      { 'x-svc-message-channel': ' slack ', 'x-svc-account-id': 'work' },
+    )
     expect(named.body.result).toMatchObject({ channel: 'slack', accountId: 'work' })
     const blank = await invoke(routeGroup, { tool: 'echo' }, { 'x-svc-message-channel': '', 'x-svc-account-id': ' ' })
     expect(Object.keys(blank.body.result)).not.toContain('channel')
@@ -107,7 +136,10 @@ describe('POST /tools/invoke', () => {
     expect(await result({ tool: 'turn_or_go', action: 'turn' })).toEqual({ action: 'turn' })
     expect((await result({ tool: 'echo', action: 'left' })).args).toEqual({})
     const wrong = await invoke(routeGroup, { tool: 'steer', action: 'up' })
-    expect([wrong.status, wrong.body]).toEqual([400, failure('invalid_arguments', 'args.action must be one of "left", "right".')])
+    expect([wrong.status, wrong.body]).toEqual([
+      400,
+      failure('invalid_arguments', 'args.action must be one of "left", "right".'),
+    ])
   })
 
   it.each<[what: string, body: object | string, type: string, message: unknown]>([
@@ -118,10 +150,25 @@ describe('POST /tools/invoke', () => {
     ['null for args', { tool: 'echo', args: null }, 'invalid_request', 'args must be an object.'],
     ['a text for args', { tool: 'echo', args: '{}' }, 'invalid_request', 'args must be an object.'],
     ['a blank session', { tool: 'echo', sessionKey: '' }, 'invalid_request', 'sessionKey must not be blank.'],
-    ['half a session', { tool: 'echo', sessionKey: 'agent:main:' }, 'invalid_request', expect.stringContaining('sessionKey')],
+    [
+      'half a session',
+      { tool: 'echo', sessionKey: 'agent:main:' },
+      'invalid_request',
+      expect.stringContaining('sessionKey'),
+    ],
     ['a number for action', { tool: 'echo', action: 1 }, 'invalid_request', 'action must be a string.'],
-    ['arguments that do not fit', { tool: 'echo', args: { n: '5' } }, 'invalid_arguments', 'args.n must be a whole number.'],
-    ['an unknown argument', { tool: 'echo', args: { colour: 'red' } }, 'invalid_arguments', 'args.colour is not a known key.'],
+    [
+      'arguments that do not fit',
+      { tool: 'echo', args: { n: '5' } },
+      'invalid_arguments',
+      'args.n must be a whole number.',
+    ],
+    [
+      'an unknown argument',
+      { tool: 'echo', args: { colour: 'red' } },
+      'invalid_arguments',
+      'args.colour is not a known key.',
+    ],
     ['input that the tool refuses', { tool: 'blames' }, 'invalid_arguments', 'args.city is not a city.'],
     ['a list', [], 'invalid_request', 'The body must be a JSON object.'],
     ['no JSON', '{', 'invalid_json', expect.any(String)],
@@ -132,23 +179,35 @@ describe('POST /tools/invoke', () => {
   })
 
   it('answers 404 to a tool that is not there and to one that is not allowed, byte for byte the same', async () => {
-    const routeGroup = await openSocket({ test: [echo, ...plainTools('gateway', 'sessions_spawn')] }, { tools: { deny: ['echo'] } })
+    const routeGroup = await openSocket(
+      { test: [echo, ...plainTools('gateway', 'sessions_spawn')] },
+      { tools: { deny: ['echo'] } },
+    )
     const text = async (tool: string, args?: unknown) => {
       const headers = { authorization: `Bearer ${gatewayToken}` }
-      const response = await fetch(`${routeGroup.url}/tools/invoke`, { method: 'POST', headers, body: JSON.stringify({ tool, args }) })
+      const response = await fetch(`${routeGroup.url}/tools/invoke`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ tool, args }),
+      })
       const kept = [...response.headers].filter(([name]) => !['x-request-id', 'date'].includes(name))
       return JSON.stringify([response.status, kept, await response.text()])
     }
     const unknown = await text('nothing')
     expect(unknown).toContain('tool_not_available')
-    for (const tool of ['echo', 'gateway', 'sessions_spawn', 'ECHO', 'constructor', '__proto__', '*', 'group:plugins']) expect(await text(tool)).toBe(unknown)
+    for (const tool of ['echo', 'gateway', 'sessions_spawn', 'ECHO', 'constructor', '__proto__', '*', 'group:plugins'])
+      expect(await text(tool)).toBe(unknown)
     expect(await text('echo', { n: 'does not fit' })).toBe(unknown)
   })
 
   it.each(Object.keys(misdeeds))('answers 500 to a tool that %s, and says nothing of it', async (tool) => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] })
     const [broken, sound] = await Promise.all([invoke(routeGroup, { tool }), invoke(routeGroup, { tool: 'echo' })])
-    expect([broken.status, broken.body, sound.status]).toEqual([500, failure('tool_failed', "The tool failed. See the gateway's log."), 200])
+    expect([broken.status, broken.body, sound.status]).toEqual([
+      500,
+      failure('tool_failed', "The tool failed. See the gateway's log."),
+      200,
+    ])
     expect(JSON.stringify([broken.body, [...broken.headers], routeGroup.logged])).not.toContain('canary')
     expect(routeGroup.logged).toMatchObject([
       { level: 'error', fields: { tool, toolset: 'test' } },
@@ -175,17 +234,23 @@ describe('POST /tools/invoke', () => {
     expect((await invoke(routeGroup, '{}', { 'content-encoding': 'gzip' })).status).toBe(415)
   })
 
-  it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'])('answers 405 to %s, before it asks who calls', async (method) => {
-    const routeGroup = await openSocket({ test: [echo] })
-    for (const path of ['/tools/invoke', '/tools/explain']) {
-      const response = await fetch(`${routeGroup.url}${path}`, { method })
-      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
-      await response.arrayBuffer()
-    }
-  })
+  it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'])(
+    'answers 405 to %s, before it asks who calls',
+    async (method) => {
+      const routeGroup = await openSocket({ test: [echo] })
+      for (const path of ['/tools/invoke', '/tools/explain']) {
+        const response = await fetch(`${routeGroup.url}${path}`, { method })
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+        await response.arrayBuffer()
+      }
+    },
+  )
 
   it('calls through the policy of the session', async () => {
-    const routeGroup = await openSocket({ test: [echo] }, { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } })
+    const routeGroup = await openSocket(
+      { test: [echo] },
+      { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } },
+    )
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
     expect((await invoke(routeGroup, { tool: 'echo', sessionKey: 'agent:support:x' })).status).toBe(404)
   })
@@ -198,11 +263,17 @@ describe('the credential', () => {
     const routeGroup = await openSocket({ test: [echo] })
     for (const headers of [wrong, { authorization: '' }, { authorization: `Basic ${gatewayToken}` }]) {
       const answer = await invoke(routeGroup, '{', headers)
-      expect([answer.status, answer.body.error.type, answer.headers.get('www-authenticate')]).toEqual([401, 'unauthorized', 'Bearer'])
+      expect([answer.status, answer.body.error.type, answer.headers.get('www-authenticate')]).toEqual([
+        401,
+        'unauthorized',
+        'Bearer',
+      ])
     }
     for (const path of ['/tools', '/tools?sessionKey=']) expect((await routeGroup.get(path, wrong)).status).toBe(401)
     expect((await routeGroup.post('/tools/explain', {}, wrong)).status).toBe(401)
-    expect((await routeGroup.post(`/tools/invoke?token=${gatewayToken}`, { tool: 'echo' })).body.error.type).toBe('token_in_query')
+    expect((await routeGroup.post(`/tools/invoke?token=${gatewayToken}`, { tool: 'echo' })).body.error.type).toBe(
+      'token_in_query',
+    )
   })
 
   it('is the password in the mode of that name', async () => {
@@ -225,38 +296,67 @@ describe('the credential', () => {
   it('that fails too often locks the address out, the right one included', async () => {
     const rateLimit = { maxAttempts: 3, lockoutMs: 60_000, exemptLoopback: false }
     const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
-    for (let attempt = 0; attempt < 3; attempt++) expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: '' })).status).toBe(401)
-    for (const answer of [await invoke(routeGroup, { tool: 'echo' }, wrong), await invoke(routeGroup, { tool: 'echo' }), await routeGroup.get('/tools')]) {
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: '' })).status).toBe(401)
+    for (const answer of [
+      await invoke(routeGroup, { tool: 'echo' }, wrong),
+      await invoke(routeGroup, { tool: 'echo' }),
+      await routeGroup.get('/tools'),
+    ]) {
       expect([answer.status, answer.body.error.type]).toEqual([429, 'rate_limited'])
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     }
   })
 
   it('that fails from this machine is not counted unless asked for', async () => {
-    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
-    for (let attempt = 0; attempt < 5; attempt++) expect((await invoke(routeGroup, { tool: 'echo' }, wrong)).status).toBe(401)
+    const routeGroup = await openSocket(
+      { test: [echo] },
+      { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } },
+    )
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect((await invoke(routeGroup, { tool: 'echo' }, wrong)).status).toBe(401)
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
     // A proxy that is not trusted may bring anybody.
     for (let attempt = 0; attempt < 2; attempt++)
-      expect((await invoke(routeGroup, { tool: 'echo' }, { ...wrong, 'x-forwarded-for': '198.51.100.7' })).status).toBe(401)
+      expect((await invoke(routeGroup, { tool: 'echo' }, { ...wrong, 'x-forwarded-for': '198.51.100.7' })).status).toBe(
+        401,
+      )
     expect((await invoke(routeGroup, { tool: 'echo' }, { 'x-forwarded-for': '198.51.100.7' })).status).toBe(429)
   })
 })
 
 describe('GET /tools', () => {
   it('lists what a call would run, and nothing else', async () => {
-    const routeGroup = await openSocket({ test: [echo, steer], more: plainTools('gateway') }, { agents: { main: {}, support: { tools: { deny: ['steer'] } } } })
+    const routeGroup = await openSocket(
+      { test: [echo, steer], more: plainTools('gateway') },
+      { agents: { main: {}, support: { tools: { deny: ['steer'] } } } },
+    )
     const { status, body } = await routeGroup.get('/tools')
     expect([status, body]).toEqual([
       200,
       {
         items: [
-          { name: 'echo', group: 'games', description: echo.description, args: JSON.parse(JSON.stringify(echo.args)), effects: ['reads-private', 'sends'] },
-          { name: 'steer', description: steer.description, args: JSON.parse(JSON.stringify(steer.args)), effects: ['reads-private', 'sends'] },
+          {
+            name: 'echo',
+            group: 'games',
+            description: echo.description,
+            args: JSON.parse(JSON.stringify(echo.args)),
+            effects: ['reads-private', 'sends'],
+          },
+          {
+            name: 'steer',
+            description: steer.description,
+            args: JSON.parse(JSON.stringify(steer.args)),
+            effects: ['reads-private', 'sends'],
+          },
         ],
       },
     ])
-    expect((await routeGroup.get('/tools?sessionKey=agent%3Asupport%3Ax')).body.items.map(({ name }: { name: string }) => name)).toEqual(['echo'])
+    expect(
+      (await routeGroup.get('/tools?sessionKey=agent%3Asupport%3Ax')).body.items.map(
+        ({ name }: { name: string }) => name,
+      ),
+    ).toEqual(['echo'])
   })
 
   it('answers 400 to a session key that is blank, repeated or half', async () => {
@@ -270,7 +370,10 @@ describe('GET /tools', () => {
 describe('POST /tools/explain', () => {
   it('shows what every layer says and runs nothing', async () => {
     let calls = 0
-    const routeGroup = await openSocket({ test: [plain('count', { execute: () => calls++ })] }, { tools: { deny: ['count'] } })
+    const routeGroup = await openSocket(
+      { test: [plain('count', { execute: () => calls++ })] },
+      { tools: { deny: ['count'] } },
+    )
     const { status, body } = await routeGroup.post('/tools/explain', { tool: ' count ', sessionKey: 'main' })
     expect([status, body.tool, body.allowed]).toEqual([200, 'count', false])
     expect(body.layers).toHaveLength(10)
@@ -281,7 +384,10 @@ describe('POST /tools/explain', () => {
   it('agrees with what a call does', async () => {
     const routeGroup = await openSocket(
       { test: [echo, ...plainTools('gateway', 'sessions_send', 'exec', 'cron')] },
-      { tools: { deny: ['exec'] }, gateway: { auth: { token: gatewayToken }, tools: { allow: ['gateway'], deny: ['cron'] } } },
+      {
+        tools: { deny: ['exec'] },
+        gateway: { auth: { token: gatewayToken }, tools: { allow: ['gateway'], deny: ['cron'] } },
+      },
     )
     for (const tool of ['echo', 'gateway', 'sessions_send', 'exec', 'cron', 'nothing']) {
       const explained = await routeGroup.post('/tools/explain', { tool })
@@ -300,22 +406,38 @@ describe('a whole gateway', () => {
 
   it('serves the tools of plugins within tools.timeoutSeconds, and ours', async () => {
     const dir = temporaryFolder()
-    const tools = "[{ name: 'hang', description: 'Hangs.', args: { type: 'object' }, execute: () => new Promise(() => {}) }]"
-    writeFileSync(join(dir, 'hang.mjs'), `export default { kind: 'toolset', name: 'hanging', description: 'Hangs.', tools: ${tools} }`)
+    const tools =
+      "[{ name: 'hang', description: 'Hangs.', args: { type: 'object' }, execute: () => new Promise(() => {}) }]"
+    writeFileSync(
+      join(dir, 'hang.mjs'),
+      `export default { kind: 'toolset', name: 'hanging', description: 'Hangs.', tools: ${tools} }`,
+    )
     const { post, get } = await startGateway({ plugins: ['./hang.mjs'], tools: { timeoutSeconds: 0.05 } }, dir)
-    expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).body).toMatchObject({ ok: true, result: { key: 'agent:main:main' } })
+    expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).body).toMatchObject({
+      ok: true,
+      result: { key: 'agent:main:main' },
+    })
     expect((await post('/tools/invoke', { tool: 'hang' }, bearer)).body.error.type).toBe('tool_timeout')
-    expect((await get('/tools')).body.items.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['hang', 'session_status']))
+    expect((await get('/tools')).body.items.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['hang', 'session_status']),
+    )
     expect((await post('/tools/invoke', { tool: 'session_status' })).status).toBe(401)
   })
 
   it('knows which tools a plugin brings', async () => {
     const dir = temporaryFolder()
     const tools = "[{ name: 'wave', description: 'Waves.', args: { type: 'object' }, execute: () => 'hi' }]"
-    writeFileSync(join(dir, 'wave.mjs'), `export default { kind: 'toolset', name: 'waving', description: 'Waves.', tools: ${tools} }`)
+    writeFileSync(
+      join(dir, 'wave.mjs'),
+      `export default { kind: 'toolset', name: 'waving', description: 'Waves.', tools: ${tools} }`,
+    )
     const { post } = await startGateway({ plugins: ['./wave.mjs'], tools: { deny: ['group:plugins'] } }, dir)
     const explained = await post('/tools/explain', { tool: 'wave' }, bearer)
-    expect(explained.body.layers).toContainEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "group:plugins"' })
+    expect(explained.body.layers).toContainEqual({
+      layer: 'tools',
+      verdict: 'deny',
+      rule: 'tools.deny: "group:plugins"',
+    })
     expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).status).toBe(200)
   })
 })

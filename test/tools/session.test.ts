@@ -26,8 +26,12 @@ describe('the session of a call', () => {
   })
 
   it('is global in global scope', () => {
-    for (const key of [undefined, 'main', 'global']) expect(resolveSession(owners('global'), key)).toEqual({ agentId: 'main', sessionKey: 'global' })
-    expect(resolveSession(owners('global'), 'agent:support:x')).toEqual({ agentId: 'support', sessionKey: 'agent:support:x' })
+    for (const key of [undefined, 'main', 'global'])
+      expect(resolveSession(owners('global'), key)).toEqual({ agentId: 'main', sessionKey: 'global' })
+    expect(resolveSession(owners('global'), 'agent:support:x')).toEqual({
+      agentId: 'support',
+      sessionKey: 'agent:support:x',
+    })
   })
 
   it.each(['agent:', 'agent:main', 'agent:main:', 'agent::x'])('%j names none', (key) => {

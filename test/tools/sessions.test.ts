@@ -1,6 +1,13 @@
 // The toolset of sessions, by the law of toolsets and by what its tools answer.
 import { describe, expect, it } from 'vitest'
-import { type AgentSummary, InputError, type RunRequest, type SessionMessage, type SessionStatus, type ToolApi } from '../../core/plugin.ts'
+import {
+  type AgentSummary,
+  InputError,
+  type RunRequest,
+  type SessionMessage,
+  type SessionStatus,
+  type ToolApi,
+} from '../../core/plugin.ts'
 import sessionsToolset from '../../plugins/tools/sessions.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { toolsetContract } from '../contracts/toolset.ts'
@@ -18,7 +25,13 @@ const known: SessionStatus = {
 }
 const asked: unknown[] = []
 const said: SessionMessage = { role: 'user', text: 'Hello', at: known.updatedAt, runId: 'run-1' }
-const agent: AgentSummary = { id: 'main', name: 'main', default: true, model: 'builtin/rules', mainSession: 'agent:main:main' }
+const agent: AgentSummary = {
+  id: 'main',
+  name: 'main',
+  default: true,
+  model: 'builtin/rules',
+  mainSession: 'agent:main:main',
+}
 const started: RunRequest[] = []
 const toolApi: Partial<ToolApi> = {
   agents: { list: () => [agent] },
@@ -46,9 +59,20 @@ toolsetContract(sessionsToolset, {
     {
       tool: 'session_status',
       args: {},
-      answer: { key: 'agent:main:main', agentId: 'main', waitingEvents: 0, queuedRuns: 0, runningRuns: 0, transcriptMessages: 0 },
+      answer: {
+        key: 'agent:main:main',
+        agentId: 'main',
+        waitingEvents: 0,
+        queuedRuns: 0,
+        runningRuns: 0,
+        transcriptMessages: 0,
+      },
     },
-    { tool: 'sessions_list', args: {}, answer: { items: [{ key: known.key, agentId: 'main', updatedAt: known.updatedAt }] } },
+    {
+      tool: 'sessions_list',
+      args: {},
+      answer: { items: [{ key: known.key, agentId: 'main', updatedAt: known.updatedAt }] },
+    },
     { tool: 'sessions_list', args: { agentId: 'main', limit: 200 } },
     { tool: 'sessions_history', args: { sessionKey: known.key }, answer: { items: [said] } },
     {
@@ -61,7 +85,11 @@ toolsetContract(sessionsToolset, {
       args: { sessionKey: known.key, message: 'Hi!', waitSeconds: 0 },
       answer: { runId: 'run-2', sessionKey: known.key, status: 'queued' },
     },
-    { tool: 'sessions_spawn', args: { task: 'Count to ten', name: 'ten' }, answer: { runId: 'run-2', sessionKey: 'agent:main:subagent:1' } },
+    {
+      tool: 'sessions_spawn',
+      args: { task: 'Count to ten', name: 'ten' },
+      answer: { runId: 'run-2', sessionKey: 'agent:main:subagent:1' },
+    },
     { tool: 'agents_list', args: {}, answer: { items: [agent] } },
   ],
   refused: [
@@ -81,7 +109,13 @@ toolsetContract(sessionsToolset, {
 describe('session_status', () => {
   it('blames the input for a session that is not there', async () => {
     const [status] = sessionsToolset.tools ?? []
-    const context = { ...createTestContext(), ...createTestVerbs({ sessions }), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' as const }
+    const context = {
+      ...createTestContext(),
+      ...createTestVerbs({ sessions }),
+      agentId: 'main',
+      sessionKey: 'agent:main:main',
+      caller: 'http' as const,
+    }
     await expect(status?.execute({ sessionKey: 'agent:main:gone' } as never, context)).rejects.toThrow(InputError)
   })
 })

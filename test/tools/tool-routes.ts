@@ -40,11 +40,23 @@ export interface TestPolicy {
 /** The policy of a configuration over tools that exist; `test/model` is what agents use. */
 export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Promise<TestPolicy> {
   const document = readConfigFile(writeConfig(temporaryFolder(), changes))
-  const { config } = resolveConfig(document, { channels: new Map([['console', console]]), toolsets: new Map(), providers: new Map(), presets: new Map() })
+  const { config } = resolveConfig(document, {
+    channels: new Map([['console', console]]),
+    toolsets: new Map(),
+    providers: new Map(),
+    presets: new Map(),
+  })
   const context = createTestContext()
-  const declared = Object.entries(toolsets).map(([name, tools]) => defineToolset<never>({ name, description: `The set ${name}.`, tools }))
+  const declared = Object.entries(toolsets).map(([name, tools]) =>
+    defineToolset<never>({ name, description: `The set ${name}.`, tools }),
+  )
   const registry = await openToolRegistry({ toolsets: declared, settings: () => ({}), context: () => context })
-  const policy = createPolicy({ config, registry, modelOf: () => 'test/model', isForeign: (toolset) => toolset === 'foreign' })
+  const policy = createPolicy({
+    config,
+    registry,
+    modelOf: () => 'test/model',
+    isForeign: (toolset) => toolset === 'foreign',
+  })
   return { config, registry, policy, context }
 }
 
@@ -73,8 +85,22 @@ export async function openSocket(
   // Callers over HTTP are not bound by it, so nothing is ever stored.
   const store = { getExposure: async () => undefined, useEffects: async () => undefined }
   const ruleOfTwo = createRuleOfTwo({ store, policy, effects: config.tools.effects, log: context.log })
-  const invoke = createInvoke({ registry, policy, ruleOfTwo, toolApi: () => createTestVerbs(), timeoutMs, log: context.log })
-  registerTools(app, { auth: createGatewayAuth(check), registry, policy, ruleOfTwo, invoke, agents: createAgents(config, '.') })
+  const invoke = createInvoke({
+    registry,
+    policy,
+    ruleOfTwo,
+    toolApi: () => createTestVerbs(),
+    timeoutMs,
+    log: context.log,
+  })
+  registerTools(app, {
+    auth: createGatewayAuth(check),
+    registry,
+    policy,
+    ruleOfTwo,
+    invoke,
+    agents: createAgents(config, '.'),
+  })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => app.close())
   const bearer = { authorization: `Bearer ${gatewayToken}` }
@@ -83,7 +109,11 @@ export async function openSocket(
     logged: context.logged,
     policy,
     post: (path, body, headers = {}) =>
-      ask(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { ...bearer, ...headers } }),
+      ask(`${url}${path}`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { ...bearer, ...headers },
+      }),
     get: (path, headers = {}) => ask(`${url}${path}`, { headers: { ...bearer, ...headers } }),
   }
 }

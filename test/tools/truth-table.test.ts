@@ -67,7 +67,10 @@ function listsOf(state: ListState | Case['subagent'], tool: string) {
 }
 
 function httpOf({ http, tool }: Case) {
-  return { ...((http === 'lifted' || http === 'both') && { allow: [tool] }), ...((http === 'denied' || http === 'both') && { deny: [tool] }) }
+  return {
+    ...((http === 'lifted' || http === 'both') && { allow: [tool] }),
+    ...((http === 'denied' || http === 'both') && { deny: [tool] }),
+  }
 }
 
 function product<Value>(values: readonly Value[], times: number): Value[][] {
@@ -104,7 +107,16 @@ describe('layers', () => {
           for (const first of listStates)
             for (const subagent of guardStates)
               for (const origin of guardStates)
-                for (const http of httpStates) yield { tool, profile, providerProfile: 'absent', lists: [first, ...silent.slice(1)], subagent, origin, http }
+                for (const http of httpStates)
+                  yield {
+                    tool,
+                    profile,
+                    providerProfile: 'absent',
+                    lists: [first, ...silent.slice(1)],
+                    subagent,
+                    origin,
+                    http,
+                  }
     }
     expect(disagreements(cases())).toEqual({ count: 2 * 4 * 6 * 6 * 6 * 5, wrong: [] })
   })
@@ -118,7 +130,9 @@ describe('layers', () => {
       profile: pick(profileStates),
       providerProfile: pick(profileStates),
       // Mostly layers that let the tool through, or else nearly every case would be refused.
-      lists: silent.map(() => pick(['absent', 'allowed', 'absent', 'allowed', 'absent', 'allowed', pick(listStates)] as const)),
+      lists: silent.map(() =>
+        pick(['absent', 'allowed', 'absent', 'allowed', 'absent', 'allowed', pick(listStates)] as const),
+      ),
       subagent: pick(guardStates),
       origin: pick(guardStates),
       http: pick(httpStates),

@@ -1,4 +1,5 @@
-// The tool for the web: what it makes of a page, and that no spelling, no redirect and no name server leads it into a private network.
+// The tool for the web: what it makes of a page, and that no spelling, no redirect and no name server leads it into a
+// private network.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +28,9 @@ async function serve(handle: Serve): Promise<{ host: string; url: string; reques
   return { host, url: `http://${host}/`, requests }
 }
 
-const notPublic = refused('url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.')
+const notPublic = refused(
+  'url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.',
+)
 
 const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body><nav>Menu</nav>
   <h1>Title</h1><p>One <b>bold</b> word&hellip;</p><script>if (a < b) document.write("<p>no</p>")</script>
@@ -35,7 +38,9 @@ const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { colo
 
 describe('a page', () => {
   it('becomes text with its links', async () => {
-    const { host, url } = await serve((_request, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(page))
+    const { host, url } = await serve((_request, response) =>
+      response.setHeader('content-type', 'text/html; charset=utf-8').end(page),
+    )
     const { result } = await startTools({ tools: { web: { allowHosts: [host] } } })
     expect(await result('web_fetch', { url })).toEqual({
       url,
@@ -47,7 +52,9 @@ describe('a page', () => {
   })
 
   it('is fetched by an agent in its turn', async () => {
-    const { host, url } = await serve((_request, response) => response.setHeader('content-type', 'text/plain').end('plain words'))
+    const { host, url } = await serve((_request, response) =>
+      response.setHeader('content-type', 'text/plain').end('plain words'),
+    )
     const { tell } = await startTools({ tools: { web: { allowHosts: [host] } } })
     expect(await tell(`/web_fetch {"url":"${url}"}`)).toContain('plain words')
   })
@@ -77,10 +84,17 @@ describe('a page', () => {
         more()
       } else if (request.url === '/drip') response.write('x')
     })
-    const { result, call } = await startTools({ tools: { web: { allowHosts: [host], maxBytes: 100_000, timeoutSeconds: 0.5 } } })
-    expect(await result('web_fetch', { url: `${url}endless`, maxCharacters: 10 })).toMatchObject({ text: 'x'.repeat(10), cut: true })
+    const { result, call } = await startTools({
+      tools: { web: { allowHosts: [host], maxBytes: 100_000, timeoutSeconds: 0.5 } },
+    })
+    expect(await result('web_fetch', { url: `${url}endless`, maxCharacters: 10 })).toMatchObject({
+      text: 'x'.repeat(10),
+      cut: true,
+    })
     for (const path of ['drip', 'silence'])
-      expect(await call('web_fetch', { url: url + path })).toMatchObject(refused('url did not answer within 0.5 seconds.'))
+      expect(await call('web_fetch', { url: url + path })).toMatchObject(
+        refused('url did not answer within 0.5 seconds.'),
+      )
   })
 
   it.each([
@@ -114,8 +128,10 @@ describe('a private address', () => {
   it('is not reached in any spelling', async () => {
     const { host, requests } = await serve((_request, response) => response.end('inside'))
     const { call } = await startTools()
-    for (const url of spellings(host.split(':')[1]!)) expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, status: 400 })
-    for (const url of spellings(host.split(':')[1]!).slice(0, 9)) expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, ...notPublic })
+    for (const url of spellings(host.split(':')[1]!))
+      expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, status: 400 })
+    for (const url of spellings(host.split(':')[1]!).slice(0, 9))
+      expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, ...notPublic })
     expect(requests).toEqual([])
   })
 
@@ -127,17 +143,27 @@ describe('a private address', () => {
       '/meta': 'http://169.254.169.254/latest/',
       '/circle': '/circle',
     }
-    const outside = await serve((request, response) => response.writeHead(302, { location: targets[request.url ?? ''] }).end())
+    const outside = await serve((request, response) =>
+      response.writeHead(302, { location: targets[request.url ?? ''] }).end(),
+    )
     const { call, result } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
     for (const path of ['inside', 'meta']) {
-      const crossing = 'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+      const crossing =
+        'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
       expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(refused(crossing))
     }
-    expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(refused('url must begin with http:// or https://, also where it leads.'))
-    expect(await call('web_fetch', { url: `${outside.url}circle` })).toMatchObject(refused('url leads from one place to the next more than 5 times.'))
+    expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(
+      refused('url must begin with http:// or https://, also where it leads.'),
+    )
+    expect(await call('web_fetch', { url: `${outside.url}circle` })).toMatchObject(
+      refused('url leads from one place to the next more than 5 times.'),
+    )
     expect(inside.requests).toEqual([])
     const { result: allowed } = await startTools({ tools: { web: { allowHosts: ['127.0.0.1'] } } })
-    expect(await allowed('web_fetch', { url: `${outside.url}inside` })).toMatchObject({ url: inside.url, text: 'inside' })
+    expect(await allowed('web_fetch', { url: `${outside.url}inside` })).toMatchObject({
+      url: inside.url,
+      text: 'inside',
+    })
     expect(result).toBeTypeOf('function')
   })
 
@@ -149,8 +175,15 @@ describe('a private address', () => {
       const found = answers[asked++]!.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
       done(null, found)
     }) as unknown as Parameters<typeof createAddresses>[0]
-    const limits = { maxBytes: 10, maxRedirects: 0, signal: AbortSignal.timeout(5000), addresses: createAddresses(lookup), allowHosts: [] }
-    for (const _ of answers) await expect(download(`http://rebind.test:${host.split(':')[1]}/`, limits)).rejects.toThrow('not public')
+    const limits = {
+      maxBytes: 10,
+      maxRedirects: 0,
+      signal: AbortSignal.timeout(5000),
+      addresses: createAddresses(lookup),
+      allowHosts: [],
+    }
+    for (const _ of answers)
+      await expect(download(`http://rebind.test:${host.split(':')[1]}/`, limits)).rejects.toThrow('not public')
     expect([asked, requests]).toEqual([answers.length, []])
   })
 
@@ -202,16 +235,28 @@ describe('a private address', () => {
 })
 
 describe('markup that means ill', () => {
-  it.each(['<', '<a', '<a href="', '<!--', '<svg>', '<nav><svg>', '<script>', '&#', '&amp', '<title', '<p ', '</nav>', '<a href=x>'])(
-    'is read in a time that grows with its length: %j',
-    (piece) => {
-      const html = piece.repeat(Math.floor(1_000_000 / piece.length))
-      expect(readHtml(html, 'http://example.com/').text.length).toBeLessThan(3_000_000 * 8)
-    },
-  )
+  it.each([
+    '<',
+    '<a',
+    '<a href="',
+    '<!--',
+    '<svg>',
+    '<nav><svg>',
+    '<script>',
+    '&#',
+    '&amp',
+    '<title',
+    '<p ',
+    '</nav>',
+    '<a href=x>',
+  ])('is read in a time that grows with its length: %j', (piece) => {
+    const html = piece.repeat(Math.floor(1_000_000 / piece.length))
+    expect(readHtml(html, 'http://example.com/').text.length).toBeLessThan(3_000_000 * 8)
+  })
 
   it('makes no links of what is no address of a page', () => {
-    const html = '<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href=#c>c</a> <a href=" https://example.com ">d</a>'
+    const html =
+      '<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href=#c>c</a> <a href=" https://example.com ">d</a>'
     expect(readHtml(html, 'http://base.test/').text).toBe('a b c d (https://example.com/)')
   })
 

@@ -4,7 +4,11 @@ import { readLayout } from './layout.ts'
 import { isRecord } from '../walk.ts'
 
 /** The text with `changes` in it: objects are merged, null removes a key, anything else replaces. */
-export function mergeIntoText(text: string, changes: Readonly<Record<string, unknown>>, keys: readonly string[] = []): string {
+export function mergeIntoText(
+  text: string,
+  changes: Readonly<Record<string, unknown>>,
+  keys: readonly string[] = [],
+): string {
   return Object.entries(changes).reduce((changed, [key, value]) => mergeKey(changed, [...keys, key], value), text)
 }
 
@@ -25,7 +29,10 @@ interface Member {
   value: unknown
 }
 
-/** Puts a member first into an object; on a line of its own where the object begins with a line break, after a comment on the brace's line. */
+/**
+ * Puts a member first into an object; on a line of its own where the object begins with a line break, after a comment
+ * on the brace's line.
+ */
 export function addMember(text: string, inside: number, { keys, value }: Member): string {
   const [key = '', ...deeper] = keys
   const nested = deeper.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
@@ -54,19 +61,27 @@ function removeMember(text: string, { start, end }: Extent): string {
   return splice(text, [aloneInLine ? start - before.length : start, end + comma], '')
 }
 
-const splice = (text: string, [from, to]: readonly [number, number], piece: string): string => text.slice(0, from) + piece + text.slice(to)
+const splice = (text: string, [from, to]: readonly [number, number], piece: string): string =>
+  text.slice(0, from) + piece + text.slice(to)
 
 /** The white space with which the line of an offset begins. */
-const indentAt = (text: string, offset: number): string => /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
+const indentAt = (text: string, offset: number): string =>
+  /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
 
 /** Keys that are to be removed from what is not there are nothing. */
 const withoutNulls = (value: unknown): unknown =>
-  isRecord(value) ? Object.fromEntries(Object.entries(value).flatMap(([key, child]) => (child === null ? [] : [[key, withoutNulls(child)]]))) : value
+  isRecord(value)
+    ? Object.fromEntries(
+        Object.entries(value).flatMap(([key, child]) => (child === null ? [] : [[key, withoutNulls(child)]])),
+      )
+    : value
 
 /** On one line while that is short enough. */
 function render(value: unknown, indent: string): string {
   const line = onOneLine(value)
-  return line.length <= 100 ? line : JSON5.stringify(withoutNulls(value), { space: 2, quote: "'" }).replaceAll('\n', `\n${indent}`)
+  return line.length <= 100
+    ? line
+    : JSON5.stringify(withoutNulls(value), { space: 2, quote: "'" }).replaceAll('\n', `\n${indent}`)
 }
 
 const onOneLine = (value: unknown): string =>

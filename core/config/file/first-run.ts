@@ -21,14 +21,19 @@ export interface FirstConfigOptions {
  * Writes a first configuration with fresh tokens.
  * @throws {ConfigError} when the file exists already and `force` is not set.
  */
-export function writeFirstConfig(file: string, { force = false, localServers = [] }: FirstConfigOptions = {}): FirstConfig {
+export function writeFirstConfig(
+  file: string,
+  { force = false, localServers = [] }: FirstConfigOptions = {},
+): FirstConfig {
   const tokens = { gatewayToken: createToken(), hookToken: createToken() }
   try {
     writePrivateFile(file, firstConfigText(tokens, localServers), { overwrite: force })
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' && syscall === 'link')
-      throw new ConfigError(file, [{ path: '', problem: 'exists already and is not replaced; use --force to replace it' }])
+      throw new ConfigError(file, [
+        { path: '', problem: 'exists already and is not replaced; use --force to replace it' },
+      ])
     throw new ConfigError(file, [{ path: '', problem: `can't be written (${code})` }])
   }
   return tokens
@@ -80,8 +85,8 @@ function providersText(servers: readonly LocalServer[]): string {
     `  //   ${name}: { kind: 'openai-compatible', baseUrl: '${url}' },${models.length > 0 ? ` // for example the model '${name}/${models[0]}'` : ''}`,
   ])
   return `
-  // Model servers that answered on this machine when this file was written. To use one, uncomment it and name its model above.
-  // providers: {
+  // Model servers that answered on this machine when this file was written. To use one, uncomment it and name its model
+  // above. providers: {
 ${lines.join('\n')}
   // },
 `

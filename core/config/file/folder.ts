@@ -13,8 +13,15 @@ export interface Folder {
   close(): Promise<void>
 }
 
-/** Opens the folder of `path` inside `root`, and names what `path` means in it. `create`: makes the folders that are missing. */
-export async function openParent(root: string, path: string, { create = false } = {}): Promise<{ folder: Folder; name: string }> {
+/**
+ * Opens the folder of `path` inside `root`, and names what `path` means in it. `create`: makes the folders that are
+ * missing.
+ */
+export async function openParent(
+  root: string,
+  path: string,
+  { create = false } = {},
+): Promise<{ folder: Folder; name: string }> {
   const { real, missing } = resolveInside(root, path)
   const steps = [...real, ...missing]
   const name = steps.pop()
@@ -39,7 +46,8 @@ function resolveInside(root: string, path: string): { real: string[]; missing: s
     .filter((name) => name !== '' && name !== '.')
   for (let there = names.length; there >= 0; there--) {
     const real = confineOrMissing(root, names.slice(0, there).join(sep) || '.')
-    if (real !== undefined) return { real: relative(realRoot, real).split(sep).filter(Boolean), missing: names.slice(there) }
+    if (real !== undefined)
+      return { real: relative(realRoot, real).split(sep).filter(Boolean), missing: names.slice(there) }
   }
   return { real: [], missing: names }
 }
@@ -55,7 +63,10 @@ function confineOrMissing(root: string, path: string): string | undefined {
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
-/** One step at a time, each from the folder before and none through a link: the way was resolved before, so a link now is one that was swapped in. */
+/**
+ * One step at a time, each from the folder before and none through a link: the way was resolved before, so a link now
+ * is one that was swapped in.
+ */
 async function descend(root: string, steps: readonly string[], create: boolean): Promise<Folder> {
   let path = confine(root, '.')
   let handle = await open(path, asFolder)
@@ -89,8 +100,12 @@ async function readEntries(path: string) {
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Linux lets a path begin at an open folder. Elsewhere Node cannot, and a link swapped in at the very moment could mislead it. */
-const locate = ({ fd }: FileHandle, path: string, name: string): string => join(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, name)
+/**
+ * Linux lets a path begin at an open folder. Elsewhere Node cannot, and a link swapped in at the very moment could
+ * mislead it.
+ */
+const locate = ({ fd }: FileHandle, path: string, name: string): string =>
+  join(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, name)
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error

@@ -39,7 +39,12 @@ export function readLayout(text: string): Layout {
     const entry = entries.get(id(keys))
     return entry ? lineAt(entry.offset) : lineOf(keys.slice(0, -1))
   }
-  return { lineOf, insideOf: (keys) => entries.get(id(keys))?.inside, positionOf: (keys) => entries.get(id(keys))?.position, repeated }
+  return {
+    lineOf,
+    insideOf: (keys) => entries.get(id(keys))?.inside,
+    positionOf: (keys) => entries.get(id(keys))?.position,
+    repeated,
+  }
 }
 
 const id = (keys: readonly string[]) => JSON.stringify(keys)

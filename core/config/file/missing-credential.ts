@@ -12,7 +12,10 @@ import { writePrivateFile } from './write.ts'
  * @returns the new credential, to be shown once; `undefined` when there is one already.
  * @throws {ConfigError} when the file can't be written.
  */
-export function addMissingCredential(document: ConfigDocument, auth: GatewayConfig['auth']): Required<Credential> | undefined {
+export function addMissingCredential(
+  document: ConfigDocument,
+  auth: GatewayConfig['auth'],
+): Required<Credential> | undefined {
   const { mode, value } = resolveCredential(auth, document.env)
   if (value !== undefined) return undefined
   const credential = { mode, value: createToken() }
@@ -25,6 +28,8 @@ export function addMissingCredential(document: ConfigDocument, auth: GatewayConf
   return credential
 }
 
-/** The text with the credential in the innermost object that exists already: `gateway.auth`, `gateway`, or the whole. */
+/**
+ * The text with the credential in the innermost object that exists already: `gateway.auth`, `gateway`, or the whole.
+ */
 const withCredential = ({ text }: ConfigDocument, { mode, value }: Required<Credential>): string =>
   mergeIntoText(text, { gateway: { auth: { [mode]: value } } })

@@ -19,7 +19,10 @@ export class PathError extends Error {
  * @throws {PathError} when it is absolute, climbs out, does not exist, or a symbolic link leads out.
  */
 export function confine(root: string, path: string): string {
-  if (!isPlainRelative(path)) throw new PathError(`"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`)
+  if (!isPlainRelative(path))
+    throw new PathError(
+      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`,
+    )
   const realRoot = real(root, `the folder ${root} does not exist`)
   const realPath = real(resolve(realRoot, path), `"${path}" does not exist inside ${realRoot}`)
   if (isInside(realRoot, realPath)) return realPath
@@ -28,7 +31,13 @@ export function confine(root: string, path: string): string {
 
 function isPlainRelative(path: string): boolean {
   const parts = path.split(/[\\/]/)
-  return path.trim() !== '' && !isAbsolute(path) && !/^(?:[a-z][a-z\d+.-]*:|[\\~])/i.test(path) && !parts.includes('..') && !path.includes('\0')
+  return (
+    path.trim() !== '' &&
+    !isAbsolute(path) &&
+    !/^(?:[a-z][a-z\d+.-]*:|[\\~])/i.test(path) &&
+    !parts.includes('..') &&
+    !path.includes('\0')
+  )
 }
 
 function isInside(root: string, path: string): boolean {

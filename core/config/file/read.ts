@@ -1,4 +1,5 @@
-// Reads the configuration file: the raw document first, since it names the plugins whose extensions complete the schema.
+// Reads the configuration file: the raw document first, since it names the plugins whose extensions complete the
+// schema.
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import JSON5 from 'json5'
@@ -33,7 +34,12 @@ export function readConfigFile(path: string, env: NodeJS.ProcessEnv = process.en
 }
 
 /** Reads a text as if it stood in that file. @throws {ConfigError} when it is not a JSON5 object. */
-export function readConfigText({ file, text, mode, env }: Pick<ConfigDocument, 'file' | 'text' | 'mode' | 'env'>): ConfigDocument {
+export function readConfigText({
+  file,
+  text,
+  mode,
+  env,
+}: Pick<ConfigDocument, 'file' | 'text' | 'mode' | 'env'>): ConfigDocument {
   const raw = parse(file, text)
   const { value, problems } = resolveEnvironment(raw, env) as { value: Record<string, unknown>; problems: Finding[] }
   const plugins = Array.isArray(value['plugins']) ? value['plugins'].filter((name) => typeof name === 'string') : []
@@ -45,7 +51,9 @@ function readText(file: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    throw new ConfigError(file, [{ path: '', problem: code?.startsWith('ERR_') ? 'is not UTF-8 text' : `can't be read (${code})` }])
+    throw new ConfigError(file, [
+      { path: '', problem: code?.startsWith('ERR_') ? 'is not UTF-8 text' : `can't be read (${code})` },
+    ])
   }
 }
 
@@ -61,6 +69,8 @@ function parseJson5(file: string, text: string): unknown {
   } catch (error) {
     const { message, lineNumber, columnNumber } = error as { message: string; lineNumber: number; columnNumber: number }
     const reason = message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, '')
-    throw new ConfigError(file, [{ path: '', line: lineNumber, problem: `column ${columnNumber}: is not valid JSON5: ${reason}` }])
+    throw new ConfigError(file, [
+      { path: '', line: lineNumber, problem: `column ${columnNumber}: is not valid JSON5: ${reason}` },
+    ])
   }
 }

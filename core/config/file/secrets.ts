@@ -17,7 +17,10 @@ export interface Resolved {
 
 const references = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?/g
 
-/** Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` stands for the text `${`. A string that can't be resolved stays as it is. */
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` stands for the text `${`. A string that can't be
+ * resolved stays as it is.
+ */
 export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): Resolved {
   const problems: Finding[] = []
   const value = replaceValues(
@@ -39,14 +42,18 @@ function expand(text: string, env: NodeJS.ProcessEnv) {
     if (reference === '$${') return '${'
     // As in a shell, a default also stands in for a variable that is set to nothing.
     const found = name === undefined ? undefined : otherwise === undefined ? env[name] : env[name] || otherwise
-    if (name === undefined) problem ??= 'holds "${" that begins no ${NAME} or ${NAME:-default}; write "$${" for the text itself'
-    else if (found === undefined) problem ??= `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
+    if (name === undefined)
+      problem ??= 'holds "${" that begins no ${NAME} or ${NAME:-default}; write "$${" for the text itself'
+    else if (found === undefined)
+      problem ??= `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
     return found ?? ''
   })
   return { result, problem }
 }
 
-/** Replaces `{ file: "path" }` by what is in the file, where the schema expects a secret; the path is relative to `dir`. */
+/**
+ * Replaces `{ file: "path" }` by what is in the file, where the schema expects a secret; the path is relative to `dir`.
+ */
 export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: string): Resolved {
   const problems: Finding[] = []
   const value = replaceValues(
@@ -69,7 +76,10 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
 }
 
 /** The files that hold secrets of the document, absolute. */
-export function listSecretFiles({ value: document, dir }: { value: unknown; dir: string }, schema: JsonSchema): string[] {
+export function listSecretFiles(
+  { value: document, dir }: { value: unknown; dir: string },
+  schema: JsonSchema,
+): string[] {
   const files: string[] = []
   const note = (value: unknown, { secret }: { secret: boolean }) => {
     if (secret && isSecretFile(value)) files.push(resolve(dir, value.file))
@@ -79,4 +89,5 @@ export function listSecretFiles({ value: document, dir }: { value: unknown; dir:
   return files
 }
 
-const isSecretFile = (value: unknown): value is { file: string } => isRecord(value) && typeof value['file'] === 'string' && Object.keys(value).length === 1
+const isSecretFile = (value: unknown): value is { file: string } =>
+  isRecord(value) && typeof value['file'] === 'string' && Object.keys(value).length === 1

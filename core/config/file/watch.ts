@@ -6,9 +6,9 @@ import { dirname } from 'node:path'
 const settleMs = 100
 
 /**
- * Calls back after each change of a file: of its text, and of what a link on the way to it names, which is how Kubernetes replaces
- * a mounted ConfigMap or Secret. `files` is asked again after each change; while it throws, the files stay the same.
- * Never keeps the process alive.
+ * Calls back after each change of a file: of its text, and of what a link on the way to it names, which is how
+ * Kubernetes replaces a mounted ConfigMap or Secret. `files` is asked again after each change; while it throws, the
+ * files stay the same. Never keeps the process alive.
  */
 export function watchFiles(files: () => readonly string[], onChange: () => void): { close(): void } {
   const watchers = new Map<string, FSWatcher>()

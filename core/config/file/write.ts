@@ -1,6 +1,16 @@
 // Writes a file that holds secrets: whole or not at all, readable by its owner alone.
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -33,7 +43,10 @@ function writeDurably(file: string, text: string): void {
   }
 }
 
-/** Makes the new name last through a power cut. Where a folder can't be synced, a cut may bring the old file back, whole. */
+/**
+ * Makes the new name last through a power cut. Where a folder can't be synced, a cut may bring the old file back,
+ * whole.
+ */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r')

@@ -10,10 +10,16 @@ export function* agentRules(context: RuleContext): Iterable<RuleFinding> {
   for (const [id, agent] of Object.entries(agents)) yield* oneAgentRules({ id, agent, defaults }, context)
   yield* heartbeatReplyWarnings(context)
   const [first, ...others] = Object.keys(agents).filter((id) => agents[id]?.default)
-  yield* others.map((id) => ({ keys: ['agents', id, 'default'], problem: `must not be true, since agents.${first} is the default agent already` }))
+  yield* others.map((id) => ({
+    keys: ['agents', id, 'default'],
+    problem: `must not be true, since agents.${first} is the default agent already`,
+  }))
 }
 
-function* defaultsRules({ model, models, heartbeat }: AgentDefaultsConfig, context: RuleContext): Iterable<RuleFinding> {
+function* defaultsRules(
+  { model, models, heartbeat }: AgentDefaultsConfig,
+  context: RuleContext,
+): Iterable<RuleFinding> {
   const keys = ['agents', 'defaults']
   yield* modelListRules(models, [...keys, 'models'], context)
   yield* modelRules(model, { keys: [...keys, 'model'], allowed: models }, context)
@@ -29,11 +35,16 @@ interface OneAgent {
 function* oneAgentRules({ id, agent, defaults }: OneAgent, context: RuleContext): Iterable<RuleFinding> {
   const keys = ['agents', id]
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) {
-    yield { keys, problem: 'is not a valid id of an agent; take 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or digit' }
+    yield {
+      keys,
+      problem:
+        'is not a valid id of an agent; take 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
+    }
   }
   const allowed = agent.models ?? defaults.models
   yield* modelListRules(agent.models, [...keys, 'models'], context)
   // A model that only the defaults name has been looked at there, unless this agent has a list of its own.
-  if (agent.model !== undefined || agent.models !== undefined) yield* modelRules(agent.model ?? defaults.model, { keys: [...keys, 'model'], allowed }, context)
+  if (agent.model !== undefined || agent.models !== undefined)
+    yield* modelRules(agent.model ?? defaults.model, { keys: [...keys, 'model'], allowed }, context)
   yield* heartbeatRules(agent.heartbeat ?? {}, { keys: [...keys, 'heartbeat'], allowed }, context)
 }

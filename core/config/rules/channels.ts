@@ -9,10 +9,16 @@ export function* channelRules({ config, extensions }: RuleContext): Iterable<Rul
     if (!channel || !section.enabled) continue
     for (const { id, settings } of resolveAccounts(section, channel.config)) {
       const keysOfEntry = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
-      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({ keys: [...keysOfEntry, ...keys], problem }))
+      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({
+        keys: [...keysOfEntry, ...keys],
+        problem,
+      }))
     }
   }
   yield* Object.keys(config.providers)
     .filter((name) => name.includes('/') || name !== name.trim() || name === '')
-    .map((name) => ({ keys: ['providers', name], problem: 'is not a valid name of a provider; it must not be blank, have spaces around it or contain "/"' }))
+    .map((name) => ({
+      keys: ['providers', name],
+      problem: 'is not a valid name of a provider; it must not be blank, have spaces around it or contain "/"',
+    }))
 }

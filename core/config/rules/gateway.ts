@@ -9,10 +9,18 @@ export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
   yield* gateway.trustedProxies.flatMap((network, index) =>
     isNetwork(network.trim())
       ? []
-      : [{ keys: ['gateway', 'trustedProxies', String(index)], problem: 'must be an IP address or a CIDR block such as "10.0.0.0/8"' }],
+      : [
+          {
+            keys: ['gateway', 'trustedProxies', String(index)],
+            problem: 'must be an IP address or a CIDR block such as "10.0.0.0/8"',
+          },
+        ],
   )
   if (!/^sqlite:./.test(storage.url))
-    yield { keys: ['storage', 'url'], problem: 'must begin with "sqlite:" and name a file, such as "sqlite:state/gateway.db"' }
+    yield {
+      keys: ['storage', 'url'],
+      problem: 'must begin with "sqlite:" and name a file, such as "sqlite:state/gateway.db"',
+    }
 }
 
 function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {
@@ -20,13 +28,21 @@ function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {
   const other = mode === 'token' ? 'password' : 'token'
   const keys = ['gateway', 'auth', mode]
   if (value === undefined && resolveCredential({ ...config.gateway.auth, mode: other }, env).value !== undefined) {
-    yield { keys, problem: `is required, since gateway.auth.mode is "${mode}"; set it or SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"` }
+    yield {
+      keys,
+      problem: `is required, since gateway.auth.mode is "${mode}"; set it or SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
+    }
   }
-  if (value !== undefined && value.length < 24) yield { keys, problem: 'has fewer than 24 characters and may be guessed; a longer one is safer', warning: true }
+  if (value !== undefined && value.length < 24)
+    yield { keys, problem: 'has fewer than 24 characters and may be guessed; a longer one is safer', warning: true }
 }
 
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
   const family = isIP(address)
-  return family !== 0 && more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)))
+  return (
+    family !== 0 &&
+    more.length === 0 &&
+    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)))
+  )
 }

@@ -7,21 +7,33 @@ import { type ModelKey, modelRules } from './models.ts'
 import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
-export function* heartbeatRules(heartbeat: Partial<HeartbeatConfig>, { keys, allowed }: ModelKey, context: RuleContext): Iterable<RuleFinding> {
+export function* heartbeatRules(
+  heartbeat: Partial<HeartbeatConfig>,
+  { keys, allowed }: ModelKey,
+  context: RuleContext,
+): Iterable<RuleFinding> {
   const { every, activeHours, model, target } = heartbeat
   if (every !== undefined && parseDuration(every) === undefined) {
-    yield { keys: [...keys, 'every'], problem: 'must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none' }
+    yield {
+      keys: [...keys, 'every'],
+      problem: 'must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none',
+    }
   }
   if (activeHours) yield* activeHoursRules(activeHours, [...keys, 'activeHours'])
   if (model !== undefined) yield* modelRules(model, { keys: [...keys, 'model'], allowed }, context)
   if (target !== undefined) yield* targetRules(target, [...keys, 'target'], context)
 }
 
-function* activeHoursRules({ start, end, timezone }: NonNullable<HeartbeatConfig['activeHours']>, keys: readonly string[]): Iterable<RuleFinding> {
+function* activeHoursRules(
+  { start, end, timezone }: NonNullable<HeartbeatConfig['activeHours']>,
+  keys: readonly string[],
+): Iterable<RuleFinding> {
   const clock = /^(?:[01]\d|2[0-3]):[0-5]\d$/
   if (!clock.test(start)) yield { keys: [...keys, 'start'], problem: 'must be a time of day from "00:00" to "23:59"' }
-  if (!clock.test(end) && end !== '24:00') yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
-  else if (start === end) yield { keys: [...keys, 'end'], problem: 'must differ from the start; leave activeHours out for the whole day' }
+  if (!clock.test(end) && end !== '24:00')
+    yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
+  else if (start === end)
+    yield { keys: [...keys, 'end'], problem: 'must differ from the start; leave activeHours out for the whole day' }
   if (timezone !== undefined && !isTimezone(timezone))
     yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
 }

@@ -1,4 +1,5 @@
-// The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies where it must.
+// The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies
+// where it must.
 import { join, relative, resolve } from 'node:path'
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
@@ -45,7 +46,8 @@ export function* actionRules(mapping: MappingConfig, context: RuleContext): Iter
   yield* valueRules(mapping, context)
   yield* routingWarnings(mapping, context)
   if (mapping.allowUnsafeExternalContent) {
-    const problem = 'shows what the sender wrote to the model without the external content wrapper; use it for senders that you trust alone'
+    const problem =
+      'shows what the sender wrote to the model without the external content wrapper; use it for senders that you trust alone'
     yield { keys: ['allowUnsafeExternalContent'], problem, warning: true }
   }
 }
@@ -54,7 +56,8 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
   const name = match.path === undefined ? undefined : normalizeHookName(match.path)
   if (name === '') yield { keys: ['match', 'path'], problem: 'must be the name of a hook, such as "github"' }
   if (name && !isHookName(name)) {
-    const problem = 'holds white space, or a segment that is empty, "." or "..", so that no request reaches the mapping; take a name such as "ci/nightly"'
+    const problem =
+      'holds white space, or a segment that is empty, "." or "..", so that no request reaches the mapping; take a name such as "ci/nightly"'
     yield { keys: ['match', 'path'], problem, warning: true }
   }
   if (name === 'wake' || name === 'agent') {
@@ -64,33 +67,63 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
       warning: true,
     }
   }
-  if (auth && name === undefined) yield { keys: ['auth'], problem: 'needs a match.path beside it: the name alone tells whose signature to look for' }
+  if (auth && name === undefined)
+    yield { keys: ['auth'], problem: 'needs a match.path beside it: the name alone tells whose signature to look for' }
   if (!auth && name === undefined && match.source === undefined) {
-    yield { keys: ['match'], problem: 'holds neither path nor source, so the mapping has every request that none before it has', warning: true }
+    yield {
+      keys: ['match'],
+      problem: 'holds neither path nor source, so the mapping has every request that none before it has',
+      warning: true,
+    }
   }
 }
 
 function* forEachRules({ forEach, transform }: MappingConfig): Iterable<RuleFinding> {
   if (forEach === undefined) return
-  if (!compileExpression(forEach)) yield { keys: ['forEach'], problem: 'must be a path without braces, such as "payload.items"' }
-  if (transform) yield { keys: ['forEach'], problem: 'stands beside transform; have the transform return a list, or take one of the two out' }
+  if (!compileExpression(forEach))
+    yield { keys: ['forEach'], problem: 'must be a path without braces, such as "payload.items"' }
+  if (transform)
+    yield {
+      keys: ['forEach'],
+      problem: 'stands beside transform; have the transform return a list, or take one of the two out',
+    }
 }
 
 /** Without a text every request is answered 400. A transform may bring one. */
-export function* textWarnings({ action = 'agent', messageTemplate, textTemplate, transform }: MappingConfig): Iterable<RuleFinding> {
+export function* textWarnings({
+  action = 'agent',
+  messageTemplate,
+  textTemplate,
+  transform,
+}: MappingConfig): Iterable<RuleFinding> {
   const [own, other, otherAction] =
-    action === 'agent' ? (['messageTemplate', 'textTemplate', 'wake'] as const) : (['textTemplate', 'messageTemplate', 'agent'] as const)
+    action === 'agent'
+      ? (['messageTemplate', 'textTemplate', 'wake'] as const)
+      : (['textTemplate', 'messageTemplate', 'agent'] as const)
   const texts = { messageTemplate, textTemplate }
   if (transform || texts[own] !== undefined) return
   if (texts[other] === undefined) {
-    yield { keys: [], problem: `has neither ${own} nor transform, so its requests are answered 400; add a ${own}`, warning: true }
+    yield {
+      keys: [],
+      problem: `has neither ${own} nor transform, so its requests are answered 400; add a ${own}`,
+      warning: true,
+    }
     return
   }
   const problem = `is not used by the action "${action}", so its requests are answered 400; rename it to ${own}, or set action to "${otherAction}"`
   yield { keys: [other], problem, warning: true }
 }
 
-const templated = ['name', 'sessionKey', 'messageTemplate', 'textTemplate', 'to', 'model', 'thinking', 'idempotencyKey'] as const
+const templated = [
+  'name',
+  'sessionKey',
+  'messageTemplate',
+  'textTemplate',
+  'to',
+  'model',
+  'thinking',
+  'idempotencyKey',
+] as const
 const untemplated = ['agentId', 'channel', 'accountId', 'threadId'] as const
 
 function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
@@ -98,7 +131,9 @@ function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
     const problem = findTemplateProblem(mapping[key] ?? '')
     if (problem !== undefined) yield { keys: [key], problem, warning: true }
   }
-  for (const key of untemplated) if (isTemplate(mapping[key] ?? '')) yield { keys: [key], problem: 'is taken as it stands: {{ … }} means nothing here' }
+  for (const key of untemplated)
+    if (isTemplate(mapping[key] ?? ''))
+      yield { keys: [key], problem: 'is taken as it stands: {{ … }} means nothing here' }
 }
 
 function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext): Iterable<RuleFinding> {
@@ -106,22 +141,37 @@ function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext):
   const names = ['last', ...promisedChannels, ...extensions.channels.keys()]
   if (names.includes(channel.trim())) return
   const meant = nearest(channel, names)
-  yield { keys: ['channel'], problem: `is no channel${meant ? `; did you mean "${meant}"?` : `; known here: ${[...new Set(names)].join(', ')}`}` }
+  yield {
+    keys: ['channel'],
+    problem: `is no channel${meant ? `; did you mean "${meant}"?` : `; known here: ${[...new Set(names)].join(', ')}`}`,
+  }
 }
 
-/** What a request will be refused for may be mended later: a warning. What no request can make right stops the start. */
+/**
+ * What a request will be refused for may be mended later: a warning. What no request can make right stops the start.
+ */
 function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
-    yield { keys: ['thinking'], problem: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template` }
+    yield {
+      keys: ['thinking'],
+      problem: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template`,
+    }
   }
   if (model === undefined || isTemplate(model)) return
   const { agents } = context.config
   const agent = agentId === undefined ? undefined : agents[agentId.trim().toLowerCase()]
-  const findings = modelRules(model.trim(), { keys: ['model'], allowed: agent?.models ?? agents.defaults.models }, context)
+  const findings = modelRules(
+    model.trim(),
+    { keys: ['model'], allowed: agent?.models ?? agents.defaults.models },
+    context,
+  )
   for (const finding of findings) yield { ...finding, warning: true }
 }
 
-function* routingWarnings({ agentId, sessionKey }: MappingConfig, { config: { hooks, agents } }: RuleContext): Iterable<RuleFinding> {
+function* routingWarnings(
+  { agentId, sessionKey }: MappingConfig,
+  { config: { hooks, agents } }: RuleContext,
+): Iterable<RuleFinding> {
   const prefixes = hooks.allowedSessionKeyPrefixes
   if (agentId !== undefined) yield* agentWarnings(agentId, { hooks, agents })
   if (sessionKey === undefined) return
@@ -131,29 +181,59 @@ function* routingWarnings({ agentId, sessionKey }: MappingConfig, { config: { ho
     yield { keys: ['sessionKey'], problem, warning: true }
   }
   if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {
-    yield { keys: ['sessionKey'], problem: 'lets the payload choose any session and is refused; let it begin with "hook:"', warning: true }
+    yield {
+      keys: ['sessionKey'],
+      problem: 'lets the payload choose any session and is refused; let it begin with "hook:"',
+      warning: true,
+    }
   }
   const beginning = same(sessionKey.split('{{', 1)[0] as string)
-  if (prefixes && !prefixes.some((prefix) => beginning.startsWith(same(prefix)) || (isTemplate(sessionKey) && same(prefix).startsWith(beginning)))) {
-    yield { keys: ['sessionKey'], problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are refused', warning: true }
+  if (
+    prefixes &&
+    !prefixes.some(
+      (prefix) => beginning.startsWith(same(prefix)) || (isTemplate(sessionKey) && same(prefix).startsWith(beginning)),
+    )
+  ) {
+    yield {
+      keys: ['sessionKey'],
+      problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are refused',
+      warning: true,
+    }
   }
 }
 
 const same = (text: string): string => text.trim().toLowerCase()
 
-function* agentWarnings(agentId: string, { hooks, agents }: Pick<RuleContext['config'], 'hooks' | 'agents'>): Iterable<RuleFinding> {
+function* agentWarnings(
+  agentId: string,
+  { hooks, agents }: Pick<RuleContext['config'], 'hooks' | 'agents'>,
+): Iterable<RuleFinding> {
   const [ids, allowed] = [agentIdsOf(agents), hooks.allowedAgentIds]
   if (allowed && !allowed.includes('*') && !allowed.some((id) => same(id) === same(agentId))) {
-    yield { keys: ['agentId'], problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there', warning: true }
+    yield {
+      keys: ['agentId'],
+      problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there',
+      warning: true,
+    }
   } else if (!isTemplate(agentId) && !ids.includes(same(agentId))) {
     const meant = nearest(agentId, ids)
     const fix = meant ? `did you mean "${meant}"?` : `add agents.${same(agentId)}, or leave it out`
-    yield { keys: ['agentId'], problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" runs it; ${fix}`, warning: true }
+    yield {
+      keys: ['agentId'],
+      problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" runs it; ${fix}`,
+      warning: true,
+    }
   }
 }
 
-/** Where nothing looks at the session periodically, an event that wakes nobody is read when somebody speaks to the agent there. */
-function* wakeWarnings({ action, wakeMode, agentId }: MappingConfig, { config: { agents } }: RuleContext): Iterable<RuleFinding> {
+/**
+ * Where nothing looks at the session periodically, an event that wakes nobody is read when somebody speaks to the agent
+ * there.
+ */
+function* wakeWarnings(
+  { action, wakeMode, agentId }: MappingConfig,
+  { config: { agents } }: RuleContext,
+): Iterable<RuleFinding> {
   if (action !== 'wake' || wakeMode !== 'next-heartbeat' || agentId === undefined) return
   const id = same(agentId)
   if (!agents[id] || id === defaultAgentId(agents) || agents[id].heartbeat) return
@@ -166,7 +246,11 @@ function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding>
   for (const [index, mapping] of mappings.entries()) {
     const { id } = (mapping as MappingConfig | undefined) ?? {}
     if (id === undefined) continue
-    if (seen.has(id)) yield { keys: ['hooks', 'mappings', String(index), 'id'], problem: 'is the id of a mapping before it; take another one' }
+    if (seen.has(id))
+      yield {
+        keys: ['hooks', 'mappings', String(index), 'id'],
+        problem: 'is the id of a mapping before it; take another one',
+      }
     seen.add(id)
   }
 }
@@ -177,7 +261,8 @@ const rootOf = (dir: string): string => join(dir, 'transforms')
 
 function* transformsDirRules({ config, dir }: RuleContext): Iterable<RuleFinding> {
   const problem = escapeOf(rootOf(dir), resolve(dir, config.hooks.transformsDir))
-  if (problem) yield { keys: ['hooks', 'transformsDir'], problem: `${problem}; take a folder in there, or leave it out` }
+  if (problem)
+    yield { keys: ['hooks', 'transformsDir'], problem: `${problem}; take a folder in there, or leave it out` }
 }
 
 /** What is not there yet may come; what leads out of the folder may not be used. */

@@ -13,8 +13,11 @@ import type { RuleContext, RuleFinding } from './rule.ts'
 export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
   const { config, extensions } = context
   // Names that do not fit the schema have left holes, which `flatMap` skips.
-  yield* config.hooks.presets.flatMap((name, index) => [...nameRules(name, ['hooks', 'presets', String(index)], context)])
-  for (const name of extensions.presets.keys()) if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
+  yield* config.hooks.presets.flatMap((name, index) => [
+    ...nameRules(name, ['hooks', 'presets', String(index)], context),
+  ])
+  for (const name of extensions.presets.keys())
+    if (Object.hasOwn(config.hooks, name)) yield* sectionRules(name, context)
 }
 
 function* nameRules(name: string, keys: readonly string[], context: RuleContext): Iterable<RuleFinding> {
@@ -23,11 +26,17 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
   if (!preset) {
     const names = [...extensions.presets.keys()]
     const meant = nearest(name, names)
-    yield { keys, problem: `is no preset${meant ? `; did you mean "${meant}"?` : `; there are ${names.join(', ') || 'none'}`}` }
+    yield {
+      keys,
+      problem: `is no preset${meant ? `; did you mean "${meant}"?` : `; there are ${names.join(', ') || 'none'}`}`,
+    }
     return
   }
   const [misfit] = listProblems(Mapping, preset.mapping)
-  for (const lack of listProblems(preset.config ?? {}, resolvePresetSettings(preset, presetSection(config.hooks, name)))) {
+  for (const lack of listProblems(
+    preset.config ?? {},
+    resolvePresetSettings(preset, presetSection(config.hooks, name)),
+  )) {
     yield { keys: ['hooks', name, ...lack.keys], problem: lack.problem }
   }
   if (misfit) yield { keys, problem: `is a preset whose mapping cannot be used: ${misfit.path} ${misfit.problem}` }
@@ -51,7 +60,8 @@ function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding
   const { config, extensions } = context
   const keys = ['hooks', name]
   const { auth, ...section } = presetSection(config.hooks, name)
-  if (!config.hooks.presets.includes(name)) yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
+  if (!config.hooks.presets.includes(name))
+    yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
   if (auth) findings.push(...authRules({ ...extensions.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
   for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }

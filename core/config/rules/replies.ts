@@ -24,7 +24,8 @@ export function* replyWarnings(
   const name = channel.trim()
   if (name !== 'last') yield* channelWarnings({ name, to, accountId }, context)
   else if (!mayLead({ to, accountId }, context)) {
-    const problem = 'sends replies to "last", but no channel lets anybody write to the agent (allowFrom), so they are not delivered'
+    const problem =
+      'sends replies to "last", but no channel lets anybody write to the agent (allowFrom), so they are not delivered'
     yield { keys: [], problem: `${problem}; name a channel and a recipient ("to"), or ${silence}`, warning: true }
   }
 }
@@ -37,13 +38,25 @@ function* channelWarnings({ name, to, accountId }: Named, { config, extensions }
   const channel = extensions.channels.get(name)
   const section = config.channels[name]
   const warn = (key: string, problem: string): RuleFinding => ({ keys: [key], problem, warning: true })
-  if (!channel) yield warn('channel', `is "${name}", which no plugin brings, so replies are not delivered; install one and list it in plugins`)
-  else if (!section?.enabled) yield warn('channel', `is "${name}", which is not configured, so replies are not delivered; add channels.${name} to the config`)
+  if (!channel)
+    yield warn(
+      'channel',
+      `is "${name}", which no plugin brings, so replies are not delivered; install one and list it in plugins`,
+    )
+  else if (!section?.enabled)
+    yield warn(
+      'channel',
+      `is "${name}", which is not configured, so replies are not delivered; add channels.${name} to the config`,
+    )
   else {
     const accounts = resolveAccounts(section, channel.config)
     const account = accounts.find(({ id }) => id === (accountId ?? accounts[0]?.id))
     const ids = accounts.map(({ id }) => `"${id}"`).join(', ')
-    if (!account) yield warn('accountId', `is no account of channels.${name}, so replies are not delivered; it has ${ids || 'none'}`)
+    if (!account)
+      yield warn(
+        'accountId',
+        `is no account of channels.${name}, so replies are not delivered; it has ${ids || 'none'}`,
+      )
     else if (to === undefined && account.defaultTo === undefined && !hearsSomebody(section)) {
       yield warn('channel', `is "${name}", where replies have no recipient; set "to", or channels.${name}.defaultTo`)
     }
@@ -53,7 +66,9 @@ function* channelWarnings({ name, to, accountId }: Named, { config, extensions }
 /** A message that came in leaves a route; without one, `last` means the fallback. */
 function mayLead({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
   const { config, extensions } = context
-  const heard = Object.entries(config.channels).some(([name, section]) => extensions.channels.has(name) && section.enabled && hearsSomebody(section))
+  const heard = Object.entries(config.channels).some(
+    ([name, section]) => extensions.channels.has(name) && section.enabled && hearsSomebody(section),
+  )
   return heard || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
 }
 

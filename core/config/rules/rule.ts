@@ -3,7 +3,10 @@ import type { Config, ConfigurableExtensions } from '../schema.ts'
 import type { Finding } from '../file/secrets.ts'
 
 export interface RuleContext {
-  /** Values that do not fit the schema are left out; a list that had one has a hole there, so that the others keep their index. */
+  /**
+   * Values that do not fit the schema are left out; a list that had one has a hole there, so that the others keep their
+   * index.
+   */
   config: Config
   extensions: ConfigurableExtensions
   env: NodeJS.ProcessEnv

@@ -1,4 +1,5 @@
-// Warnings about mappings and presets that no request reaches, because one before them takes every request that they could have.
+// Warnings about mappings and presets that no request reaches, because one before them takes every request that they
+// could have.
 import { dotted } from '../../typebox.ts'
 import { normalizeHookName } from '../hooks-path.ts'
 import { presetSection } from '../schema/hooks.ts'
@@ -12,7 +13,10 @@ interface Entry {
   conditions: readonly string[]
 }
 
-/** An entry before it takes all of its requests where its conditions are some of those here, or the same. Looked up, so that long lists cost little. */
+/**
+ * An entry before it takes all of its requests where its conditions are some of those here, or the same. Looked up, so
+ * that long lists cost little.
+ */
 export function* unreachedWarnings(context: RuleContext): Iterable<RuleFinding> {
   const firsts = new Map<string, Entry>()
   for (const entry of entriesOf(context)) {
@@ -41,7 +45,11 @@ function entriesOf({ config: { hooks }, extensions }: RuleContext): Entry[] {
   }))
   const presets = hooks.presets.flatMap((name, index) => {
     const { match } = { ...extensions.presets.get(name)?.mapping, ...presetSection(hooks, name) } as MappingConfig
-    return { keys: ['hooks', 'presets', String(index)], id: undefined, conditions: conditionsOf({ ...match, path: name }) }
+    return {
+      keys: ['hooks', 'presets', String(index)],
+      id: undefined,
+      conditions: conditionsOf({ ...match, path: name }),
+    }
   })
   return [...mappings, ...presets]
 }

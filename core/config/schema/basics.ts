@@ -4,9 +4,16 @@ import { notBlank, type Static, Type } from '../../typebox.ts'
 export const SessionSection = Type.Object(
   {
     mainKey: Type.String({ pattern: notBlank, default: 'main', description: 'Name of the main session of an agent.' }),
-    scope: Type.Enum(['per-agent', 'global'], { default: 'per-agent', description: 'Whether every agent has a main session or all share one.' }),
+    scope: Type.Enum(['per-agent', 'global'], {
+      default: 'per-agent',
+      description: 'Whether every agent has a main session or all share one.',
+    }),
     historyTurns: Type.Integer({ minimum: 0, default: 20, description: 'How many earlier turns a model is shown.' }),
-    historyTokens: Type.Integer({ minimum: 0, default: 32_000, description: 'How many tokens, estimated, earlier turns may take.' }),
+    historyTokens: Type.Integer({
+      minimum: 0,
+      default: 32_000,
+      description: 'How many tokens, estimated, earlier turns may take.',
+    }),
   },
   { additionalProperties: false, default: {}, description: 'What the sessions of the agents remember.' },
 )
@@ -48,7 +55,11 @@ export const LogSection = Type.Object(
       default: 'info',
       description: 'The least important lines that are written.',
     }),
-    pretty: Type.Optional(Type.Boolean({ description: 'Lines for people instead of JSON. Not set: when the standard error is a terminal.' })),
+    pretty: Type.Optional(
+      Type.Boolean({
+        description: 'Lines for people instead of JSON. Not set: when the standard error is a terminal.',
+      }),
+    ),
   },
   { additionalProperties: false, default: {}, description: 'The log, on the standard error.' },
 )

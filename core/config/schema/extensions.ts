@@ -45,12 +45,19 @@ export interface ToolsConfig extends ToolPolicyConfig {
   [toolset: string]: unknown
 }
 
-const DefaultTo = Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient when neither the request nor an earlier message names one.' }))
+const DefaultTo = Type.Optional(
+  Type.String({
+    pattern: notBlank,
+    description: 'The recipient when neither the request nor an earlier message names one.',
+  }),
+)
 
 const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
   allowFrom: Type.Optional(
-    Type.Array(Type.String({ pattern: notBlank }), { description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.' }),
+    Type.Array(Type.String({ pattern: notBlank }), {
+      description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.',
+    }),
   ),
   defaultTo: DefaultTo,
   groups: ChannelGroups,
@@ -59,32 +66,59 @@ const channelKeys = {
 /** The keys of a channel's section that are the gateway's: its account settings are all the others. */
 export const gatewayKeysOfChannel: ReadonlySet<string> = new Set([...Object.keys(channelKeys), 'accounts'])
 
-/** The section `channels`. What an account lacks is found by the rules, since it may stand in the section or in the account. */
+/**
+ * The section `channels`. What an account lacks is found by the rules, since it may stand in the section or in the
+ * account.
+ */
 export function channelsSection(channels: ConfigurableExtensions['channels']) {
   const sections = [...channels].map(([name, channel]) => [name, Type.Optional(channelSection(channel))])
   return Type.Unsafe<Record<string, ChannelConfig>>(
-    Type.Object(Object.fromEntries(sections), { additionalProperties: false, default: {}, description: 'The messaging channels by their names.' }),
+    Type.Object(Object.fromEntries(sections), {
+      additionalProperties: false,
+      default: {},
+      description: 'The messaging channels by their names.',
+    }),
   )
 }
 
 function channelSection({ config, description }: Channel<never>) {
   const { properties, additionalProperties } = overridesOf(objectSchema(config)) as unknown as ObjectSchema
-  const account = { type: 'object', properties: { ...properties, defaultTo: DefaultTo, groups: ChannelGroups }, additionalProperties }
+  const account = {
+    type: 'object',
+    properties: { ...properties, defaultTo: DefaultTo, groups: ChannelGroups },
+    additionalProperties,
+  }
   const accounts = {
     type: 'object',
     additionalProperties: { ...account, description: 'One account: its settings override those of the channel.' },
     description: 'Several accounts by their ids. Not set: the section itself is the only one.',
   }
-  return Type.Unsafe<ChannelConfig>({ ...account, properties: { ...properties, ...channelKeys, accounts }, required: ['enabled'], description })
+  return Type.Unsafe<ChannelConfig>({
+    ...account,
+    properties: { ...properties, ...channelKeys, accounts },
+    required: ['enabled'],
+    description,
+  })
 }
 
 /** The section `tools`. */
 export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
   const sections = [...toolsets].flatMap(([name, { config }]) => (config ? [[name, toolsetSection(config)]] : []))
-  const timeoutSeconds = Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 60, description: 'Longest time of one tool call, in seconds.' })
+  const timeoutSeconds = Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 86_400,
+    default: 60,
+    description: 'Longest time of one tool call, in seconds.',
+  })
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
-    properties: { ...Object.fromEntries(sections), ...policyKeys, effects: effectsKey, subagents: subagentsKey, timeoutSeconds },
+    properties: {
+      ...Object.fromEntries(sections),
+      ...policyKeys,
+      effects: effectsKey,
+      subagents: subagentsKey,
+      timeoutSeconds,
+    },
     required: ['subagents', 'timeoutSeconds'],
     additionalProperties: false,
     default: {},
@@ -95,7 +129,9 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
 /** A toolset that can do without settings has its defaults without being named; one that can't waits for them. */
 function toolsetSection(config: JsonSchema) {
   const section = objectSchema(config)
-  return section.required.every((key) => 'default' in (section.properties[key] ?? {})) ? { default: {}, ...config, ...section } : { ...config, ...section }
+  return section.required.every((key) => 'default' in (section.properties[key] ?? {}))
+    ? { default: {}, ...config, ...section }
+    : { ...config, ...section }
 }
 
 /** The section `providers`: each named section takes the keys of its `kind`. */
@@ -111,11 +147,17 @@ export function providersSection(providers: ConfigurableExtensions['providers'],
       additionalProperties: provider ? additionalProperties : true,
     }
   }
-  const sections = Object.entries((document ?? {}) as Record<string, unknown>).map(([name, settings]) => [name, sectionOf(settings)])
+  const sections = Object.entries((document ?? {}) as Record<string, unknown>).map(([name, settings]) => [
+    name,
+    sectionOf(settings),
+  ])
   return Type.Unsafe<Record<string, ProviderConfig>>({
     type: 'object',
     properties: Object.fromEntries(sections),
-    additionalProperties: { ...sectionOf({}), description: 'One source of models; its name is the left side of <provider>/<model>.' },
+    additionalProperties: {
+      ...sectionOf({}),
+      description: 'One source of models; its name is the left side of <provider>/<model>.',
+    },
     default: {},
     description: 'Sources of models by their names.',
   })
@@ -128,7 +170,9 @@ interface ObjectSchema {
   additionalProperties: unknown
 }
 
-/** An extension's schema as an object schema; keys that it does not declare are refused, unless it takes them expressly. */
+/**
+ * An extension's schema as an object schema; keys that it does not declare are refused, unless it takes them expressly.
+ */
 function objectSchema(schema: JsonSchema): ObjectSchema {
   const { properties = {}, required = [], additionalProperties = false } = schema as Partial<ObjectSchema>
   return { type: 'object', properties, required, additionalProperties }

@@ -4,36 +4,85 @@ import { HttpTools } from './tool-policy.ts'
 
 const AuthRateLimit = Type.Object(
   {
-    maxAttempts: Type.Integer({ minimum: 1, maximum: 10_000, default: 10, description: 'Failed attempts that one address may make within the window.' }),
-    windowMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 60_000, description: 'Length of the window, in milliseconds.' }),
-    lockoutMs: Type.Integer({ minimum: 1000, maximum: 86_400_000, default: 300_000, description: 'How long an address stays locked out, in milliseconds.' }),
-    exemptLoopback: Type.Boolean({ default: true, description: 'Whether programs on the same machine are never locked out.' }),
+    maxAttempts: Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 10,
+      description: 'Failed attempts that one address may make within the window.',
+    }),
+    windowMs: Type.Integer({
+      minimum: 1000,
+      maximum: 86_400_000,
+      default: 60_000,
+      description: 'Length of the window, in milliseconds.',
+    }),
+    lockoutMs: Type.Integer({
+      minimum: 1000,
+      maximum: 86_400_000,
+      default: 300_000,
+      description: 'How long an address stays locked out, in milliseconds.',
+    }),
+    exemptLoopback: Type.Boolean({
+      default: true,
+      description: 'Whether programs on the same machine are never locked out.',
+    }),
   },
-  { additionalProperties: false, description: 'Locks out addresses that keep failing to authenticate. An empty object turns it on with its defaults.' },
+  {
+    additionalProperties: false,
+    description:
+      'Locks out addresses that keep failing to authenticate. An empty object turns it on with its defaults.',
+  },
 )
 
 const GatewayAuth = Type.Object(
   {
     mode: Type.Optional(
-      Type.Enum(['token', 'password'], { description: 'Which credential counts. Not set: the password when only a password is configured, else the token.' }),
+      Type.Enum(['token', 'password'], {
+        description:
+          'Which credential counts. Not set: the password when only a password is configured, else the token.',
+      }),
     ),
-    token: Type.Optional(Type.String({ secret: true, pattern: notBlank, description: 'The token that callers send as "Authorization: Bearer <token>".' })),
+    token: Type.Optional(
+      Type.String({
+        secret: true,
+        pattern: notBlank,
+        description: 'The token that callers send as "Authorization: Bearer <token>".',
+      }),
+    ),
     password: Type.Optional(
-      Type.String({ secret: true, pattern: notBlank, description: 'The password that callers send in the same header, when the mode is "password".' }),
+      Type.String({
+        secret: true,
+        pattern: notBlank,
+        description: 'The password that callers send in the same header, when the mode is "password".',
+      }),
     ),
     rateLimit: Type.Optional(AuthRateLimit),
   },
-  { additionalProperties: false, default: {}, description: 'The credential of the gateway: for tools, runs and the control API.' },
+  {
+    additionalProperties: false,
+    default: {},
+    description: 'The credential of the gateway: for tools, runs and the control API.',
+  },
 )
 
 export const GatewaySection = Type.Object(
   {
-    port: Type.Integer({ minimum: 0, maximum: 65_535, default: 18_789, description: 'The TCP port; 0 takes a free one.' }),
-    bind: Type.String({ pattern: notBlank, default: '127.0.0.1', description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.' }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 18_789,
+      description: 'The TCP port; 0 takes a free one.',
+    }),
+    bind: Type.String({
+      pattern: notBlank,
+      default: '127.0.0.1',
+      description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.',
+    }),
     publicUrl: Type.Optional(
       Type.String({
         pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
-        description: 'The address at which senders reach the gateway, such as "https://hooks.example.com"; it may end in a path that a proxy takes off.',
+        description:
+          'The address at which senders reach the gateway, such as "https://hooks.example.com"; it may end in a path that a proxy takes off.',
       }),
     ),
     auth: GatewayAuth,
@@ -44,10 +93,16 @@ export const GatewaySection = Type.Object(
     }),
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ pattern: String.raw`^https?://[^/\s]+$` }), {
-        description: 'Origins of web pages, such as "https://app.example.com", that may talk to the gateway beside those of its own.',
+        description:
+          'Origins of web pages, such as "https://app.example.com", that may talk to the gateway beside those of its own.',
       }),
     ),
-    drainSeconds: Type.Number({ minimum: 0, maximum: 3600, default: 10, description: 'How long a stopping gateway lets running work finish, in seconds.' }),
+    drainSeconds: Type.Number({
+      minimum: 0,
+      maximum: 3600,
+      default: 10,
+      description: 'How long a stopping gateway lets running work finish, in seconds.',
+    }),
   },
   { additionalProperties: false, default: {}, description: 'Where the gateway listens, who may use it, how it stops.' },
 )

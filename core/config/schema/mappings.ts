@@ -4,7 +4,16 @@ import { HookAuth } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
 
 /** Channels that may be named wherever the gateway runs, whether or not a plugin for them is loaded. */
-export const promisedChannels = ['whatsapp', 'telegram', 'discord', 'slack', 'mattermost', 'signal', 'imessage', 'msteams'] as const
+export const promisedChannels = [
+  'whatsapp',
+  'telegram',
+  'discord',
+  'slack',
+  'mattermost',
+  'signal',
+  'imessage',
+  'msteams',
+] as const
 
 /** What `last` means while the main session has no route. */
 export const fallbackChannel = 'whatsapp'
@@ -24,19 +33,33 @@ const TransformEntry = Type.Object(
   {
     module: Type.String({ pattern: notBlank, description: 'The file, as seen from the transforms directory.' }),
     export: Text('The function of the file; its default export if left out.'),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000, description: 'How long it may take, in milliseconds; 1000 if left out.' })),
+    timeoutMs: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 60_000,
+        description: 'How long it may take, in milliseconds; 1000 if left out.',
+      }),
+    ),
   },
   { additionalProperties: false, description: 'Code that shapes the action.' },
 )
 
 const MappingRateLimit = Type.Object(
-  { maxPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Requests that are taken within one minute.' }) },
+  {
+    maxPerMinute: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Requests that are taken within one minute.',
+    }),
+  },
   { additionalProperties: false, description: 'How many requests it takes; the others are answered 429.' },
 )
 
 /** What a mapping says of its actions; the section of a preset may say it too. */
 const actionKeys = {
-  wakeMode: Type.Optional(Type.Enum(['now', 'next-heartbeat'], { description: 'Whether the heartbeat follows at once; `now` if left out.' })),
+  wakeMode: Type.Optional(
+    Type.Enum(['now', 'next-heartbeat'], { description: 'Whether the heartbeat follows at once; `now` if left out.' }),
+  ),
   name: Template('Name of the hook in summaries.'),
   agentId: Text('The agent that runs it; of a wake, the agent that gets the event and is woken.'),
   sessionKey: Template('The session that it runs in; of a wake, the session that the event waits in.'),
@@ -49,11 +72,25 @@ const actionKeys = {
   threadId: Text('Thread that the reply goes to.'),
   model: Template('The model: `<provider>/<model>` or an alias.'),
   thinking: Template('The thinking level.'),
-  timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of a run, in seconds.' })),
-  idempotencyKey: Template('The id that the sender assigned to the request; what comes twice with the same id is taken once.'),
-  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: 'True: the text is shown to the model without the external content wrapper.' })),
-  keepBody: Type.Optional(Type.Boolean({ description: 'Whether the bodies of its requests are kept; as `hooks.keepBody` says if left out.' })),
-  concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many of its runs are under way at once; the others wait.' })),
+  timeoutSeconds: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of a run, in seconds.' }),
+  ),
+  idempotencyKey: Template(
+    'The id that the sender assigned to the request; what comes twice with the same id is taken once.',
+  ),
+  allowUnsafeExternalContent: Type.Optional(
+    Type.Boolean({ description: 'True: the text is shown to the model without the external content wrapper.' }),
+  ),
+  keepBody: Type.Optional(
+    Type.Boolean({ description: 'Whether the bodies of its requests are kept; as `hooks.keepBody` says if left out.' }),
+  ),
+  concurrency: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description: 'How many of its runs are under way at once; the others wait.',
+    }),
+  ),
   rateLimit: Type.Optional(MappingRateLimit),
 }
 
@@ -61,9 +98,13 @@ export const Mapping = Type.Object(
   {
     id: Text('Its name in the log, and for repeating deliveries.'),
     match: Type.Optional(Match),
-    action: Type.Optional(Type.Enum(['wake', 'agent'], { description: 'What the webhook becomes; `agent` if left out.' })),
+    action: Type.Optional(
+      Type.Enum(['wake', 'agent'], { description: 'What the webhook becomes; `agent` if left out.' }),
+    ),
     ...actionKeys,
-    forEach: Text('Path to a list in the payload, such as `payload.items`: one action for each of its elements, 200 at most.'),
+    forEach: Text(
+      'Path to a list in the payload, such as `payload.items`: one action for each of its elements, 200 at most.',
+    ),
     transform: Type.Optional(TransformEntry),
     auth: Type.Optional(HookAuth),
   },

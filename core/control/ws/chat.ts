@@ -39,7 +39,13 @@ interface ChatDeps {
 
 export function createChat({ runs, agents, replyStreams, createId, maxAttempts }: ChatDeps): Chat {
   return async ({ sessionKey, text }, onDelta) => {
-    const run: NewRun = { id: createId(), kind: 'chat', ...resolveSession(agents, sessionKey), spec: specOf(text), maxAttempts }
+    const run: NewRun = {
+      id: createId(),
+      kind: 'chat',
+      ...resolveSession(agents, sessionKey),
+      spec: specOf(text),
+      maxAttempts,
+    }
     const leave = replyStreams.listen(run.id, (piece) => onDelta({ runId: run.id, text: piece }))
     try {
       await runs.accept({ at: Date.now(), runs: [run] })
@@ -61,5 +67,11 @@ const specOf = (message: string): RunSpec => ({
 
 function replyOf({ id, sessionKey }: NewRun, ended: StoredRun | undefined): ChatReply {
   const { reply, error } = ended?.result ?? {}
-  return { runId: id, sessionKey, status: ended?.status ?? 'queued', ...(reply !== undefined && { reply }), ...(error && { error }) }
+  return {
+    runId: id,
+    sessionKey,
+    status: ended?.status ?? 'queued',
+    ...(reply !== undefined && { reply }),
+    ...(error && { error }),
+  }
 }

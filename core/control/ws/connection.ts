@@ -1,4 +1,5 @@
-// One client of the WebSocket: a stranger until its first message proves otherwise, and never more of a burden than its bounds allow.
+// One client of the WebSocket: a stranger until its first message proves otherwise, and never more of a burden than its
+// bounds allow.
 import type { WebSocket } from 'ws'
 import type { CheckCredential } from '../../http/auth.ts'
 import type { Client } from '../../http/client.ts'
@@ -76,7 +77,17 @@ interface ConnectionDeps {
   log: Log
 }
 
-export function createConnection({ id, socket, upgrade, client, find, topics, check, limits, log }: ConnectionDeps): Connection {
+export function createConnection({
+  id,
+  socket,
+  upgrade,
+  client,
+  find,
+  topics,
+  check,
+  limits,
+  log,
+}: ConnectionDeps): Connection {
   const { socket: tcp, head } = upgrade
   const ended = Promise.withResolvers<void>()
   const underWay = new Set<Promise<void>>()
@@ -117,7 +128,13 @@ export function createConnection({ id, socket, upgrade, client, find, topics, ch
     find: (name) => (name === 'auth' ? authenticate : authenticated ? find(name) : refuse),
     caller: { subscriptions, notify: (method, params) => send(notification(method, params)) },
     maxCalls: limits.calls,
-    onFailure: (error, method) => logFailure(log, error, { reqId: id, client: client.address, path: '/ws', ...(method !== undefined && { method }) }),
+    onFailure: (error, method) =>
+      logFailure(log, error, {
+        reqId: id,
+        client: client.address,
+        path: '/ws',
+        ...(method !== undefined && { method }),
+      }),
   })
 
   const answer = async (message: Buffer): Promise<void> => {
@@ -137,7 +154,8 @@ export function createConnection({ id, socket, upgrade, client, find, topics, ch
 
   /** A message is in memory before it can be judged, so that strangers may not send large ones. */
   const boundStranger = (): void => {
-    if (!authenticated && tcp.bytesRead - bytesAtStart > limits.strangerBytes) cut('Too much was sent before authenticating.')
+    if (!authenticated && tcp.bytesRead - bytesAtStart > limits.strangerBytes)
+      cut('Too much was sent before authenticating.')
   }
 
   const bytesAtStart = tcp.bytesRead - head.length

@@ -33,7 +33,8 @@ export function createLogStream({ logFor, level, redact }: LogStreamDeps): Tappe
   const feed = createFeed<LogRecord>()
   let heard = levelsFrom(level)
 
-  const publish = (line: Omit<LogRecord, 'at'>): void => feed.publish(plainCopy({ at: new Date().toISOString(), ...line }, redact))
+  const publish = (line: Omit<LogRecord, 'at'>): void =>
+    feed.publish(plainCopy({ at: new Date().toISOString(), ...line }, redact))
 
   const tapped = (component: string): Log => {
     const log = logFor(component)

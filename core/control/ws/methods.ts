@@ -1,4 +1,5 @@
-// What clients may call over the WebSocket. Where HTTP has the same, it is the same code, and the result is what HTTP answers.
+// What clients may call over the WebSocket. Where HTTP has the same, it is the same code, and the result is what HTTP
+// answers.
 import type { Subject } from '../../tools/subject.ts'
 import { InvokeBody, Routing } from '../../tools/schemas.ts'
 import type { ToolRequest } from '../../tools/request.ts'
@@ -23,7 +24,12 @@ const TopicList = Type.Object({ topics: Type.Optional(Type.Array(Type.String(), 
 const InvokeParams = Type.Object({ ...InvokeBody.properties, ...Routing.properties })
 type InvokeParams = Static<typeof InvokeParams>
 
-export function createMethods({ chat, invokeTool, agents, endpoints }: MethodsDeps): ReadonlyMap<string, Method<Caller>> {
+export function createMethods({
+  chat,
+  invokeTool,
+  agents,
+  endpoints,
+}: MethodsDeps): ReadonlyMap<string, Method<Caller>> {
   const subjectOf = ({ sessionKey, channel, accountId }: InvokeParams): Subject => ({
     caller: 'http',
     ...resolveSession(agents, sessionKey),
@@ -31,9 +37,18 @@ export function createMethods({ chat, invokeTool, agents, endpoints }: MethodsDe
     accountId: accountId?.trim() || undefined,
   })
   return new Map<string, Method<Caller>>([
-    ['subscribe', method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.add(topics) }))],
-    ['unsubscribe', method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.remove(topics) }))],
-    ['chat.send', method(ChatRequest, (request, { notify }: Caller) => chat(request, (delta) => notify('chat.delta', delta)))],
+    [
+      'subscribe',
+      method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.add(topics) })),
+    ],
+    [
+      'unsubscribe',
+      method(TopicList, ({ topics }, { subscriptions }: Caller) => ({ topics: subscriptions.remove(topics) })),
+    ],
+    [
+      'chat.send',
+      method(ChatRequest, (request, { notify }: Caller) => chat(request, (delta) => notify('chat.delta', delta))),
+    ],
     ['tools.invoke', method(InvokeParams, (body) => invokeTool(body, subjectOf(body)))],
     ['runs.get', byId(endpoints, 'GET /runs/:id')],
     ['runs.cancel', byId(endpoints, 'POST /api/runs/:id/cancel')],

@@ -11,7 +11,10 @@ export interface Method<Caller> {
 }
 
 /** Ties what a method gets to the schema of its params, which is compiled when it is first called. */
-export function method<Caller, Params extends TSchema>(params: Params, run: (params: Static<Params>, caller: Caller) => unknown): Method<Caller> {
+export function method<Caller, Params extends TSchema>(
+  params: Params,
+  run: (params: Static<Params>, caller: Caller) => unknown,
+): Method<Caller> {
   let check: Check | undefined
   return { check: () => (check ??= compileCheck(params)), run }
 }
@@ -27,9 +30,15 @@ export interface RpcDeps<Caller> {
 
 type Id = string | number | null
 
-type Answer = { jsonrpc: '2.0'; id: Id } & ({ result: unknown } | { error: { code: number; message: string; data: object } })
+type Answer = { jsonrpc: '2.0'; id: Id } & (
+  | { result: unknown }
+  | { error: { code: number; message: string; data: object } }
+)
 
-/** What a message is answered; undefined when it asks for no answer. Its calls have begun, in their order, when this returns. */
+/**
+ * What a message is answered; undefined when it asks for no answer. Its calls have begun, in their order, when this
+ * returns.
+ */
 export type Rpc = (message: Buffer) => Promise<Answer | Answer[] | undefined>
 
 export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
@@ -56,7 +65,11 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
     }
   }
 
-  const fail = (id: Id, error: GatewayError, { method, code }: { method?: string | undefined; code?: number }): Answer => {
+  const fail = (
+    id: Id,
+    error: GatewayError,
+    { method, code }: { method?: string | undefined; code?: number },
+  ): Answer => {
     onFailure(error, method)
     const data = { type: error.code, ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) }
     return { jsonrpc: '2.0', id, error: { code: code ?? codeOf(error.code), message: error.publicMessage, data } }
@@ -64,19 +77,28 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
 
   const callAll = async (batch: readonly unknown[]): Promise<Answer | Answer[] | undefined> => {
     if (batch.length === 0) return fail(null, invalidRequest('The batch is empty.'), { code: codes.invalidRequest })
-    if (batch.length > maxCalls) return fail(null, invalidRequest(`The batch holds more than ${maxCalls} calls.`), { code: codes.invalidRequest })
+    if (batch.length > maxCalls)
+      return fail(null, invalidRequest(`The batch holds more than ${maxCalls} calls.`), { code: codes.invalidRequest })
     const answers = (await Promise.all(batch.map(call))).filter((answer) => answer !== undefined)
     return answers.length > 0 ? answers : undefined
   }
 
   return async (message) => {
     const parsed = parse(message)
-    if (parsed instanceof GatewayError) return fail(null, parsed, { code: parsed.code === 'invalid_json' ? codes.parseError : codes.invalidRequest })
+    if (parsed instanceof GatewayError)
+      return fail(null, parsed, { code: parsed.code === 'invalid_json' ? codes.parseError : codes.invalidRequest })
     return Array.isArray(parsed) ? await callAll(parsed) : await call(parsed)
   }
 }
 
-const codes = { parseError: -32_700, invalidRequest: -32_600, methodNotFound: -32_601, invalidParams: -32_602, internalError: -32_603, other: -32_000 } as const
+const codes = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internalError: -32_603,
+  other: -32_000,
+} as const
 
 /** What has no code of its own in the protocol is told apart by `data.type`. */
 function codeOf(code: ErrorCode): number {
@@ -103,7 +125,12 @@ interface Request {
 }
 
 function readRequest(request: unknown): Request | { id: Id; problem: string } {
-  const { jsonrpc, id, method, params = {} } = (typeof request === 'object' && request !== null ? request : {}) as Partial<Record<string, unknown>>
+  const {
+    jsonrpc,
+    id,
+    method,
+    params = {},
+  } = (typeof request === 'object' && request !== null ? request : {}) as Partial<Record<string, unknown>>
   if (id !== undefined && !isId(id)) return { id: null, problem: 'id must be a string or a number.' }
   if (jsonrpc !== '2.0') return { id: id ?? null, problem: 'jsonrpc must be "2.0".' }
   if (typeof method !== 'string') return { id: id ?? null, problem: 'method must be a string.' }

@@ -9,7 +9,14 @@ import type { Upgrade } from '../../http/listener.ts'
 import { refuseStrangeOrigins } from '../../http/cors-origin.ts'
 import { setRouteGroup } from '../../http/route-list.ts'
 import type { Log } from '../../plugin.ts'
-import { type Caller, closing, type Connection, createConnection, type SocketLimits, socketLimits } from './connection.ts'
+import {
+  type Caller,
+  closing,
+  type Connection,
+  createConnection,
+  type SocketLimits,
+  socketLimits,
+} from './connection.ts'
 import type { Method } from './rpc.ts'
 import type { Topics } from './topics.ts'
 
@@ -35,7 +42,10 @@ const schema = {
   response: { 101: withoutBody('From here on it is a WebSocket.'), ...failures(403, 426) },
 }
 
-export function registerSocket(app: FastifyInstance, { check, allowedOrigins, methods, topics, log, ...deps }: SocketDeps): Sockets {
+export function registerSocket(
+  app: FastifyInstance,
+  { check, allowedOrigins, methods, topics, log, ...deps }: SocketDeps,
+): Sockets {
   const limits = { ...socketLimits, ...deps.limits }
   const connections = new Set<Connection>()
   const openServer = createServerOnce(limits)
@@ -60,7 +70,17 @@ export function registerSocket(app: FastifyInstance, { check, allowedOrigins, me
 
   function welcome({ id, client }: FastifyRequest, socket: WebSocket, upgrade: Upgrade): void {
     makeRoom()
-    const connection = createConnection({ id, socket, upgrade, client, find: (name) => methods.get(name), topics, check, limits, log })
+    const connection = createConnection({
+      id,
+      socket,
+      upgrade,
+      client,
+      find: (name) => methods.get(name),
+      topics,
+      check,
+      limits,
+      log,
+    })
     connections.add(connection)
     pings ??= setInterval(() => {
       for (const one of connections) one.ping()
@@ -92,7 +112,13 @@ function createServerOnce({ messageBytes, closeMs }: SocketLimits): () => Promis
   const open = async (): Promise<WebSocketServer> => {
     const { WebSocketServer } = await import('ws')
     // No compression: a few bytes could become megabytes, and most messages are small.
-    const options = { noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: messageBytes, closeTimeout: closeMs }
+    const options = {
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: messageBytes,
+      closeTimeout: closeMs,
+    }
     const server = new WebSocketServer(options)
     server.on('wsClientError', ({ message }) => {
       throw new GatewayError('malformed_http', `The handshake of the WebSocket is not valid: ${message}.`)
@@ -102,8 +128,15 @@ function createServerOnce({ messageBytes, closeMs }: SocketLimits): () => Promis
   return () => (opening ??= open())
 }
 
-/** Undefined when the client has gone meanwhile. Throws `malformed_http` while the request can still be answered as HTTP. */
-function shakeHands(server: WebSocketServer, { raw }: FastifyRequest, { socket, head }: Upgrade): WebSocket | undefined {
+/**
+ * Undefined when the client has gone meanwhile. Throws `malformed_http` while the request can still be answered as
+ * HTTP.
+ */
+function shakeHands(
+  server: WebSocketServer,
+  { raw }: FastifyRequest,
+  { socket, head }: Upgrade,
+): WebSocket | undefined {
   let shaken: WebSocket | undefined
   server.handleUpgrade(raw, socket, head, (made) => {
     shaken = made

@@ -3,7 +3,10 @@ import { GatewayError } from '../../errors.ts'
 import type { Topics } from './topics.ts'
 
 export interface Subscriptions {
-  /** No names: all. Throws `invalid_request`, and changes nothing, when one is unknown. Returns all that are listened to now. */
+  /**
+   * No names: all. Throws `invalid_request`, and changes nothing, when one is unknown. Returns all that are listened to
+   * now.
+   */
   add(names: readonly string[] | undefined): string[]
   remove(names: readonly string[] | undefined): string[]
 }

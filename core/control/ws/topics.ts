@@ -28,10 +28,15 @@ export function createTopics(changes: StoreChanges, log: Feed<LogRecord>): Topic
 }
 
 /** A notification as it goes over the wire. */
-export const notification = (method: string, params: object): Buffer => Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }))
+export const notification = (method: string, params: object): Buffer =>
+  Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }))
 
 /** Listens to the feed only while somebody has joined. */
-function createTopic<Change>(name: string, feed: Feed<Change>, view: (change: Change) => object): (receive: Receive) => () => void {
+function createTopic<Change>(
+  name: string,
+  feed: Feed<Change>,
+  view: (change: Change) => object,
+): (receive: Receive) => () => void {
   const joined = createFeed<Buffer>()
   let leaveFeed: (() => void) | undefined
   return (receive) => {

@@ -1,4 +1,5 @@
-// Judges the tokens with which Google's push services say who they are: a JWT that Google has signed for our audience and our account.
+// Judges the tokens with which Google's push services say who they are: a JWT that Google has signed for our audience
+// and our account.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { GatewayError } from '../../errors.ts'
@@ -11,13 +12,18 @@ const issuers: ReadonlySet<unknown> = new Set(['https://accounts.google.com', 'a
 /** How far the clocks of Google and ours may be apart. */
 const skewSeconds = 60
 
-export function createGoogleCheck({ audience, email, keysUrl = googleKeys }: HookAuth): (request: SignedRequest) => Promise<Verdict> {
+export function createGoogleCheck({
+  audience,
+  email,
+  keysUrl = googleKeys,
+}: HookAuth): (request: SignedRequest) => Promise<Verdict> {
   const findKey = createKeySet(keysUrl)
   return async ({ header, now }) => {
     const token = readToken(bearerToken(header))
     if (!token) return refused('there is no token that Google could have signed')
     const key = await findKey(token.keyId, now)
-    if (!key || !verify('RSA-SHA256', token.signed, key, token.signature)) return refused('the token is not signed by Google')
+    if (!key || !verify('RSA-SHA256', token.signed, key, token.signature))
+      return refused('the token is not signed by Google')
     const { iss, aud, exp, email: account, email_verified: verified } = token.claims
     if (!issuers.has(iss)) return refused('the token is of another issuer')
     if (aud !== audience) return refused('the token is made for another audience')
@@ -42,7 +48,12 @@ function readToken(text: string | undefined): Token | undefined {
   const { alg, kid } = decode(head)
   // The algorithm is ours to choose, not the token's.
   if (alg !== 'RS256' || typeof kid !== 'string') return undefined
-  return { keyId: kid, claims: decode(body), signed: Buffer.from(`${head}.${body}`), signature: Buffer.from(signature, 'base64url') }
+  return {
+    keyId: kid,
+    claims: decode(body),
+    signed: Buffer.from(`${head}.${body}`),
+    signature: Buffer.from(signature, 'base64url'),
+  }
 }
 
 function decode(part: string): Readonly<Record<string, unknown>> {
@@ -60,7 +71,10 @@ const fetchLimitMs = 5000
 const restMs = 60_000
 const restAfterFailureMs = 5000
 
-/** Keeps the public keys as long as their server says. Rejects with `keys_unavailable` when there are none that are fresh. */
+/**
+ * Keeps the public keys as long as their server says. Rejects with `keys_unavailable` when there are none that are
+ * fresh.
+ */
 function createKeySet(url: string): (id: string, now: number) => Promise<KeyObject | undefined> {
   let keys: ReadonlyMap<string, KeyObject> = new Map()
   let freshUntil = 0
@@ -84,7 +98,8 @@ function createKeySet(url: string): (id: string, now: number) => Promise<KeyObje
     const known = () => (now < freshUntil ? keys.get(id) : undefined)
     if (!known() && now >= restUntil) loading ??= load(now).finally(() => (loading = undefined))
     if (!known()) await loading
-    if (now >= freshUntil) throw new GatewayError('keys_unavailable', undefined, { cause: problem, retryAfter: restAfterFailureMs / 1000 })
+    if (now >= freshUntil)
+      throw new GatewayError('keys_unavailable', undefined, { cause: problem, retryAfter: restAfterFailureMs / 1000 })
     return known()
   }
 }
@@ -99,7 +114,9 @@ function lifetimeMs(cacheControl: string): number {
 function keysOf(answer: unknown): ReadonlyMap<string, KeyObject> {
   const list = (answer as { keys: Record<string, string>[] }).keys
   const keys = list.flatMap((key) =>
-    key['kty'] === 'RSA' && typeof key['kid'] === 'string' ? [[key['kid'], createPublicKey({ key, format: 'jwk' })] as const] : [],
+    key['kty'] === 'RSA' && typeof key['kid'] === 'string'
+      ? [[key['kid'], createPublicKey({ key, format: 'jwk' })] as const]
+      : [],
   )
   if (keys.length === 0) throw new Error('the answer holds no keys')
   return new Map(keys)

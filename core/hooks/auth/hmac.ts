@@ -1,4 +1,5 @@
-// HMAC (RFC 2104) with a secret made ready, out of one-shot hashes: Node's own sets up an object for each message, which costs more than hashing the message.
+// HMAC (RFC 2104) with a secret made ready, out of one-shot hashes: Node's own sets up an object for each message,
+// which costs more than hashing the message.
 import { hash } from 'node:crypto'
 
 const blockBytes = { sha1: 64, sha256: 64, sha512: 128 }

@@ -1,4 +1,5 @@
-// How services sign their webhooks, as data: where the signature is, what is signed, how the time and the secret are written.
+// How services sign their webhooks, as data: where the signature is, what is signed, how the time and the secret are
+// written.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
 import { twilioText } from './twilio.ts'
 
@@ -15,7 +16,10 @@ export interface SignedRequest {
   now: number
 }
 
-/** Where the time of signing is: in a header, in the header of the signature behind a prefix, or in a field of the JSON body. */
+/**
+ * Where the time of signing is: in a header, in the header of the signature behind a prefix, or in a field of the JSON
+ * body.
+ */
 export type TimestampSource = { header: string } | { prefix: string } | { field: string }
 
 export interface Signing {
@@ -27,7 +31,10 @@ export interface Signing {
   prefix: string
   /** What stands between several signatures. Absent: there is one. */
   separator?: string | undefined
-  /** What is signed: a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`, or a function for what no text can say. */
+  /**
+   * What is signed: a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`, or a function for what
+   * no text can say.
+   */
   signed: string | ((request: SignedRequest) => string | undefined)
   /** The header, among those that are signed, that holds the id of the delivery. */
   id?: string
@@ -45,9 +52,15 @@ export interface HandshakeReply {
 }
 
 /** Whether a signed payload is such a question, and its answer. `sign` signs with the secret that was used. */
-export type Handshake = (payload: Readonly<Record<string, unknown>>, sign: (text: string) => string) => HandshakeReply | undefined
+export type Handshake = (
+  payload: Readonly<Record<string, unknown>>,
+  sign: (text: string) => string,
+) => HandshakeReply | undefined
 
-/** Schemes in which the sender shows a secret instead of signing with it, and the header; undefined: as the hook token is sent. */
+/**
+ * Schemes in which the sender shows a secret instead of signing with it, and the header; undefined: as the hook token
+ * is sent.
+ */
 export const tokenHeaders: Partial<Record<HookScheme, string | undefined>> = {
   token: undefined,
   gitlab: 'x-gitlab-token',
@@ -77,7 +90,9 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
   sentry: [{ ...plainSigning, header: 'sentry-hook-signature' }],
   shopify: [{ ...plainSigning, header: 'x-shopify-hmac-sha256', encoding: 'base64' }],
   pagerduty: [{ ...plainSigning, header: 'x-pagerduty-signature', separator: ',', prefix: 'v1=' }],
-  twilio: [{ ...plainSigning, header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', signed: twilioText }],
+  twilio: [
+    { ...plainSigning, header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', signed: twilioText },
+  ],
   stripe: [
     {
       ...plainSigning,
@@ -102,7 +117,8 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
       prefix: 'v0=',
       signed: 'v0:{timestamp}:{body}',
       timestamp: { source: { header: 'x-slack-request-timestamp' }, ...seconds },
-      handshake: ({ type, challenge }) => (type === 'url_verification' && typeof challenge === 'string' ? plainText(challenge) : undefined),
+      handshake: ({ type, challenge }) =>
+        type === 'url_verification' && typeof challenge === 'string' ? plainText(challenge) : undefined,
     },
   ],
   zoom: [
@@ -145,7 +161,10 @@ function standardWebhooks(family: string): Signing[] {
   return [shared, { ...shared, algorithm: 'ed25519', prefix: 'v1a,', secretPrefix: 'whpk_' }]
 }
 
-function answerZoom({ event, payload }: Parameters<Handshake>[0], sign: Parameters<Handshake>[1]): HandshakeReply | undefined {
+function answerZoom(
+  { event, payload }: Parameters<Handshake>[0],
+  sign: Parameters<Handshake>[1],
+): HandshakeReply | undefined {
   const plainToken = (payload as { plainToken?: unknown } | null | undefined)?.plainToken
   if (event !== 'endpoint.url_validation' || typeof plainToken !== 'string') return undefined
   return json({ plainToken, encryptedToken: sign(plainToken) })
@@ -154,4 +173,7 @@ function answerZoom({ event, payload }: Parameters<Handshake>[0], sign: Paramete
 /** An echo is plain text, so that no browser takes it for a page. */
 export const plainText = (body: string): HandshakeReply => ({ contentType: 'text/plain; charset=utf-8', body })
 
-const json = (value: object): HandshakeReply => ({ contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) })
+const json = (value: object): HandshakeReply => ({
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(value),
+})

@@ -13,7 +13,10 @@ export function secretsOf({ secret, secrets = [] }: HookAuth): { secret: string;
 }
 
 /** `make` prepares the key of a secret; undefined: this secret is none of ours. */
-export function createSecretRotation<Key>(auth: HookAuth, make: (secret: string) => Key | undefined): SecretRotation<Key> {
+export function createSecretRotation<Key>(
+  auth: HookAuth,
+  make: (secret: string) => Key | undefined,
+): SecretRotation<Key> {
   const keys = secretsOf(auth).flatMap(({ secret, notAfter }, index) => {
     const key = make(secret)
     return key === undefined ? [] : [{ key, index, notAfter: notAfter === undefined ? Infinity : Date.parse(notAfter) }]

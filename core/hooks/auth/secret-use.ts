@@ -1,4 +1,5 @@
-// When each secret of a mapping was last used: in memory, and on disk once a minute at most; of a secret only its place is stored.
+// When each secret of a mapping was last used: in memory, and on disk once a minute at most; of a secret only its place
+// is stored.
 import { describeError } from '../../errors.ts'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import type { Json, Log } from '../../plugin.ts'
@@ -6,7 +7,10 @@ import type { Store, Timestamp } from '../../store/store.ts'
 import { secretsOf } from './secret-rotation.ts'
 
 export interface SecretUse {
-  /** The secrets of one mapping. What was known under this id of one that is still there stays known, whatever its place is now. */
+  /**
+   * The secrets of one mapping. What was known under this id of one that is still there stays known, whatever its place
+   * is now.
+   */
   open(mapping: string, auth: HookAuth): UsedSecrets
 }
 
@@ -56,7 +60,11 @@ export function createSecretUse({ store, log }: { store: Pick<Store, 'getState' 
       const notAfter = secrets.map((one) => one.notAfter ?? null)
       const loaded = before?.loaded ?? load(mapping, { uses, notAfter })
       const shape = JSON.stringify(secrets)
-      known.set(mapping, { shape, uses: new Map(secrets.map(({ secret }, index) => [secret, uses[index] as Use])), loaded })
+      known.set(mapping, {
+        shape,
+        uses: new Map(secrets.map(({ secret }, index) => [secret, uses[index] as Use])),
+        loaded,
+      })
       // Else the next start would take what it finds for that of the secrets which are in these places now.
       if (before && before.shape !== shape) void loaded.then(() => save(mapping, { uses, notAfter }))
       return {
@@ -87,7 +95,9 @@ export function createSecretUse({ store, log }: { store: Pick<Store, 'getState' 
     const kept: Kept = { notAfter, lastUsedAt: uses.map(({ at }) => at ?? null) }
     await store
       .setState(stateOwner, mapping, kept as unknown as Json)
-      .catch((error: Error) => log.warn({ mapping, ...describeError(error) }, 'when a secret was last used could not be noted'))
+      .catch((error: Error) =>
+        log.warn({ mapping, ...describeError(error) }, 'when a secret was last used could not be noted'),
+      )
   }
 }
 

@@ -3,7 +3,15 @@ import type { HookAuth, HookScheme } from '../../config/schema/hook-auth.ts'
 import { createMatcher } from '../../http/auth.ts'
 import { createGoogleCheck } from './google-oidc.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import { type HandshakeReply, plainSigning, plainText, type SignedRequest, type Signing, signings, tokenHeaders } from './schemes.ts'
+import {
+  type HandshakeReply,
+  plainSigning,
+  plainText,
+  type SignedRequest,
+  type Signing,
+  signings,
+  tokenHeaders,
+} from './schemes.ts'
 import { createTokenCheck } from './static-token.ts'
 import { compileSignedContent, readTimestamp } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
@@ -11,11 +19,13 @@ import { createSigningKey } from './signing-key.ts'
 export type { HandshakeReply, SignedRequest } from './schemes.ts'
 
 /**
- * `secretIndex` says which of the secrets was used; absent: the scheme has none. `id` is the id of the delivery where that is signed: whoever sends the same request
- * once more can't change it. With a `handshake`, that is the whole answer: there is no event.
- * `reason` is for the log alone: a sender who is told why can find out how.
+ * `secretIndex` says which of the secrets was used; absent: the scheme has none. `id` is the id of the delivery where
+ * that is signed: whoever sends the same request once more can't change it. With a `handshake`, that is the whole
+ * answer: there is no event. `reason` is for the log alone: a sender who is told why can find out how.
  */
-export type Verdict = { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined } | { ok: false; reason: string }
+export type Verdict =
+  | { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined }
+  | { ok: false; reason: string }
 
 export interface Verifier {
   readonly scheme: HookScheme
@@ -35,7 +45,8 @@ export interface Verifier {
  */
 export function createVerifier(auth: HookAuth, address?: string): Verifier {
   const { scheme, verifyToken } = auth
-  if (scheme === 'google-oidc') return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
+  if (scheme === 'google-oidc')
+    return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
   return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
@@ -68,10 +79,20 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
 }
 
 /** A sender signs the query that it calls with, too: Twilio puts the hash of a JSON body there. */
-const withQueryOf = (url: string, called: string): string => (called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url)
+const withQueryOf = (url: string, called: string): string =>
+  called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url
 
 /** What the keys of the scheme `hmac` describe. */
-function configuredSigning({ header = '', algorithm, encoding, prefix, separator, signed, secretEncoding, ...rest }: HookAuth): Signing {
+function configuredSigning({
+  header = '',
+  algorithm,
+  encoding,
+  prefix,
+  separator,
+  signed,
+  secretEncoding,
+  ...rest
+}: HookAuth): Signing {
   const { timestampHeader, timestampPrefix = '', timestampUnit } = rest
   const source = timestampHeader === undefined ? { prefix: timestampPrefix } : { header: timestampHeader.toLowerCase() }
   return {
@@ -82,12 +103,16 @@ function configuredSigning({ header = '', algorithm, encoding, prefix, separator
     prefix: prefix ?? plainSigning.prefix,
     signed: signed ?? plainSigning.signed,
     secretEncoding: secretEncoding ?? plainSigning.secretEncoding,
-    ...(signed?.includes('{timestamp}') && { timestamp: { source, unitMs: timestampUnit === 'ms' ? 1 : 1000, toleranceSeconds: 300 } }),
+    ...(signed?.includes('{timestamp}') && {
+      timestamp: { source, unitMs: timestampUnit === 'ms' ? 1 : 1000, toleranceSeconds: 300 },
+    }),
   }
 }
 
 const withTolerance = (signing: Signing, toleranceSeconds: number | undefined): Signing =>
-  signing.timestamp && toleranceSeconds !== undefined ? { ...signing, timestamp: { ...signing.timestamp, toleranceSeconds } } : signing
+  signing.timestamp && toleranceSeconds !== undefined
+    ? { ...signing, timestamp: { ...signing.timestamp, toleranceSeconds } }
+    : signing
 
 const refused = (reason: string): Verdict => ({ ok: false, reason })
 
@@ -105,7 +130,9 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
   const signedContent = compileSignedContent(signing.signed)
   const judge = (shown: string, request: SignedRequest): Verdict => {
     const fields = fieldsOf(shown, signing.separator)
-    const signatures = fields.filter((field) => field.startsWith(signing.prefix)).map((field) => field.slice(signing.prefix.length))
+    const signatures = fields
+      .filter((field) => field.startsWith(signing.prefix))
+      .map((field) => field.slice(signing.prefix.length))
     if (signatures.length === 0) return refused('the header holds no signature of this scheme')
     const timestamp = readTimestamp(signing.timestamp?.source, fields, request)
     if (signing.timestamp && timestamp === undefined) return refused('the timestamp is missing or not a whole number')
@@ -115,7 +142,12 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
     if (!found) return refused('the signature is wrong')
     if (isStale(signing, timestamp, request.now)) return refused('the timestamp is too far from now')
     const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
-    return { ok: true, secretIndex: found.index, id, handshake: signing.handshake?.(payloadOf(request), found.key.sign) }
+    return {
+      ok: true,
+      secretIndex: found.index,
+      id,
+      handshake: signing.handshake?.(payloadOf(request), found.key.sign),
+    }
   }
   return rotation.size === 0 ? [] : [{ header: signing.header, judge }]
 }

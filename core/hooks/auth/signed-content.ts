@@ -34,14 +34,19 @@ function partOf(text: string): Part {
 }
 
 /** The time of signing as it was written, since so it was signed; only digits are one. */
-export function readTimestamp(source: TimestampSource | undefined, fields: readonly string[], { header, rawBody }: SignedRequest): string | undefined {
+export function readTimestamp(
+  source: TimestampSource | undefined,
+  fields: readonly string[],
+  { header, rawBody }: SignedRequest,
+): string | undefined {
   if (!source) return undefined
   if ('field' in source) return digitsOf(fieldOf(rawBody, source.field))
   if ('header' in source) return digitsOf(header(source.header)?.trim())
   return digitsOf(fields.find((field) => field.startsWith(source.prefix))?.slice(source.prefix.length))
 }
 
-const digitsOf = (text: string | undefined): string | undefined => (text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined)
+const digitsOf = (text: string | undefined): string | undefined =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined
 
 function fieldOf(rawBody: Buffer, field: string): string | undefined {
   try {

@@ -14,7 +14,10 @@ export interface SigningKey {
 export function createSigningKey(signing: Signing, secret: string): SigningKey | undefined {
   const { algorithm, encoding, secretEncoding, secretPrefix = '' } = signing
   if (!takes(signing, secret)) return undefined
-  const bytes = Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, secretEncoding)
+  const bytes = Buffer.from(
+    secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret,
+    secretEncoding,
+  )
   return algorithm === 'ed25519' ? publicKey(bytes, encoding) : sharedKey(bytes, algorithm, encoding)
 }
 
@@ -36,7 +39,8 @@ function sharedKey(secret: Buffer, algorithm: HmacAlgorithm, encoding: Signing['
 }
 
 /** The spellings are compared, not the bytes that they stand for: one signature has one spelling. */
-const isSame = (given: Buffer, expected: Buffer): boolean => given.length === expected.length && timingSafeEqual(given, expected)
+const isSame = (given: Buffer, expected: Buffer): boolean =>
+  given.length === expected.length && timingSafeEqual(given, expected)
 
 function publicKey(raw: Buffer, encoding: Signing['encoding']): SigningKey {
   const key = ed25519Key(raw)
@@ -47,4 +51,5 @@ function publicKey(raw: Buffer, encoding: Signing['encoding']): SigningKey {
   return { fits: (text, signatures) => signatures.some((one) => fits(text, one)), sign: () => '' }
 }
 
-const ed25519Key = (raw: Buffer): KeyObject => createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }, format: 'jwk' })
+const ed25519Key = (raw: Buffer): KeyObject =>
+  createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }, format: 'jwk' })

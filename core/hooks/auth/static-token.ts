@@ -5,7 +5,10 @@ import { createSecretRotation } from './secret-rotation.ts'
 import type { SignedRequest } from './schemes.ts'
 import type { Verdict } from './signature.ts'
 
-/** A service with a header of its own sends its secret nowhere else; for the scheme `token` the header is one more place. */
+/**
+ * A service with a header of its own sends its secret nowhere else; for the scheme `token` the header is one more
+ * place.
+ */
 export function createTokenCheck(auth: HookAuth, headerName: string | undefined): (request: SignedRequest) => Verdict {
   const rotation = createSecretRotation(auth, createMatcher)
   return ({ header, now }) => {

@@ -1,4 +1,5 @@
-// What Twilio signs: the address, and the fields of a form in alphabetical order; of a JSON body only the hash, which is in the address.
+// What Twilio signs: the address, and the fields of a form in alphabetical order; of a JSON body only the hash, which
+// is in the address.
 import { hash } from 'node:crypto'
 import type { SignedRequest } from './schemes.ts'
 

@@ -1,4 +1,5 @@
-// The first tables. Times are milliseconds since 1970, JSON is text; the partial indexes hold only what is still to be done.
+// The first tables. Times are milliseconds since 1970, JSON is text; the partial indexes hold only what is still to be
+// done.
 import type { Dialect } from './schema.ts'
 
 export const firstTables = ({ sequence, integer, table, keyed }: Dialect): string[] => [
@@ -7,7 +8,8 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
     seq ${sequence}, id TEXT NOT NULL UNIQUE, at ${integer} NOT NULL, hook TEXT NOT NULL, client TEXT NOT NULL,
     status TEXT NOT NULL, result TEXT NOT NULL, awaited ${integer} NOT NULL, headers TEXT NOT NULL, query TEXT, body TEXT
   )${table}`,
-  // Of the two busiest there is no index: each is an entry that its sender waits for, and a list of them is quickly found without.
+  // Of the two busiest there is no index: each is an entry that its sender waits for, and a list of them is quickly
+  // found without.
   `CREATE INDEX delivery_of_hook ON delivery (hook, seq) WHERE hook NOT IN ('wake', 'agent')`,
   `CREATE INDEX delivery_other ON delivery (status, seq) WHERE status <> 'accepted'`,
 
@@ -37,7 +39,8 @@ export const firstTables = ({ sequence, integer, table, keyed }: Dialect): strin
     seq ${sequence}, id TEXT NOT NULL, session_key TEXT NOT NULL, text TEXT, delivery_id TEXT, mode TEXT NOT NULL,
     source TEXT NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id TEXT, rendered_at ${integer}
   )${table}`,
-  // All that the search for bells looks at stands in it: an index of the bells alone would be one more entry on the way in, for a search that only a start makes.
+  // All that the search for bells looks at stands in it: an index of the bells alone would be one more entry on the way
+  // in, for a search that only a start makes.
   `CREATE INDEX event_waiting ON event (session_key, seq, mode, run_id) WHERE run_id IS NULL`,
   `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
 

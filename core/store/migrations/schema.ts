@@ -41,8 +41,14 @@ export function assertKnown(version: number, newest: number): void {
 }
 
 /** Brings tables of `version` (0: there are none) up to date; runs inside one transaction. */
-export async function migrate(tx: Transaction, { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect }): Promise<void> {
-  if (version === 0) await tx.run(`CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name TEXT NOT NULL)${dialect.table}`)
+export async function migrate(
+  tx: Transaction,
+  { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
+): Promise<void> {
+  if (version === 0)
+    await tx.run(
+      `CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name TEXT NOT NULL)${dialect.table}`,
+    )
   for (const [index, { name, statements }] of steps.entries()) {
     if (index < version) continue
     for (const statement of statements(dialect)) await tx.run(statement)

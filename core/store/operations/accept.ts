@@ -38,7 +38,11 @@ const claimKeySql = `
   ON CONFLICT (scope, key) DO UPDATE SET body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
   WHERE idempotency.expires_at <= ?`
 
-async function claimKey(tx: Transaction, { scope, key, bodyHash, expiresAt, reply }: Idempotency, at: Timestamp): Promise<boolean> {
+async function claimKey(
+  tx: Transaction,
+  { scope, key, bodyHash, expiresAt, reply }: Idempotency,
+  at: Timestamp,
+): Promise<boolean> {
   return (await tx.run(claimKeySql, scope, key, bodyHash, expiresAt, reply, at)) === 1
 }
 
@@ -54,7 +58,8 @@ async function replay(tx: Transaction, { scope, key, bodyHash }: Idempotency): P
 /** Rows that one `purgeExpiredKeys` deletes: a day's keys must not hold up the requests of the moment. */
 export const purgedAtOnce = 1000
 
-const purgeSql = 'DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)'
+const purgeSql =
+  'DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)'
 
 export async function purgeExpiredKeys(tx: Transaction, at: Timestamp): Promise<number> {
   return tx.run(purgeSql, at, purgedAtOnce)

@@ -2,7 +2,8 @@
 import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp, WaitingWake } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql =
+  'INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 interface Arrived {
   at: Timestamp
@@ -10,7 +11,11 @@ interface Arrived {
   requestId: string | undefined
 }
 
-export async function insertEvents(tx: Transaction, events: readonly NewEvent[], { at, requestId }: Arrived): Promise<void> {
+export async function insertEvents(
+  tx: Transaction,
+  events: readonly NewEvent[],
+  { at, requestId }: Arrived,
+): Promise<void> {
   // One event can have it, so that the request is awaited no longer when that one has been rendered.
   const owner = events.find(({ inBody }) => inBody)
   for (const event of events) {
@@ -32,7 +37,10 @@ const heldSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status
 const takenSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
 const takeSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
 
-export async function claimEvents(tx: Transaction, ...[run, sessionKey, limit]: Parameters<Store['claimEvents']>): Promise<StoredEvent[]> {
+export async function claimEvents(
+  tx: Transaction,
+  ...[run, sessionKey, limit]: Parameters<Store['claimEvents']>
+): Promise<StoredEvent[]> {
   if ((await tx.all(heldSql, run.id, run.fencingToken)).length === 0) return []
   const before = await tx.all<EventRow>(takenSql, run.id)
   if (before.length > 0) return before.map(toEvent)
@@ -50,7 +58,9 @@ const sizesSql = `
 
 const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL AND seq <= ? ORDER BY seq`
 
-/** Bytes that a character may take in the body of a request, where a text is kept: `\u2028`, and the fields around it. */
+/**
+ * Bytes that a character may take in the body of a request, where a text is kept: `\u2028`, and the fields around it.
+ */
 const bytesPerCharacter = 8
 
 /** Up to the one with which they are as long as `characters` can be: at least one, and never many long ones. */
@@ -82,7 +92,8 @@ export async function waitingEvents(tx: Transaction, sessionKey: string, limit: 
   return (await oldest(tx, sessionKey, limit)).map(toEvent)
 }
 
-const readSql = 'UPDATE request SET awaited = 0 WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)'
+const readSql =
+  'UPDATE request SET awaited = 0 WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)'
 const renderedSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
 const giveBackSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
 

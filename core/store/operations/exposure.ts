@@ -29,7 +29,10 @@ export async function expose(tx: Transaction, scope: string): Promise<Exposure> 
 }
 
 /** Check and mark are one transaction: of two calls side by side, the second one sees what the first one does. */
-export async function useEffects(tx: Transaction, { scopes, effects, force = false }: EffectUse): Promise<ToolEffect | undefined> {
+export async function useEffects(
+  tx: Transaction,
+  { scopes, effects, force = false }: EffectUse,
+): Promise<ToolEffect | undefined> {
   const exposures: [scope: string, exposure: Exposure][] = []
   for (const scope of scopes) exposures.push([scope, await expose(tx, scope)])
   const [reads, sends] = [effects.includes('reads-private'), effects.includes('sends')]
@@ -37,7 +40,8 @@ export async function useEffects(tx: Transaction, { scopes, effects, force = fal
   if (!force && sends && exposures.some(([, used]) => used.readsPrivate)) return 'reads-private'
   for (const [scope, used] of exposures) {
     const [nowReads, nowSends] = [used.readsPrivate || reads, used.sends || sends]
-    if (nowReads !== used.readsPrivate || nowSends !== used.sends) await tx.run(useSql, Number(nowReads), Number(nowSends), scope)
+    if (nowReads !== used.readsPrivate || nowSends !== used.sends)
+      await tx.run(useSql, Number(nowReads), Number(nowSends), scope)
   }
   return undefined
 }

@@ -10,7 +10,10 @@ const leaseSql = `
   WHERE lease.owner = excluded.owner OR lease.until <= ?
   RETURNING fencing_token AS "fencingToken"`
 
-export async function lease(tx: Transaction, ...[name, owner, at, until]: Parameters<Store['lease']>): Promise<LeaseGrant | undefined> {
+export async function lease(
+  tx: Transaction,
+  ...[name, owner, at, until]: Parameters<Store['lease']>
+): Promise<LeaseGrant | undefined> {
   const [row] = await tx.all<{ fencingToken: number }>(leaseSql, name, owner, until, at, at)
   return row && { fencingToken: row.fencingToken }
 }

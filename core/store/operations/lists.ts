@@ -1,4 +1,5 @@
-// Lists, newest first: a window of rows that one index hands out in order, filtered by columns that are cheap to read; only rows of the page are read whole.
+// Lists, newest first: a window of rows that one index hands out in order, filtered by columns that are cheap to read;
+// only rows of the page are read whole.
 import type { Page, PageRequest } from '../store.ts'
 import type { Transaction, Value } from './transaction.ts'
 
@@ -8,7 +9,10 @@ export const bytesAtOnce = 2 * 1024 * 1024
 
 export interface Listing<Key extends Numbered, Row> {
   table: string
-  /** Columns that decide, `seq` among them. None lies behind a long text in its row: SQLite would read that text to get there. */
+  /**
+   * Columns that decide, `seq` among them. None lies behind a long text in its row: SQLite would read that text to get
+   * there.
+   */
   keys: string
   /** A condition that an index answers in the order of `seq`, and its values. */
   where?: Condition | undefined
@@ -34,7 +38,11 @@ interface Numbered {
 }
 
 /** The page ends early when its rows are long: at `bytesAtOnce`, but not before its first row. */
-export async function listPage<Key extends Numbered, Row>(tx: Transaction, listing: Listing<Key, Row>, page: PageRequest): Promise<Page<Row>> {
+export async function listPage<Key extends Numbered, Row>(
+  tx: Transaction,
+  listing: Listing<Key, Row>,
+  page: PageRequest,
+): Promise<Page<Row>> {
   const { table, columns, values = [], fits, matches, ends, sizeOf } = listing
   const { limit } = page
   const rows = listing.rows ?? (fits || matches ? windowRows : limit + 1)
@@ -59,11 +67,19 @@ async function readWindow<Key>(
   { table, keys, where: [condition, ...values] = ['TRUE'] }: Pick<Listing<never, never>, 'table' | 'keys' | 'where'>,
   { before = Number.MAX_SAFE_INTEGER, limit }: PageRequest,
 ): Promise<Key[]> {
-  return await tx.all<Key>(`SELECT ${keys} FROM ${table} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`, ...values, before, limit)
+  return await tx.all<Key>(
+    `SELECT ${keys} FROM ${table} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    ...values,
+    before,
+    limit,
+  )
 }
 
 /** The same page with its rows in another shape. */
-export const mapPage = <Row, Item>(page: Page<Row>, shape: (row: Row) => Item): Page<Item> => ({ ...page, items: page.items.map(shape) })
+export const mapPage = <Row, Item>(page: Page<Row>, shape: (row: Row) => Item): Page<Item> => ({
+  ...page,
+  items: page.items.map(shape),
+})
 
 /** Two lists of different rows as one. What lies behind the end of a list that goes on is for a later page. */
 export function mergePages<Row extends Numbered>(one: Page<Row>, other: Page<Row>, limit: number): Page<Row> {

@@ -6,7 +6,8 @@ const runsSql = `SELECT
   (SELECT count(*) FROM run WHERE status = 'queued') AS queued,
   (SELECT count(*) FROM run WHERE status = 'running') AS running`
 
-const deliveriesOf = (status: string) => `(SELECT count(*) FROM outbox WHERE status <> 'sent' AND status = '${status}') AS ${status}`
+const deliveriesOf = (status: string) =>
+  `(SELECT count(*) FROM outbox WHERE status <> 'sent' AND status = '${status}') AS ${status}`
 const deliveriesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(deliveriesOf).join(', ')}`
 
 /** An agent has a hundred at most. */
@@ -14,7 +15,8 @@ const schedulesSql = 'SELECT count(*) AS count, min(next_at) AS "nextAt" FROM sc
 
 export async function liveCounts(tx: Transaction): Promise<LiveCounts> {
   const [runs = { queued: 0, running: 0 }] = await tx.all<LiveCounts['runs']>(runsSql)
-  const [deliveries = { pending: 0, sending: 0, failed: 0, unknown: 0 }] = await tx.all<LiveCounts['deliveries']>(deliveriesSql)
+  const [deliveries = { pending: 0, sending: 0, failed: 0, unknown: 0 }] =
+    await tx.all<LiveCounts['deliveries']>(deliveriesSql)
   const [schedules = { count: 0, nextAt: null }] = await tx.all<LiveCounts['schedules']>(schedulesSql)
   return { runs, deliveries, schedules }
 }

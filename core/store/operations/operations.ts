@@ -22,7 +22,15 @@ import { retryRun } from './run-again.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
 import { claimRuns, nextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns } from './runs.ts'
-import { addSchedule, dueSchedules, listSchedules, moveSchedule, nextScheduleAt, removeSchedule, schedulePage } from './schedules.ts'
+import {
+  addSchedule,
+  dueSchedules,
+  listSchedules,
+  moveSchedule,
+  nextScheduleAt,
+  removeSchedule,
+  schedulePage,
+} from './schedules.ts'
 import { listSessions } from './session-list.ts'
 import { getSession, lastRoute, sessionCounts, transcript } from './sessions.ts'
 import { shrink, space } from './space.ts'
@@ -32,7 +40,9 @@ import type { Transaction } from './transaction.ts'
 
 export type OperationName = Exclude<keyof Store, 'close'>
 
-type Operations = { readonly [Name in OperationName]: (tx: Transaction, ...args: Parameters<Store[Name]>) => ReturnType<Store[Name]> }
+type Operations = {
+  readonly [Name in OperationName]: (tx: Transaction, ...args: Parameters<Store[Name]>) => ReturnType<Store[Name]>
+}
 
 export const writes = {
   accept,

@@ -11,7 +11,21 @@ const insertSql = `
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
   const { id, runId, channel, accountId, to, threadId, route, text, status, reason } = delivery
-  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, JSON.stringify(route), text, status, reason, at, at)
+  await tx.run(
+    insertSql,
+    id,
+    runId,
+    channel,
+    accountId,
+    to,
+    threadId,
+    JSON.stringify(route),
+    text,
+    status,
+    reason,
+    at,
+    at,
+  )
 }
 
 interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
@@ -22,7 +36,11 @@ interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
 const columns = `seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId", route, text,
   status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
-const toDelivery = (row: DeliveryRow): StoredDelivery => ({ ...row, route: JSON.parse(row.route) as Json, uncertain: row.uncertain === 1 })
+const toDelivery = (row: DeliveryRow): StoredDelivery => ({
+  ...row,
+  route: JSON.parse(row.route) as Json,
+  uncertain: row.uncertain === 1,
+})
 
 /** RETURNING promises no order. */
 const inOrder = (rows: DeliveryRow[]): StoredDelivery[] => rows.sort((a, b) => a.seq - b.seq).map(toDelivery)
@@ -47,13 +65,19 @@ const claimSql = `
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
   RETURNING ${columns}`
 
-export async function claimDeliveries(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredDelivery[]> {
+export async function claimDeliveries(
+  tx: Transaction,
+  { owner, max, at, leaseMs }: ClaimOptions,
+): Promise<StoredDelivery[]> {
   return inOrder(await tx.all<DeliveryRow>(claimSql, owner, at + leaseMs, at, max))
 }
 
 const advanceSql = `UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
-export async function advanceDelivery(tx: Transaction, ...[id, fencingToken, chunksSent]: Parameters<Store['advanceDelivery']>): Promise<boolean> {
+export async function advanceDelivery(
+  tx: Transaction,
+  ...[id, fencingToken, chunksSent]: Parameters<Store['advanceDelivery']>
+): Promise<boolean> {
   return (await tx.run(advanceSql, chunksSent, id, fencingToken)) === 1
 }
 
@@ -64,8 +88,12 @@ const retrySql = `
   UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
-export async function endDelivery(tx: Transaction, ...[id, fencingToken, end, at]: Parameters<Store['endDelivery']>): Promise<boolean> {
-  if (end.status === 'retry') return (await tx.run(retrySql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
+export async function endDelivery(
+  tx: Transaction,
+  ...[id, fencingToken, end, at]: Parameters<Store['endDelivery']>
+): Promise<boolean> {
+  if (end.status === 'retry')
+    return (await tx.run(retrySql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
   return (await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 1
@@ -83,7 +111,11 @@ export async function deliveriesOfRun(tx: Transaction, runId: string): Promise<S
   return inOrder(await tx.all<DeliveryRow>(ofRunSql, runId))
 }
 
-export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>> {
+export async function listDeliveries(
+  tx: Transaction,
+  filter: DeliveryFilter,
+  page: PageRequest,
+): Promise<Page<StoredDelivery>> {
   const { status, channel } = filter
   const listing = {
     table: 'outbox',
@@ -99,7 +131,8 @@ export async function listDeliveries(tx: Transaction, filter: DeliveryFilter, pa
 }
 
 /** Most are sent, so that there is an index only for the others. */
-const narrowest = ({ status }: DeliveryFilter): Condition | undefined => (status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined)
+const narrowest = ({ status }: DeliveryFilter): Condition | undefined =>
+  status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined
 
 const getSql = `SELECT ${columns} FROM outbox WHERE id = ?`
 

@@ -2,7 +2,10 @@
 import type { ForgetBodiesStep, ForgottenBodies, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** What one step looks at, and how much text it deletes at most: the writes of the moment wait no longer than this takes. */
+/**
+ * What one step looks at, and how much text it deletes at most: the writes of the moment wait no longer than this
+ * takes.
+ */
 const rowsAtOnce = 200
 const bytesAtOnce = 2 * 1024 * 1024
 
@@ -14,7 +17,8 @@ interface Row {
   size: number
 }
 
-const windowSql = 'SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?'
+const windowSql =
+  'SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?'
 const purgeSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
 
 export async function forgetBodies(tx: Transaction, { before, from = 0 }: ForgetBodiesStep): Promise<ForgottenBodies> {

@@ -1,8 +1,12 @@
-// Purging: what is over leaves the store, the oldest first, a few rows at a time; what is still to be done, or needed for it, stays.
+// Purging: what is over leaves the store, the oldest first, a few rows at a time; what is still to be done, or needed
+// for it, stays.
 import type { Purgeable, PurgeResult, PurgePositions, PurgeStep, StoredSession, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Rows of each table that one step looks at, and bytes of their texts: whatever is accepted at that moment waits no longer than this takes. */
+/**
+ * Rows of each table that one step looks at, and bytes of their texts: whatever is accepted at that moment waits no
+ * longer than this takes.
+ */
 const rowsAtOnce = 200
 const bytesAtOnce = 2 * 1024 * 1024
 
@@ -69,7 +73,8 @@ export async function purge(tx: Transaction, { before, from = oldest }: PurgeSte
   return reach < before ? { counts, next } : { counts }
 }
 
-const windowSql = ({ name, size }: Table) => `SELECT seq, ${size} AS size FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`
+const windowSql = ({ name, size }: Table) =>
+  `SELECT seq, ${size} AS size FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`
 const atSql = ({ name, at }: Table) => `SELECT ${at} AS at FROM ${name} WHERE seq = ?`
 
 /** As many as one step may look at. */
@@ -97,9 +102,13 @@ async function lastIn(tx: Transaction, table: Table, range: Range): Promise<numb
 
 type SessionPosition = Pick<StoredSession, 'updatedAt' | 'key'>
 
-const sessionsSql = 'SELECT updated_at AS "updatedAt", key FROM session WHERE (updated_at, key) > (?, ?) ORDER BY updated_at, key LIMIT ?'
+const sessionsSql =
+  'SELECT updated_at AS "updatedAt", key FROM session WHERE (updated_at, key) > (?, ?) ORDER BY updated_at, key LIMIT ?'
 
-async function sessionsFrom(tx: Transaction, { updatedAt, key }: SessionPosition): Promise<{ rows: SessionPosition[]; reach: Timestamp }> {
+async function sessionsFrom(
+  tx: Transaction,
+  { updatedAt, key }: SessionPosition,
+): Promise<{ rows: SessionPosition[]; reach: Timestamp }> {
   const rows = await tx.all<SessionPosition>(sessionsSql, updatedAt, key, rowsAtOnce)
   return { rows, reach: rows.length === rowsAtOnce ? (rows.at(-1)?.updatedAt ?? Infinity) : Infinity }
 }
@@ -111,7 +120,10 @@ const deadSql = `
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM event WHERE event.session_key = session.key AND event.run_id IS NULL)`
 
-async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionPosition, SessionPosition]): Promise<number> {
+async function purgeSessions(
+  tx: Transaction,
+  [from, to]: readonly [SessionPosition, SessionPosition],
+): Promise<number> {
   const dead = await tx.all<{ key: string }>(deadSql, from.updatedAt, from.key, to.updatedAt, to.key)
   for (const { key } of dead) {
     await tx.run('DELETE FROM transcript WHERE session_key = ?', key)

@@ -19,8 +19,8 @@ const statusSql = 'SELECT status FROM run WHERE id = ?'
 const releaseSql = 'DELETE FROM idempotency WHERE scope = ? AND key = ?'
 
 /**
- * A request that led to something else, too, keeps its key: done again, that would count twice. That is a run that succeeded or has not
- * ended, or an event. So does one whose runs were all cancelled: somebody did not want them.
+ * A request that led to something else, too, keeps its key: done again, that would count twice. That is a run that
+ * succeeded or has not ended, or an event. So does one whose runs were all cancelled: somebody did not want them.
  */
 export async function releaseKey(tx: Transaction, { keyScope, idempotencyKey }: RunKey, runId: string): Promise<void> {
   const [row] = await tx.all<{ reply: string }>(replySql, keyScope, idempotencyKey)

@@ -17,7 +17,8 @@ import type {
 } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql = 'INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql =
+  'INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 interface Verdict {
   at: Timestamp
@@ -27,8 +28,24 @@ interface Verdict {
   awaited: boolean
 }
 
-async function insert(tx: Transaction, { id, hook, client, headers, query, body }: NewRequest, { at, status, result, awaited }: Verdict): Promise<void> {
-  await tx.run(insertSql, id, at, hook, client, status, JSON.stringify(result), Number(awaited), headers, query ?? null, body)
+async function insert(
+  tx: Transaction,
+  { id, hook, client, headers, query, body }: NewRequest,
+  { at, status, result, awaited }: Verdict,
+): Promise<void> {
+  await tx.run(
+    insertSql,
+    id,
+    at,
+    hook,
+    client,
+    status,
+    JSON.stringify(result),
+    Number(awaited),
+    headers,
+    query ?? null,
+    body,
+  )
 }
 
 export async function insertRequest(tx: Transaction, request: NewRequest, command: AcceptCommand): Promise<void> {
@@ -41,7 +58,10 @@ export async function insertRequest(tx: Transaction, request: NewRequest, comman
 }
 
 /** What was accepted names what it led to. */
-export function acceptedResult({ replayOf, authentication }: NewRequest, { runs, events }: AcceptCommand): RequestResult {
+export function acceptedResult(
+  { replayOf, authentication }: NewRequest,
+  { runs, events }: AcceptCommand,
+): RequestResult {
   return {
     ...(runs?.length && { runIds: runs.map(({ id }) => id) }),
     ...(events?.length && { eventIds: events.map(({ id }) => id) }),
@@ -81,7 +101,11 @@ const searchedRows = 200
 /** Requests whose runs one call looks up. */
 const lookedUp = 200
 
-export async function listRequests(tx: Transaction, filter: RequestFilter, page: PageRequest): Promise<Page<RequestSummary>> {
+export async function listRequests(
+  tx: Transaction,
+  filter: RequestFilter,
+  page: PageRequest,
+): Promise<Page<RequestSummary>> {
   const { runStatus } = filter
   if (runStatus === undefined) return await listLines(tx, filter, page)
   const { items: lines, next } = await listLines(tx, filter, { before: page.before, limit: lookedUp })
@@ -98,7 +122,11 @@ async function runsWith(tx: Transaction, status: RunStatus, lines: readonly Requ
   const found = new Set<string>()
   for (let from = 0; from < asked.length; from += lookedUp) {
     const ids = asked.slice(from, from + lookedUp)
-    const rows = await tx.all<{ id: string }>(`SELECT id FROM run WHERE id IN (${ids.map(() => '?').join(', ')}) AND status = ?`, ...ids, status)
+    const rows = await tx.all<{ id: string }>(
+      `SELECT id FROM run WHERE id IN (${ids.map(() => '?').join(', ')}) AND status = ?`,
+      ...ids,
+      status,
+    )
     for (const { id } of rows) found.add(id)
   }
   return found
@@ -119,18 +147,31 @@ async function listLines(tx: Transaction, filter: RequestFilter, page: PageReque
   return mapPage(await listPage<LineKey, SearchedRow>(tx, listing, page), toSummary)
 }
 
-function search({ text }: RequestFilter): Pick<Listing<LineKey, SearchedRow>, 'columns' | 'values' | 'matches' | 'sizeOf' | 'rows'> {
+function search({
+  text,
+}: RequestFilter): Pick<Listing<LineKey, SearchedRow>, 'columns' | 'values' | 'matches' | 'sizeOf' | 'rows'> {
   const sizeOf = ({ result, searched }: SearchedRow) => result.length + searched
   if (text === undefined) return { columns: `${columns}, 1 AS found, 0 AS searched`, sizeOf }
   const found = `CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END AS found, coalesce(octet_length(body), 0) AS searched`
   const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
-  return { columns: `${columns}, ${found}`, values: [pattern], matches: (row) => row.found === 1, sizeOf, rows: searchedRows }
+  return {
+    columns: `${columns}, ${found}`,
+    values: [pattern],
+    matches: (row) => row.found === 1,
+    sizeOf,
+    rows: searchedRows,
+  }
 }
 
-/** Each repeats the condition of its index: most are accepted, most come through the two built-in hooks, and there are indexes only for the others. */
+/**
+ * Each repeats the condition of its index: most are accepted, most come through the two built-in hooks, and there are
+ * indexes only for the others.
+ */
 function narrowest({ hook, status }: RequestFilter): Condition | undefined {
   if (status && status !== 'accepted') return [`status <> 'accepted' AND status = ?`, status]
-  return hook === undefined || hook === 'wake' || hook === 'agent' ? undefined : [`hook NOT IN ('wake', 'agent') AND hook = ?`, hook]
+  return hook === undefined || hook === 'wake' || hook === 'agent'
+    ? undefined
+    : [`hook NOT IN ('wake', 'agent') AND hook = ?`, hook]
 }
 
 function toSummary({ found: _found, searched: _searched, result, ...row }: SearchedRow): RequestSummary {
@@ -142,7 +183,12 @@ const getSql = `SELECT ${columns}, headers, query, body FROM request WHERE id = 
 export async function getRequest(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
   const [row] = await tx.all<StoredRow>(getSql, id)
   return (
-    row && { ...row, result: JSON.parse(row.result) as RequestResult, headers: JSON.parse(row.headers) as Json, query: JSON.parse(row.query ?? '{}') as Json }
+    row && {
+      ...row,
+      result: JSON.parse(row.result) as RequestResult,
+      headers: JSON.parse(row.headers) as Json,
+      query: JSON.parse(row.query ?? '{}') as Json,
+    }
   )
 }
 

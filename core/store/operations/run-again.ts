@@ -29,7 +29,10 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   if (result.retriedAs !== undefined) return false
   if ((await tx.run(markSql, JSON.stringify({ ...result, retriedAs: retry.id }), id, row.result)) === 0) return false
   const spec = JSON.stringify({ ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), retryOf: id })
-  const concurrencyLimit = row.concurrencyLimit !== null && row.gateLimit !== null ? { name: row.concurrencyLimit, limit: row.gateLimit } : undefined
+  const concurrencyLimit =
+    row.concurrencyLimit !== null && row.gateLimit !== null
+      ? { name: row.concurrencyLimit, limit: row.gateLimit }
+      : undefined
   await insertRun(tx, { ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })
   return true
 }

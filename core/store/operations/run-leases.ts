@@ -5,8 +5,9 @@ import type { RunRef, RunRetry, StoredRun, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that ended lets the next one through.
- * The same holds for a concurrency limit, which lets several through. What is tried again later holds up its session, unless it is set aside, and no gate.
+ * The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that
+ * ended lets the next one through. The same holds for a concurrency limit, which lets several through. What is tried
+ * again later holds up its session, unless it is set aside, and no gate.
  */
 const claimSql = `
   UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1, owner = ?, lease_until = ?, started_at = ?
@@ -46,7 +47,8 @@ export async function nextRetryAt(tx: Transaction, after: Timestamp): Promise<Ti
 export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
   await tx.run(dueSql, at, at + longestWaitMs)
   const claimed = inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
-  for (const { sessionKey, agentId } of claimed) await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
+  for (const { sessionKey, agentId } of claimed)
+    await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
   return claimed
 }
 
@@ -69,7 +71,9 @@ const retrySql = `
 
 export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
   if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
-  return (await tx.run(retrySql, retry.notBefore, Number(retry.aside), JSON.stringify(retry.result), id, fencingToken)) === 1
+  return (
+    (await tx.run(retrySql, retry.notBefore, Number(retry.aside), JSON.stringify(retry.result), id, fencingToken)) === 1
+  )
 }
 
 const releaseUnheldSql = `
@@ -91,7 +95,10 @@ const exhaustedSql = `
   WHERE status = 'running' AND lease_until <= ?
   RETURNING ${runColumns}`
 
-export async function recoverExpiredRuns(tx: Transaction, at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }> {
+export async function recoverExpiredRuns(
+  tx: Transaction,
+  at: Timestamp,
+): Promise<{ queued: number; exhausted: StoredRun[] }> {
   const queued = await tx.run(requeueSql, at)
   return { queued, exhausted: inOrder(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
 }

@@ -9,7 +9,10 @@ const insertSql = `
     status, attempt, fencing_token, result, message)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
 
-/** With its spec as the texts that it is stored as: they also cross to another thread at a fraction of what an object costs. */
+/**
+ * With its spec as the texts that it is stored as: they also cross to another thread at a fraction of what an object
+ * costs.
+ */
 export interface PackedRun extends Omit<NewRun, 'spec'> {
   spec: string
   message: string
@@ -102,7 +105,10 @@ export async function listRuns(tx: Transaction, filter: RunFilter, page: PageReq
       page,
     )
   if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toListed)
-  const [live, over] = [await list([`session_key = ? AND ${isLive}`, sessionKey]), await list([`session_key = ? AND NOT (${isLive})`, sessionKey])]
+  const [live, over] = [
+    await list([`session_key = ? AND ${isLive}`, sessionKey]),
+    await list([`session_key = ? AND NOT (${isLive})`, sessionKey]),
+  ]
   return mapPage(mergePages(live, over, page.limit), toListed)
 }
 

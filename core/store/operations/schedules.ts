@@ -8,9 +8,26 @@ const insertSql = `
   INSERT INTO schedule (id, agent_id, name, timing, spec, next_at, created_at)
   SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM schedule WHERE agent_id = ?) < ?`
 
-export async function addSchedule(tx: Transaction, schedule: NewSchedule, { at, most }: { at: Timestamp; most: number }): Promise<boolean> {
+export async function addSchedule(
+  tx: Transaction,
+  schedule: NewSchedule,
+  { at, most }: { at: Timestamp; most: number },
+): Promise<boolean> {
   const { id, agentId, name, timing, spec, nextAt } = schedule
-  return (await tx.run(insertSql, id, agentId, name, JSON.stringify(timing), JSON.stringify(spec), nextAt, at, agentId, most)) === 1
+  return (
+    (await tx.run(
+      insertSql,
+      id,
+      agentId,
+      name,
+      JSON.stringify(timing),
+      JSON.stringify(spec),
+      nextAt,
+      at,
+      agentId,
+      most,
+    )) === 1
+  )
 }
 
 interface ScheduleRow extends Omit<StoredSchedule, 'timing' | 'spec'> {
@@ -18,8 +35,13 @@ interface ScheduleRow extends Omit<StoredSchedule, 'timing' | 'spec'> {
   spec: string
 }
 
-const columns = 'id, agent_id AS "agentId", name, timing, spec, next_at AS "nextAt", last_at AS "lastAt", created_at AS "createdAt"'
-const toSchedule = (row: ScheduleRow): StoredSchedule => ({ ...row, timing: JSON.parse(row.timing) as Timing, spec: JSON.parse(row.spec) as RunSpec })
+const columns =
+  'id, agent_id AS "agentId", name, timing, spec, next_at AS "nextAt", last_at AS "lastAt", created_at AS "createdAt"'
+const toSchedule = (row: ScheduleRow): StoredSchedule => ({
+  ...row,
+  timing: JSON.parse(row.timing) as Timing,
+  spec: JSON.parse(row.spec) as RunSpec,
+})
 
 const ofAgentSql = `SELECT ${columns} FROM schedule WHERE agent_id = ? ORDER BY seq`
 const dueSql = `SELECT ${columns} FROM schedule WHERE next_at <= ? ORDER BY next_at LIMIT ?`
@@ -32,9 +54,15 @@ export async function listSchedules(tx: Transaction, agentId: string): Promise<S
 const pageSql = `SELECT seq, ${columns} FROM schedule WHERE seq < ? ORDER BY seq DESC LIMIT ?`
 const pageOfAgentSql = `SELECT seq, ${columns} FROM schedule WHERE agent_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 
-export async function schedulePage(tx: Transaction, ...[{ agentId }, page]: Parameters<Store['schedulePage']>): Promise<Page<StoredSchedule>> {
+export async function schedulePage(
+  tx: Transaction,
+  ...[{ agentId }, page]: Parameters<Store['schedulePage']>
+): Promise<Page<StoredSchedule>> {
   const { before = Number.MAX_SAFE_INTEGER, limit } = page
-  const rows = agentId === undefined ? tx.all<NumberedRow>(pageSql, before, limit) : tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
+  const rows =
+    agentId === undefined
+      ? tx.all<NumberedRow>(pageSql, before, limit)
+      : tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
   const shown = await rows
   const last = shown.length === limit ? shown.at(-1) : undefined
   return { items: shown.map(({ seq: _seq, ...row }) => toSchedule(row)), ...(last && { next: last.seq }) }
@@ -51,20 +79,29 @@ export async function nextScheduleAt(tx: Transaction): Promise<Timestamp | undef
   return row?.nextAt
 }
 
-export async function removeSchedule(tx: Transaction, ...[id, agentId]: Parameters<Store['removeSchedule']>): Promise<boolean> {
+export async function removeSchedule(
+  tx: Transaction,
+  ...[id, agentId]: Parameters<Store['removeSchedule']>
+): Promise<boolean> {
   return (await tx.run('DELETE FROM schedule WHERE id = ? AND agent_id = ?', id, agentId)) === 1
 }
 
 /** False: it has fired meanwhile, or is gone. */
-export async function moveSchedule(tx: Transaction, ...[id, { from, to }]: Parameters<Store['moveSchedule']>): Promise<boolean> {
+export async function moveSchedule(
+  tx: Transaction,
+  ...[id, { from, to }]: Parameters<Store['moveSchedule']>
+): Promise<boolean> {
   return (await tx.run('UPDATE schedule SET next_at = ? WHERE id = ? AND next_at = ?', to, id, from)) === 1
 }
 
 const advanceSql = 'UPDATE schedule SET next_at = ?, last_at = ? WHERE id = ? AND next_at = ?'
 const endSql = 'DELETE FROM schedule WHERE id = ? AND next_at = ?'
 
-/** Whoever still finds the time it fires for is the one who fires; false: another was first, or the schedule is gone. */
+/**
+ * Whoever still finds the time it fires for is the one who fires; false: another was first, or the schedule is gone.
+ */
 export async function advanceSchedule(tx: Transaction, { scheduleId, due, nextAt }: Firing): Promise<boolean> {
-  const changed = nextAt === null ? await tx.run(endSql, scheduleId, due) : await tx.run(advanceSql, nextAt, due, scheduleId, due)
+  const changed =
+    nextAt === null ? await tx.run(endSql, scheduleId, due) : await tx.run(advanceSql, nextAt, due, scheduleId, due)
   return changed === 1
 }

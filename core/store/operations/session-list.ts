@@ -1,4 +1,5 @@
-// The list of sessions: those that have begun, those that a waiting run will begin, and those in which only events wait.
+// The list of sessions: those that have begun, those that a waiting run will begin, and those in which only events
+// wait.
 import type { SessionPage, SessionPlace, Store, StoredSession } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -15,15 +16,19 @@ interface Candidate extends StoredSession {
 }
 
 /**
- * Nothing is written for a session when a webhook is accepted that names none, or an event: these are found by what waits in them.
- * All three are handed out by their indexes, newest first, and merged.
+ * Nothing is written for a session when a webhook is accepted that names none, or an event: these are found by what
+ * waits in them. All three are handed out by their indexes, newest first, and merged.
  */
 export async function listSessions(
   tx: Transaction,
   { agentId, defaultAgentId, after = newest, limit }: Parameters<Store['listSessions']>[0],
 ): Promise<SessionPage> {
   const rows = agentId === undefined ? limit + 1 : windowRows
-  const sources = [await begun(tx, after, rows), await queued(tx, after, rows), await onlyTold(tx, after, defaultAgentId)]
+  const sources = [
+    await begun(tx, after, rows),
+    await queued(tx, after, rows),
+    await onlyTold(tx, after, defaultAgentId),
+  ]
   const items: StoredSession[] = []
   let place = after
   for (const { run, hidden, last, ...session } of sources.flat().toSorted(newestFirst)) {
@@ -37,10 +42,12 @@ export async function listSessions(
 
 const newest: SessionPlace = { updatedAt: Number.MAX_SAFE_INTEGER, key: '', run: Number.MAX_SAFE_INTEGER }
 
-const newestFirst = (one: Candidate, other: Candidate): number => other.updatedAt - one.updatedAt || (one.key < other.key ? 1 : -1)
+const newestFirst = (one: Candidate, other: Candidate): number =>
+  other.updatedAt - one.updatedAt || (one.key < other.key ? 1 : -1)
 
 /** Marks the last of as many rows as were asked for. */
-const windowed = (rows: Candidate[], asked: number): Candidate[] => rows.map((row, index) => (index === asked - 1 ? { ...row, last: true } : row))
+const windowed = (rows: Candidate[], asked: number): Candidate[] =>
+  rows.map((row, index) => (index === asked - 1 ? { ...row, last: true } : row))
 
 const begunSql = `
   SELECT key, agent_id AS "agentId", updated_at AS "updatedAt" FROM session
@@ -82,10 +89,18 @@ const toldSql = `
     AND NOT EXISTS (SELECT 1 FROM session WHERE session.key = waiting.key)
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = waiting.key AND run.status IN ('queued', 'running'))`
 
-async function onlyTold(tx: Transaction, { updatedAt, key }: SessionPlace, defaultAgentId: string): Promise<Candidate[]> {
+async function onlyTold(
+  tx: Transaction,
+  { updatedAt, key }: SessionPlace,
+  defaultAgentId: string,
+): Promise<Candidate[]> {
   const found = await tx.all<Pick<StoredSession, 'key' | 'updatedAt'>>(toldSql)
   const older = found.filter((one) => one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.key < key))
-  return older.map((one) => ({ key: one.key, updatedAt: one.updatedAt, agentId: agentOfKey(one.key) ?? defaultAgentId }))
+  return older.map((one) => ({
+    key: one.key,
+    updatedAt: one.updatedAt,
+    agentId: agentOfKey(one.key) ?? defaultAgentId,
+  }))
 }
 
 /** The agent that a key names; absent: none, as `global`. */

@@ -1,7 +1,17 @@
 // Sessions: when they were last touched, what was said in them, where their messages come from.
 import type { Json } from '../../plugin.ts'
 import { listPage, mapPage } from './lists.ts'
-import type { NewRoute, NewTranscriptEntry, Page, PageRequest, SessionCounts, StoredRoute, StoredSession, StoredTranscriptEntry, Timestamp } from '../store.ts'
+import type {
+  NewRoute,
+  NewTranscriptEntry,
+  Page,
+  PageRequest,
+  SessionCounts,
+  StoredRoute,
+  StoredSession,
+  StoredTranscriptEntry,
+  Timestamp,
+} from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
@@ -12,7 +22,11 @@ const touchSql = `
   WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`
 
 /** A session stays `unnamed` until somebody names it; whoever does not know whether somebody has says so too. */
-export async function touchSession(tx: Transaction, { key, agentId, updatedAt }: StoredSession, unnamed = false): Promise<void> {
+export async function touchSession(
+  tx: Transaction,
+  { key, agentId, updatedAt }: StoredSession,
+  unnamed = false,
+): Promise<void> {
   await tx.run(touchSql, key, agentId, updatedAt, Number(unnamed))
 }
 
@@ -52,7 +66,11 @@ export async function appendTranscript(
 
 type TranscriptRow = Omit<StoredTranscriptEntry, 'message'> & { message: string }
 
-export async function transcript(tx: Transaction, sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>> {
+export async function transcript(
+  tx: Transaction,
+  sessionKey: string,
+  page: PageRequest,
+): Promise<Page<StoredTranscriptEntry>> {
   const listing = {
     table: 'transcript',
     keys: 'seq',
@@ -60,7 +78,10 @@ export async function transcript(tx: Transaction, sessionKey: string, page: Page
     columns: 'seq, run_id AS "runId", message, at',
     sizeOf: ({ message }: TranscriptRow) => message.length,
   }
-  return mapPage(await listPage(tx, listing, page), ({ message, ...row }) => ({ ...row, message: JSON.parse(message) as Json }))
+  return mapPage(await listPage(tx, listing, page), ({ message, ...row }) => ({
+    ...row,
+    message: JSON.parse(message) as Json,
+  }))
 }
 
 /** Of two accepts that crossed, the later one counts, whichever was written first. */
@@ -70,7 +91,11 @@ const keepRouteSql = `
     account_id = excluded.account_id, recipient = excluded.recipient, thread_id = excluded.thread_id, route = excluded.route, at = excluded.at
   WHERE excluded.at >= route.at`
 
-export async function keepRoute(tx: Transaction, route: NewRoute & { sessionKey: string }, at: Timestamp): Promise<void> {
+export async function keepRoute(
+  tx: Transaction,
+  route: NewRoute & { sessionKey: string },
+  at: Timestamp,
+): Promise<void> {
   const { sessionKey, channel, accountId, to, threadId } = route
   await tx.run(keepRouteSql, sessionKey, channel, accountId, to, threadId, JSON.stringify(route.route), at)
 }
@@ -79,8 +104,15 @@ const routeColumns = 'channel, account_id AS "accountId", recipient AS "to", thr
 const lastRouteSql = `SELECT ${routeColumns} FROM route WHERE session_key = ? ORDER BY at DESC LIMIT 1`
 const routeOnChannelSql = `SELECT ${routeColumns} FROM route WHERE session_key = ? AND channel = ?`
 
-export async function lastRoute(tx: Transaction, sessionKey: string, channel?: string): Promise<StoredRoute | undefined> {
+export async function lastRoute(
+  tx: Transaction,
+  sessionKey: string,
+  channel?: string,
+): Promise<StoredRoute | undefined> {
   type Row = Omit<StoredRoute, 'route'> & { route: string }
-  const [row] = channel === undefined ? await tx.all<Row>(lastRouteSql, sessionKey) : await tx.all<Row>(routeOnChannelSql, sessionKey, channel)
+  const [row] =
+    channel === undefined
+      ? await tx.all<Row>(lastRouteSql, sessionKey)
+      : await tx.all<Row>(routeOnChannelSql, sessionKey, channel)
   return row && { ...row, route: JSON.parse(row.route) as Json }
 }

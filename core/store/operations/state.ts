@@ -4,7 +4,8 @@ import type { Store } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
-const setSql = 'INSERT INTO state (owner, key, value) VALUES (?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value'
+const setSql =
+  'INSERT INTO state (owner, key, value) VALUES (?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value'
 const deleteSql = 'DELETE FROM state WHERE owner = ? AND key = ?'
 
 export async function getState(tx: Transaction, owner: string, key: string): Promise<Json | undefined> {

@@ -1,4 +1,5 @@
-// A batch of calls on the SQLite file: one transaction for its writes, then its reads one by one; and what happens when the disk fails.
+// A batch of calls on the SQLite file: one transaction for its writes, then its reads one by one; and what happens when
+// the disk fails.
 import type { Outcome } from '../group-commit.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Call, isWrite, perform as performPlain } from '../operations/operations.ts'
@@ -18,7 +19,10 @@ type Settled = Exclude<Outcome, { unavailable: string }>
 /** A call, with its index in the batch. */
 type Numbered = readonly [index: number, call: Call]
 
-/** Opens the file with the first batch, and again after a failure of the disk: it comes back by itself when the disk does. */
+/**
+ * Opens the file with the first batch, and again after a failure of the disk: it comes back by itself when the disk
+ * does.
+ */
 export function createBatches(path: string): Batches {
   let writer: Connection | undefined
   /** Open only while the file cannot be written, so that reading goes on. */
@@ -58,7 +62,10 @@ export function createBatches(path: string): Batches {
     }
   }
 
-  /** The reader opens first: the last connection that closes removes the log's index, and a full disk has no room for another. */
+  /**
+   * The reader opens first: the last connection that closes removes the log's index, and a full disk has no room for
+   * another.
+   */
   async function stopWriting(): Promise<void> {
     if (writer) unlessItFails(() => (reader ??= connectReadOnly(path)))
     await closeWriter()
@@ -102,15 +109,23 @@ async function open(path: string): Promise<Connection> {
   }
 }
 
-const isSettled = ({ results, failures }: Settled, index: number): boolean => index in results || failures.some(([failed]) => failed === index)
+const isSettled = ({ results, failures }: Settled, index: number): boolean =>
+  index in results || failures.some(([failed]) => failed === index)
 
-function split({ results, failures }: Settled, groups: readonly (readonly Call[])[], failure: Failure | undefined): Outcome[] {
+function split(
+  { results, failures }: Settled,
+  groups: readonly (readonly Call[])[],
+  failure: Failure | undefined,
+): Outcome[] {
   let start = 0
   return groups.map(({ length }) => {
     if (length === 0 && failure) return { unavailable: failure.reason }
     const [first, end] = [start, (start += length)]
     const own = failures.filter(([index]) => index >= first && index < end)
-    return { results: results.slice(first, end), failures: own.map(([index, reason]) => [index - first, reason] as const) }
+    return {
+      results: results.slice(first, end),
+      failures: own.map(([index, reason]) => [index - first, reason] as const),
+    }
   })
 }
 
@@ -119,7 +134,11 @@ interface Target {
   settled: Settled
 }
 
-async function commitTogether({ transact, tx }: Connection, writes: readonly Numbered[], { path, settled }: Target): Promise<void> {
+async function commitTogether(
+  { transact, tx }: Connection,
+  writes: readonly Numbered[],
+  { path, settled }: Target,
+): Promise<void> {
   try {
     const results = await transact(() => performAll(tx, writes))
     for (const [place, [index]] of writes.entries()) settled.results[index] = results[place]

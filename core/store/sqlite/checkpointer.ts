@@ -1,4 +1,5 @@
-// The thread that copies the log of the SQLite file into the file. A failure ends it; the log is whole, and the next pass starts another one.
+// The thread that copies the log of the SQLite file into the file. A failure ends it; the log is whole, and the next
+// pass starts another one.
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 

@@ -1,4 +1,5 @@
-// Keeps the log of the SQLite file short. Copying it into the file may take the disk half a second, so another thread does it, and no commit waits.
+// Keeps the log of the SQLite file short. Copying it into the file may take the disk half a second, so another thread
+// does it, and no commit waits.
 import { extname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
@@ -62,7 +63,10 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
   }
 
   function start(): Worker {
-    const started = new Worker(new URL(`./checkpointer${extname(import.meta.filename)}`, import.meta.url), { workerData: { path }, name: 'checkpoints' })
+    const started = new Worker(new URL(`./checkpointer${extname(import.meta.filename)}`, import.meta.url), {
+      workerData: { path },
+      name: 'checkpoints',
+    })
     // Where the disk fails the commits fail too, and they report it.
     started.on('error', () => undefined)
     started.on('exit', () => {

@@ -33,7 +33,8 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
   const db = new DatabaseSync(path, { timeout: 5000 })
   try {
     db.exec(pragmas)
-    // What a failed fsync left in the log may be gone from the disk although it can still be read: write it anew before building on it.
+    // What a failed fsync left in the log may be gone from the disk although it can still be read: write it anew before
+    // building on it.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     const checkpoints = createCheckpoints(path, db)
     const close = async (): Promise<void> => {
@@ -112,7 +113,12 @@ function transactOn(db: DatabaseSync): Connection['transact'] {
   }
 }
 
-const dialect: Dialect = { sequence: 'INTEGER PRIMARY KEY', integer: 'INTEGER', table: ' STRICT', keyed: ' STRICT, WITHOUT ROWID' }
+const dialect: Dialect = {
+  sequence: 'INTEGER PRIMARY KEY',
+  integer: 'INTEGER',
+  table: ' STRICT',
+  keyed: ' STRICT, WITHOUT ROWID',
+}
 
 async function bringUpToDate(connection: Connection, path: string, steps: readonly Migration[]): Promise<void> {
   const { tx } = connection

@@ -23,7 +23,8 @@ export function failureOf(error: unknown, path: string): Failure {
 export const isOfTheDisk = (error: unknown): boolean => diskErrors.has(codeOf(error))
 
 /** The primary result code; 0: the error is not SQLite's. */
-const codeOf = (error: unknown): number => (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0)
+const codeOf = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 
 const damagedSentence = (path: string, reason: string): string =>
   `The store ${path} is damaged or is not an SQLite file (${reason}); stop the gateway, keep a copy of the file, and restore a backup or recover what can be read, as "A damaged store" in docs/operate.md describes.`

@@ -9,7 +9,8 @@ export interface Lock {
 
 /**
  * Takes the lock that lies beside the store's file, or throws at once, naming the owner.
- * It is an empty SQLite file with an open exclusive transaction: a lock that every platform has and that no kill -9 leaves behind.
+ * It is an empty SQLite file with an open exclusive transaction: a lock that every platform has and that no kill -9
+ * leaves behind.
  */
 export function acquireLock(path: string): Lock {
   const pidFile = `${path}.pid`

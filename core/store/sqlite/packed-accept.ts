@@ -1,4 +1,5 @@
-// An accept on its way to the store's thread: lists in place of objects, since the names of fields cost twice what their values do.
+// An accept on its way to the store's thread: lists in place of objects, since the names of fields cost twice what
+// their values do.
 import { type PackedRun, textOf } from '../operations/runs.ts'
 import type { AcceptCommand, NewRequest, NewEvent, NewRun } from '../store.ts'
 
@@ -14,7 +15,16 @@ export type PackedAccept = readonly [
   others: Omit<AcceptCommand, 'at' | 'request' | 'events' | 'runs'> | undefined,
 ]
 
-export function packAccept({ at, request, events, runs, idempotency, route, deliveries, firing }: AcceptCommand): PackedAccept {
+export function packAccept({
+  at,
+  request,
+  events,
+  runs,
+  idempotency,
+  route,
+  deliveries,
+  firing,
+}: AcceptCommand): PackedAccept {
   const others = idempotency || route || deliveries || firing ? { idempotency, route, deliveries, firing } : undefined
   return [at, request && packRequest(request), events?.map(packEvent), runs?.map(packRunFields), others]
 }
@@ -38,7 +48,16 @@ type Whole<Shape> = { [Key in keyof Required<Shape>]: Shape[Key] }
 const packRequest = ({ id, hook, client, headers, query, body, replayOf, authentication }: NewRequest) =>
   [id, hook, client, headers, query, body, replayOf, authentication] as const
 
-const unpackRequest = ([id, hook, client, headers, query, body, replayOf, authentication]: PackedRequest): Whole<NewRequest> => {
+const unpackRequest = ([
+  id,
+  hook,
+  client,
+  headers,
+  query,
+  body,
+  replayOf,
+  authentication,
+]: PackedRequest): Whole<NewRequest> => {
   return { id, hook, client, headers, query, body, replayOf, authentication }
 }
 
@@ -50,9 +69,29 @@ const unpackEvent = ([id, sessionKey, text, mode, source, trusted, inBody, agent
 }
 
 function packRunFields({ id, kind, agentId, sessionKey, spec, maxAttempts, concurrencyLimit, unnamedSession }: NewRun) {
-  return [id, kind, agentId, sessionKey, textOf(spec), spec.message, maxAttempts, concurrencyLimit, unnamedSession] as const
+  return [
+    id,
+    kind,
+    agentId,
+    sessionKey,
+    textOf(spec),
+    spec.message,
+    maxAttempts,
+    concurrencyLimit,
+    unnamedSession,
+  ] as const
 }
 
-const unpackRun = ([id, kind, agentId, sessionKey, spec, message, maxAttempts, concurrencyLimit, unnamedSession]: PackedRunFields): Whole<PackedRun> => {
+const unpackRun = ([
+  id,
+  kind,
+  agentId,
+  sessionKey,
+  spec,
+  message,
+  maxAttempts,
+  concurrencyLimit,
+  unnamedSession,
+]: PackedRunFields): Whole<PackedRun> => {
   return { id, kind, agentId, sessionKey, spec, message, maxAttempts, concurrencyLimit, unnamedSession }
 }

@@ -41,7 +41,8 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
   const plain = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => commits.call([name, args])]))
   return {
     ...(plain as unknown as Omit<Store, 'close'>),
-    accept: (command) => commits.callInHaste(['accept', [packAccept(command)]], charactersOf(command)) as ReturnType<Store['accept']>,
+    accept: (command) =>
+      commits.callInHaste(['accept', [packAccept(command)]], charactersOf(command)) as ReturnType<Store['accept']>,
     probe: () => commits.callInHaste(['probe', []], 0) as Promise<void>,
     async purgeExpiredKeys(at) {
       let total = 0

@@ -31,7 +31,10 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
   const report = createReport(log)
 
   function start(): Worker {
-    const started = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), { workerData: { path }, name: 'store' })
+    const started = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
+      workerData: { path },
+      name: 'store',
+    })
     let cause = 'it ended'
     started.on('message', settle)
     started.on('error', (error) => (cause = error instanceof Error ? error.message : String(error)))
@@ -75,7 +78,10 @@ const messages = {
   read: { failed: 'the store cannot be read', worked: 'the store can be read again' },
 } as const
 
-/** One line when writing or reading breaks and one when it works again, not one per batch; damage does not heal, so it is reported once. */
+/**
+ * One line when writing or reading breaks and one when it works again, not one per batch; damage does not heal, so it
+ * is reported once.
+ */
 function createReport(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
   const broken = { written: false, read: false }
   let damaged = false

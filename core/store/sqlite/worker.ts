@@ -1,4 +1,5 @@
-// The store's own thread: what has been sent while it was busy shares the next commit, and is answered when it is on disk.
+// The store's own thread: what has been sent while it was busy shares the next commit, and is answered when it is on
+// disk.
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call } from '../operations/operations.ts'
 import { type Batches, createBatches } from './batch.ts'
@@ -17,7 +18,8 @@ function serve(port: MessagePort, batches: Batches): void {
   let turn = Promise.resolve()
 
   async function commitArrived(): Promise<void> {
-    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) arrived.push(next.message as Message)
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+      arrived.push(next.message as Message)
     while (arrived.length > 0) {
       const groups = takeGroups(arrived)
       if (groups.length === 0) return close()

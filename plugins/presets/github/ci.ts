@@ -5,15 +5,21 @@ import type { Check, Payload } from './payload.ts'
 
 const bad: ReadonlySet<unknown> = new Set(['failure', 'timed_out', 'startup_failure', 'action_required'])
 
-export const describeWorkflow: EventHandler = ({ action, workflow_run: run }) => failure('Workflow', { action, check: run })
+export const describeWorkflow: EventHandler = ({ action, workflow_run: run }) =>
+  failure('Workflow', { action, check: run })
 
 /** GitHub's own checks are told as workflows. */
 export const describeCheck: EventHandler = ({ action, check_run: check }) =>
   check?.app?.slug === 'github-actions' ? null : failure('Check', { action, check })
 
-function failure(kind: string, { action, check }: { action: Payload['action']; check: Check | null | undefined }): EventText | null {
+function failure(
+  kind: string,
+  { action, check }: { action: Payload['action']; check: Check | null | undefined },
+): EventText | null {
   if (action !== 'completed' || !bad.has(check?.conclusion)) return null
-  const where = [check?.head_branch && `on ${check.head_branch}`, check?.head_sha && `at ${short(check.head_sha)}`].filter(Boolean).join(' ')
+  const where = [check?.head_branch && `on ${check.head_branch}`, check?.head_sha && `at ${short(check.head_sha)}`]
+    .filter(Boolean)
+    .join(' ')
   return {
     head: `${kind} "${check?.name ?? ''}" ended with ${check?.conclusion?.replaceAll('_', ' ')} ${where}`,
     details: [check?.output?.title],
@@ -24,7 +30,9 @@ function failure(kind: string, { action, check }: { action: Payload['action']; c
 }
 
 export const describeStatus: EventHandler = ({ state, context, sha, description, target_url: link }) =>
-  state === 'failure' || state === 'error' ? { head: `Status "${context ?? ''}" is ${state} at ${short(sha)}`, details: [description], link } : null
+  state === 'failure' || state === 'error'
+    ? { head: `Status "${context ?? ''}" is ${state} at ${short(sha)}`, details: [description], link }
+    : null
 
 export const describeDeployment: EventHandler = ({ deployment, deployment_status: status }) => {
   const outcomes: Record<string, string> = { success: 'succeeded', failure: 'failed', error: 'failed' }

@@ -12,31 +12,51 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   issues: describeIssue,
   pull_request: describePull,
   discussion: describeDiscussion,
-  issue_comment: ({ action, issue, comment }, who) => describeRemark(`${who} commented on ${nameOf(issue)}`, { action, subject: issue, remark: comment }),
+  issue_comment: ({ action, issue, comment }, who) =>
+    describeRemark(`${who} commented on ${nameOf(issue)}`, { action, subject: issue, remark: comment }),
   discussion_comment: ({ action, discussion, comment }, who) =>
-    describeRemark(`${who} commented on ${nameOf(discussion, 'discussion')}`, { action, subject: discussion, remark: comment }),
+    describeRemark(`${who} commented on ${nameOf(discussion, 'discussion')}`, {
+      action,
+      subject: discussion,
+      remark: comment,
+    }),
   pull_request_review_comment: ({ action, pull_request: subject, comment }, who) =>
-    describeRemark(`${who} commented on ${comment?.path ?? 'a file'} of ${nameOf(subject, 'pull request')}`, { action, subject, remark: comment }),
-  commit_comment: ({ action, comment }, who) => describeRemark(`${who} commented on commit ${short(comment?.commit_id)}`, { action, remark: comment }),
+    describeRemark(`${who} commented on ${comment?.path ?? 'a file'} of ${nameOf(subject, 'pull request')}`, {
+      action,
+      subject,
+      remark: comment,
+    }),
+  commit_comment: ({ action, comment }, who) =>
+    describeRemark(`${who} commented on commit ${short(comment?.commit_id)}`, { action, remark: comment }),
   pull_request_review: describeReview,
   release: describeRelease,
   workflow_run: describeWorkflow,
   check_run: describeCheck,
   status: describeStatus,
   deployment_status: describeDeployment,
-  page_build: ({ build }) => (build?.error?.message ? { head: 'The build of the pages failed', text: build.error.message } : null),
-  fork: ({ forkee }, who) => ({ head: `${who} forked the repository to ${forkee?.full_name ?? ''}`, link: forkee?.html_url }),
+  page_build: ({ build }) =>
+    build?.error?.message ? { head: 'The build of the pages failed', text: build.error.message } : null,
+  fork: ({ forkee }, who) => ({
+    head: `${who} forked the repository to ${forkee?.full_name ?? ''}`,
+    link: forkee?.html_url,
+  }),
   public: (_payload, who) => ({ head: `${who} made the repository public` }),
   gollum: ({ pages }, who) => ({
     head: `${who} changed the wiki`,
-    details: (pages ?? []).slice(0, mostListed).map(({ title, action, html_url: link }) => `- ${title ?? ''} (${action ?? ''}) ${link ?? ''}`),
+    details: (pages ?? [])
+      .slice(0, mostListed)
+      .map(({ title, action, html_url: link }) => `- ${title ?? ''} (${action ?? ''}) ${link ?? ''}`),
   }),
   dependabot_alert: describeAlert('Dependabot alert'),
   repository_vulnerability_alert: describeAlert('vulnerability alert'),
   code_scanning_alert: describeAlert('code scanning alert'),
   secret_scanning_alert: describeAlert('secret scanning alert'),
   security_advisory: ({ action, security_advisory: advisory }) =>
-    action === 'published' ? { head: `Security advisory ${advisory?.ghsa_id ?? ''} (${advisory?.severity ?? ''}): ${advisory?.summary ?? ''}` } : null,
+    action === 'published'
+      ? {
+          head: `Security advisory ${advisory?.ghsa_id ?? ''} (${advisory?.severity ?? ''}): ${advisory?.summary ?? ''}`,
+        }
+      : null,
 }
 
 /** Any other event: its name and action, what it is about as far as that has a name, and who is behind it. */
@@ -72,10 +92,17 @@ function describePush({ ref, deleted, forced, compare, commits }: Payload, who: 
 function describeIssue({ action, issue, assignee }: Payload, who: string): EventText | null {
   if (!['opened', 'closed', 'reopened', 'assigned', 'transferred', 'deleted'].includes(action ?? '')) return null
   const to = action === 'assigned' && assignee?.login ? ` to ${assignee.login}` : ''
-  return { ...about(issue), head: `${who} ${action} ${nameOf(issue)}${to}`, text: action === 'opened' ? issue?.body : undefined }
+  return {
+    ...about(issue),
+    head: `${who} ${action} ${nameOf(issue)}${to}`,
+    text: action === 'opened' ? issue?.body : undefined,
+  }
 }
 
-function describePull({ action, pull_request: pull, assignee, requested_reviewer: reviewer }: Payload, who: string): EventText | null {
+function describePull(
+  { action, pull_request: pull, assignee, requested_reviewer: reviewer }: Payload,
+  who: string,
+): EventText | null {
   const name = nameOf(pull, 'pull request')
   const heads: Record<string, string> = {
     opened: `${who} opened ${pull?.draft ? 'draft ' : ''}${name}`,
@@ -87,22 +114,34 @@ function describePull({ action, pull_request: pull, assignee, requested_reviewer
   }
   const head = entryOf(heads, action)
   if (head === undefined) return null
-  const size = pull?.additions !== undefined && `${pull.head?.ref ?? ''} → ${pull.base?.ref ?? ''}, +${pull.additions} −${pull.deletions ?? 0}`
+  const size =
+    pull?.additions !== undefined &&
+    `${pull.head?.ref ?? ''} → ${pull.base?.ref ?? ''}, +${pull.additions} −${pull.deletions ?? 0}`
   return { ...about(pull), head, details: [size], text: action === 'opened' ? pull?.body : undefined }
 }
 
 function describeDiscussion({ action, discussion, answer }: Payload, who: string): EventText | null {
   const name = nameOf(discussion, 'discussion')
   if (action === 'created') return { ...about(discussion), head: `${who} began ${name}`, text: discussion?.body }
-  return action === 'answered' ? { ...about(discussion), head: `${who} marked an answer to ${name}`, text: answer?.body } : null
+  return action === 'answered'
+    ? { ...about(discussion), head: `${who} marked an answer to ${name}`, text: answer?.body }
+    : null
 }
 
 /** Of a review that only holds comments each comment is told. */
 function describeReview({ action, review, pull_request: pull }: Payload, who: string): EventText | null {
-  const verbs: Record<string, string> = { approved: 'approved', changes_requested: 'asked for changes to', commented: 'reviewed' }
+  const verbs: Record<string, string> = {
+    approved: 'approved',
+    changes_requested: 'asked for changes to',
+    commented: 'reviewed',
+  }
   const verb = entryOf(verbs, review?.state)
   if (action !== 'submitted' || verb === undefined || (review?.state === 'commented' && !review.body)) return null
-  return describeRemark(`${who} ${verb} ${nameOf(pull, 'pull request')}`, { action: 'created', subject: pull, remark: review })
+  return describeRemark(`${who} ${verb} ${nameOf(pull, 'pull request')}`, {
+    action: 'created',
+    subject: pull,
+    remark: review,
+  })
 }
 
 interface Remarked {
@@ -136,8 +175,14 @@ function describeAlert(kind: string): EventHandler {
     const where = alert?.dependency?.package?.name ?? alert?.affected_package_name
     const severity = alert?.rule?.severity ?? alert?.security_advisory?.severity
     const about = [severity && `(${severity})`, what && `"${what}"`, where && `for ${where}`].filter(Boolean).join(' ')
-    return { head: `The ${kind} ${about || 'of a dependency'} was ${entryOf(pastOf, action) ?? plain(action ?? 'changed')}`, link: alert?.html_url }
+    return {
+      head: `The ${kind} ${about || 'of a dependency'} was ${entryOf(pastOf, action) ?? plain(action ?? 'changed')}`,
+      link: alert?.html_url,
+    }
   }
 }
 
-const about = (subject: Subject | null | undefined): Pick<EventText, 'link' | 'number'> => ({ link: subject?.html_url, number: subject?.number })
+const about = (subject: Subject | null | undefined): Pick<EventText, 'link' | 'number'> => ({
+  link: subject?.html_url,
+  number: subject?.number,
+})

@@ -1,5 +1,14 @@
-// The preset for GitHub: issues, pull requests, reviews, releases, alerts and what failed, one session for each issue or pull request.
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest } from 'svc-gateway/plugin'
+// The preset for GitHub: issues, pull requests, reviews, releases, alerts and what failed, one session for each issue
+// or pull request.
+import {
+  type ActionOverrides,
+  clip,
+  definePreset,
+  entryOf,
+  InputError,
+  lines,
+  type PresetRequest,
+} from 'svc-gateway/plugin'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'
@@ -37,7 +46,8 @@ const silent: ReadonlySet<string> = new Set([
 function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides | null {
   const event = headers['x-github-event']
   if (event === undefined) throw new InputError('The header X-GitHub-Event is missing; it says what happened.')
-  if ('payload' in payload) throw new InputError('The body is a form; set the content type of the webhook to application/json.')
+  if ('payload' in payload)
+    throw new InputError('The body is a form; set the content type of the webhook to application/json.')
   if (silent.has(event)) return null
   const who = payload.sender?.login ?? 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
@@ -47,7 +57,12 @@ function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides
 
 function messageOf({ head, details = [], link, text }: EventText, { repository }: Payload): string {
   const where = repository?.full_name ? ` in ${repository.full_name}` : ''
-  return lines(`GitHub: ${clip(head, 500)}${where}`, ...details, link ?? repository?.html_url, text && `\n${clip(text)}`)
+  return lines(
+    `GitHub: ${clip(head, 500)}${where}`,
+    ...details,
+    link ?? repository?.html_url,
+    text && `\n${clip(text)}`,
+  )
 }
 
 function sessionOf({ number }: EventText, { repository, organization, sender }: Payload): string {

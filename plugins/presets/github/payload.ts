@@ -29,7 +29,9 @@ const Subject = Maybe(
   }),
 )
 
-const Remark = Maybe(Type.Object({ body: Text, html_url: Text, path: Text, commit_id: Text, state: Text, user: Person }))
+const Remark = Maybe(
+  Type.Object({ body: Text, html_url: Text, path: Text, commit_id: Text, state: Text, user: Person }),
+)
 
 const Commit = Type.Object({ id: Text, message: Text, author: Maybe(Type.Object({ name: Text, username: Text })) })
 

@@ -27,7 +27,10 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   deployment: describeDeployment,
   release: ({ action, name, tag, description, url }, who) =>
     action === 'create' ? { head: `${who} released ${name ?? tag ?? ''}`, link: url, text: description } : null,
-  wiki_page: ({ object_attributes: page }, who) => ({ head: `${who} ${past(page?.action)} wiki page "${page?.title ?? ''}"`, link: page?.url }),
+  wiki_page: ({ object_attributes: page }, who) => ({
+    head: `${who} ${past(page?.action)} wiki page "${page?.title ?? ''}"`,
+    link: page?.url,
+  }),
   emoji: () => null,
 }
 
@@ -56,22 +59,38 @@ const nameOf = (ref: string | null | undefined): string => ref?.replace(/^refs\/
 const isNothing = (sha: string | null | undefined): boolean => /^0+$/.test(sha ?? '')
 const short = (sha: string | null | undefined): string => sha?.slice(0, 8) ?? ''
 
-function describePush({ ref, before, after, commits, total_commits_count: total, project }: Payload, who: string): EventText | null {
+function describePush(
+  { ref, before, after, commits, total_commits_count: total, project }: Payload,
+  who: string,
+): EventText | null {
   if (isNothing(after)) return { head: `${who} deleted branch ${nameOf(ref)}` }
   if (!commits?.length) return isNothing(before) ? { head: `${who} created branch ${nameOf(ref)}` } : null
   const count = total ?? commits.length
   const listed = commits
     .slice(-mostListed)
-    .map(({ id, message, author }) => `- ${short(id)} ${message?.split('\n', 1)[0] ?? ''} (${author?.name ?? 'unknown'})`)
-  const link = project?.web_url && !isNothing(before) ? `${project.web_url}/-/compare/${short(before)}...${short(after)}` : undefined
-  return { head: `${who} pushed ${count} ${count === 1 ? 'commit' : 'commits'} to ${nameOf(ref)}`, details: listed, link }
+    .map(
+      ({ id, message, author }) => `- ${short(id)} ${message?.split('\n', 1)[0] ?? ''} (${author?.name ?? 'unknown'})`,
+    )
+  const link =
+    project?.web_url && !isNothing(before)
+      ? `${project.web_url}/-/compare/${short(before)}...${short(after)}`
+      : undefined
+  return {
+    head: `${who} pushed ${count} ${count === 1 ? 'commit' : 'commits'} to ${nameOf(ref)}`,
+    details: listed,
+    link,
+  }
 }
 
 function describeIssue({ object_attributes: issue, assignees }: Payload, who: string): EventText | null {
   if (!['open', 'close', 'reopen'].includes(issue?.action ?? '')) return null
   return {
     head: `${who} ${past(issue?.action)} issue #${issue?.iid ?? ''} "${issue?.title ?? ''}"`,
-    details: [assignees?.length ? `Assigned to: ${assignees.map(({ name, username }) => name ?? username ?? '').join(', ')}` : undefined],
+    details: [
+      assignees?.length
+        ? `Assigned to: ${assignees.map(({ name, username }) => name ?? username ?? '').join(', ')}`
+        : undefined,
+    ],
     link: issue?.url,
     text: issue?.action === 'open' ? issue.description : undefined,
     thing: `#${issue?.iid ?? ''}`,
@@ -90,16 +109,34 @@ function describeMerge({ object_attributes: request }: Payload, who: string): Ev
 }
 
 /** GitLab itself remarks what has changed; that is told already. */
-function describeNote({ object_attributes: note, issue, merge_request: request, commit, snippet }: Payload, who: string): EventText | null {
+function describeNote(
+  { object_attributes: note, issue, merge_request: request, commit, snippet }: Payload,
+  who: string,
+): EventText | null {
   if (note?.system || note?.action === 'update') return null
   const about = { link: note?.url, text: note?.note }
-  if (request) return { ...about, head: `${who} commented on merge request !${request.iid ?? ''} "${request.title ?? ''}"`, thing: `!${request.iid ?? ''}` }
-  if (issue) return { ...about, head: `${who} commented on issue #${issue.iid ?? ''} "${issue.title ?? ''}"`, thing: `#${issue.iid ?? ''}` }
+  if (request)
+    return {
+      ...about,
+      head: `${who} commented on merge request !${request.iid ?? ''} "${request.title ?? ''}"`,
+      thing: `!${request.iid ?? ''}`,
+    }
+  if (issue)
+    return {
+      ...about,
+      head: `${who} commented on issue #${issue.iid ?? ''} "${issue.title ?? ''}"`,
+      thing: `#${issue.iid ?? ''}`,
+    }
   if (snippet) return { ...about, head: `${who} commented on snippet "${snippet.title ?? ''}"` }
   return { ...about, head: `${who} commented on commit ${typeof commit?.id === 'string' ? short(commit.id) : ''}` }
 }
 
-function describePipeline({ object_attributes: pipeline, builds, merge_request: request, project }: Payload): EventText | null {
+function describePipeline({
+  object_attributes: pipeline,
+  builds,
+  merge_request: request,
+  project,
+}: Payload): EventText | null {
   if (pipeline?.status !== 'failed') return null
   const failed = (builds ?? []).filter(({ status }) => status === 'failed').slice(0, mostListed)
   return {
@@ -132,5 +169,8 @@ function describeDeployment({ status, environment, ref, deployable_url: link }: 
   const outcome = entryOf(outcomes, status)
   return outcome === undefined
     ? null
-    : { head: `The deployment of ${ref ?? ''} to ${typeof environment === 'string' ? environment : 'an environment'} ${outcome}`, link }
+    : {
+        head: `The deployment of ${ref ?? ''} to ${typeof environment === 'string' ? environment : 'an environment'} ${outcome}`,
+        link,
+      }
 }

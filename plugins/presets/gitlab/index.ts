@@ -1,6 +1,15 @@
-// The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge request.
+// The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge
+// request.
 import { hash } from 'node:crypto'
-import { type ActionOverrides, clip, definePreset, entryOf, InputError, lines, type PresetRequest } from 'svc-gateway/plugin'
+import {
+  type ActionOverrides,
+  clip,
+  definePreset,
+  entryOf,
+  InputError,
+  lines,
+  type PresetRequest,
+} from 'svc-gateway/plugin'
 import { Payload } from './payload.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'
 
@@ -14,8 +23,12 @@ export default definePreset<Payload>({
   toAction,
 })
 
-/** Before GitLab 17.4. Webhooks that another one has set off share its event id, so the payload tells them apart; retries repeat it. */
-const eventId = (event: string | undefined, payload: Payload) => event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
+/**
+ * Before GitLab 17.4. Webhooks that another one has set off share its event id, so the payload tells them apart;
+ * retries repeat it.
+ */
+const eventId = (event: string | undefined, payload: Payload) =>
+  event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
 
 function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
   const { object_kind: kind = payload.event_name, project, project_name: name } = payload

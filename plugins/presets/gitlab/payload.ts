@@ -44,7 +44,9 @@ export const Payload = Type.Object({
   ),
   issue: Subject,
   merge_request: Subject,
-  commit: Maybe(Type.Object({ id: Maybe(Type.Union([Type.String(), Type.Number()])), message: Text, title: Text, url: Text })),
+  commit: Maybe(
+    Type.Object({ id: Maybe(Type.Union([Type.String(), Type.Number()])), message: Text, title: Text, url: Text }),
+  ),
   snippet: Maybe(Type.Object({ id: Numeral, title: Text })),
   builds: Maybe(Type.Array(Type.Object({ name: Text, stage: Text, status: Text }))),
   // Jobs, deployments and releases have their fields at the top.

@@ -1,4 +1,5 @@
-// Keeps one MCP server connected: its tools when it is there, none while it is not, a new attempt after a growing pause.
+// Keeps one MCP server connected: its tools when it is there, none while it is not, a new attempt after a growing
+// pause.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from 'svc-gateway/plugin'
 import { firstPauseMs, longestPauseMs, steadyMs } from './limits.ts'
@@ -43,7 +44,8 @@ async function keep(deps: ConnectionDeps): Promise<void> {
     if (performance.now() - since > steadyMs) failures = 0
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures)
     // However often it is tried, one cause is told once.
-    if (reason !== cause) deps.log.warn({ server: deps.server, reason }, 'an MCP server is not connected; it is tried again')
+    if (reason !== cause)
+      deps.log.warn({ server: deps.server, reason }, 'an MCP server is not connected; it is tried again')
     cause = reason
     await delay(pauseMs, undefined, { signal: deps.signal }).catch(() => {})
   }

@@ -1,4 +1,5 @@
-// The way to an MCP server over streamable HTTP: redirects stay within its origin, and no message is longer than the bound.
+// The way to an MCP server over streamable HTTP: redirects stay within its origin, and no message is longer than the
+// bound.
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { maxMessageBytes } from './limits.ts'
 
@@ -22,7 +23,13 @@ export function createHttpTransport(sdk: Sdk, { url, headers, onTooLong }: HttpO
 }
 
 /** Of a stream of events each may be as long as a message: the count begins anew behind a blank line. */
-function bound({ isStream, onTooLong }: { isStream: boolean; onTooLong: () => void }): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function bound({
+  isStream,
+  onTooLong,
+}: {
+  isStream: boolean
+  onTooLong: () => void
+}): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let size = 0
   return new TransformStream({
     transform(chunk, controller) {

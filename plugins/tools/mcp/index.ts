@@ -1,4 +1,5 @@
-// Tools of MCP servers, programs on this machine or services elsewhere: each becomes `<server>__<tool>` while its server is there.
+// Tools of MCP servers, programs on this machine or services elsewhere: each becomes `<server>__<tool>` while its
+// server is there.
 import { defineToolset, type Tool, type ToolsetContext } from 'svc-gateway/plugin'
 import { keepConnected } from './connection.ts'
 import { Config, type ServerSettings, settingsFault } from './settings.ts'

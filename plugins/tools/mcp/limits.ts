@@ -21,14 +21,22 @@ export const maxSchemaDepth = 32
 /** Longest error that a server's tool can tell the caller, in characters. */
 export const maxErrorText = 2000
 
-/** Longest time for a connection to be made (the first start of a program may have to download it), and for a list of tools, in milliseconds. */
+/**
+ * Longest time for a connection to be made (the first start of a program may have to download it), and for a list of
+ * tools, in milliseconds.
+ */
 export const connectMs = 60_000
 export const listMs = 30_000
 
-/** Shortest pause between two lists of tools, in milliseconds, however often a server says that its tools have changed. */
+/**
+ * Shortest pause between two lists of tools, in milliseconds, however often a server says that its tools have changed.
+ */
 export const refreshPauseMs = 3000
 
-/** Pauses between two attempts to connect, in milliseconds: the first and the longest. A connection that lasted `steadyMs` begins anew. */
+/**
+ * Pauses between two attempts to connect, in milliseconds: the first and the longest. A connection that lasted
+ * `steadyMs` begins anew.
+ */
 export const firstPauseMs = 1000
 export const longestPauseMs = 300_000
 export const steadyMs = 60_000

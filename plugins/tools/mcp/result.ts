@@ -10,7 +10,8 @@ import { cleanText } from './text.ts'
  */
 export async function resultOf(calling: Promise<CallToolResult>): Promise<unknown> {
   const { content, structuredContent, isError } = await orInputError(calling)
-  if (isError === true) throw new InputError(cleanText(textsOf(content).join('\n'), maxErrorText) || 'The tool failed and did not say why.')
+  if (isError === true)
+    throw new InputError(cleanText(textsOf(content).join('\n'), maxErrorText) || 'The tool failed and did not say why.')
   if (structuredContent !== undefined) return structuredContent
   const texts = textsOf(content)
   return texts.length === content.length ? texts.join('\n') : { content }
@@ -29,4 +30,5 @@ async function orInputError<Result>(calling: Promise<Result>): Promise<Result> {
   }
 }
 
-const textsOf = (content: CallToolResult['content']): string[] => content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+const textsOf = (content: CallToolResult['content']): string[] =>
+  content.flatMap((block) => (block.type === 'text' ? [block.text] : []))

@@ -1,4 +1,5 @@
-// Makes of a server's schema one that is safe to check with: a plain tree of bounded size, without references and patterns.
+// Makes of a server's schema one that is safe to check with: a plain tree of bounded size, without references and
+// patterns.
 import { cleanText } from './text.ts'
 import { maxArgDescription, maxSchemaDepth, maxSchemaLength, maxSchemaWork } from './limits.ts'
 import { isLongerThan } from './size.ts'
@@ -6,9 +7,9 @@ import { isLongerThan } from './size.ts'
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * The schema of a tool's arguments, loosened and never tightened: the server checks its arguments itself, with its own patterns, on its own time.
- * Local references are written out (models read that more easily, too); where they run in a circle, anything is taken.
- * Throws, with the end of a sentence, when it is too large or makes no sense.
+ * The schema of a tool's arguments, loosened and never tightened: the server checks its arguments itself, with its own
+ * patterns, on its own time. Local references are written out (models read that more easily, too); where they run in a
+ * circle, anything is taken. Throws, with the end of a sentence, when it is too large or makes no sense.
  */
 export function plainSchema(schema: unknown): Node {
   if (!isNode(schema) || schema['type'] !== 'object') throw new Error('its inputSchema is not the schema of an object')
@@ -42,11 +43,14 @@ function walk(schema: unknown, walked: Walk): Node {
   const { $ref } = schema
   if ($ref !== undefined) return follow($ref, schema, walked)
   const inside = { ...walked, depth: walked.depth + 1 }
-  return Object.fromEntries(Object.entries(schema).flatMap(([keyword, value]) => keep(keyword, value, { schema, inside })))
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([keyword, value]) => keep(keyword, value, { schema, inside })),
+  )
 }
 
 function follow(reference: unknown, { $ref: _ref, ...beside }: Node, walked: Walk): Node {
-  if (typeof reference !== 'string' || !reference.startsWith('#')) throw new Error('its inputSchema refers to something outside of itself')
+  if (typeof reference !== 'string' || !reference.startsWith('#'))
+    throw new Error('its inputSchema refers to something outside of itself')
   if (walked.references.includes(reference)) return {}
   const inside = { ...walked, depth: walked.depth + 1, references: [...walked.references, reference] }
   return { ...walk(target(reference, walked.root), inside), ...walk(beside, inside) }
@@ -56,8 +60,12 @@ function target(reference: string, root: Node): unknown {
   const keys = decodeURIComponent(reference).split('/').slice(1)
   const found = keys
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Node)[key] : undefined), root)
-  if (found === undefined || (keys.length === 0 && reference !== '#')) throw new Error('its inputSchema refers to a part that is not there')
+    .reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Node)[key] : undefined),
+      root,
+    )
+  if (found === undefined || (keys.length === 0 && reference !== '#'))
+    throw new Error('its inputSchema refers to a part that is not there')
   return found
 }
 
@@ -102,7 +110,16 @@ function keep(keyword: string, value: unknown, { schema, inside }: Keyword): [st
 }
 
 const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
-const bounds: ReadonlySet<string> = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems'])
+const bounds: ReadonlySet<string> = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+])
 
 function typesOf(value: unknown): unknown {
   if ([value].flat().every((name) => types.has(name))) return value

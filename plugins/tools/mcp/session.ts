@@ -33,7 +33,16 @@ export interface SessionDeps {
 }
 
 /** Runs the session to its end; resolves or rejects with the reason. */
-export async function openSession({ sdk, server, settings, signal, exit, log, onConnected, onTools }: SessionDeps): Promise<string> {
+export async function openSession({
+  sdk,
+  server,
+  settings,
+  signal,
+  exit,
+  log,
+  onConnected,
+  onTools,
+}: SessionDeps): Promise<string> {
   const over = Promise.withResolvers<string>()
   const end = (reason: string): void => over.resolve(reason)
   let known = ''
@@ -53,7 +62,13 @@ export async function openSession({ sdk, server, settings, signal, exit, log, on
     },
   )
   const call = createCall(client, { sdk, onDoubt: refresh })
-  const transport = createTransport(sdk, { server, settings, exit, log, onTooLong: () => end('it sent a message that is too long') })
+  const transport = createTransport(sdk, {
+    server,
+    settings,
+    exit,
+    log,
+    onTooLong: () => end('it sent a message that is too long'),
+  })
   client.onclose = () => end('the connection was closed')
   const onAbort = (): void => end('the gateway stops')
   signal.addEventListener('abort', onAbort, { once: true })
@@ -78,11 +93,21 @@ type TransportDeps = Pick<SessionDeps, 'server' | 'settings' | 'exit' | 'log'> &
 function createTransport(sdk: Sdk, { server, settings, exit, log, onTooLong }: TransportDeps): Transport {
   const { url, headers = {} } = settings
   if (url !== undefined) return createHttpTransport(sdk, { url, headers, onTooLong })
-  return createStdioTransport(sdk, { settings, exit, onSaid: (text) => log.debug({ server, text }, 'an MCP server says') })
+  return createStdioTransport(sdk, {
+    settings,
+    exit,
+    onSaid: (text) => log.debug({ server, text }, 'an MCP server says'),
+  })
 }
 
-/** One refresh at a time, a pause, and one more when something changed meanwhile. A server that can't even list its tools is given up. */
-function coalesce(work: () => Promise<void>, { signal, giveUp }: { signal: AbortSignal; giveUp: (reason: string) => void }): () => void {
+/**
+ * One refresh at a time, a pause, and one more when something changed meanwhile. A server that can't even list its
+ * tools is given up.
+ */
+function coalesce(
+  work: () => Promise<void>,
+  { signal, giveUp }: { signal: AbortSignal; giveUp: (reason: string) => void },
+): () => void {
   let running = false
   let again = false
   const run = async (): Promise<void> => {
@@ -101,7 +126,9 @@ function coalesce(work: () => Promise<void>, { signal, giveUp }: { signal: Abort
 }
 
 /** Takes what the server sends as it is: one bad tool must not hide the others. */
-const anything = { '~standard': { version: 1, vendor: 'svc-gateway', validate: (value: unknown) => ({ value }) } } as const
+const anything = {
+  '~standard': { version: 1, vendor: 'svc-gateway', validate: (value: unknown) => ({ value }) },
+} as const
 
 async function listTools(client: Client, signal: AbortSignal): Promise<Listed[]> {
   const listed: Listed[] = []
@@ -122,7 +149,9 @@ async function listTools(client: Client, signal: AbortSignal): Promise<Listed[]>
 /** Of what is too large only the name is kept, to tell it in the log. */
 function bounded(tool: unknown): Listed {
   const listed = (typeof tool === 'object' && tool !== null ? tool : { name: tool }) as Listed
-  return isLongerThan(maxToolLength, listed) ? { name: String(listed['name']).slice(0, 100), fault: 'it is too large' } : listed
+  return isLongerThan(maxToolLength, listed)
+    ? { name: String(listed['name']).slice(0, 100), fault: 'it is too large' }
+    : listed
 }
 
 /** The caller's signal ends the call; the library has a limit of its own, which would come first. */
@@ -132,7 +161,10 @@ function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () =>
   return async (tool, args, signal) => {
     try {
       const toolDefinition = { name: tool['name'] as string, inputSchema: tool['inputSchema'] as { type: 'object' } }
-      return await client.callTool({ name: toolDefinition.name, arguments: args }, { signal, timeout: noLimitMs, toolDefinition })
+      return await client.callTool(
+        { name: toolDefinition.name, arguments: args },
+        { signal, timeout: noLimitMs, toolDefinition },
+      )
     } catch (error) {
       // No answer, or none that could be read: is it still there?
       if (!(error instanceof sdk.ProtocolError)) onDoubt()
@@ -145,7 +177,10 @@ function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () =>
 const goodbyeMs = 500
 
 async function leave(client: Client, transport: Transport): Promise<void> {
-  const goodbye = 'terminateSession' in transport ? (transport as ReturnType<typeof createHttpTransport>).terminateSession() : undefined
+  const goodbye =
+    'terminateSession' in transport
+      ? (transport as ReturnType<typeof createHttpTransport>).terminateSession()
+      : undefined
   await Promise.race([goodbye?.catch(() => {}), delay(goodbyeMs, undefined, { ref: false })])
   await client.close().catch(() => {})
   await transport.close().catch(() => {})

@@ -10,19 +10,42 @@ const ByName = (options: { description: string; value: string }) =>
 
 const Server = Type.Object(
   {
-    command: Type.Optional(Type.String({ pattern: String.raw`\S`, description: 'The program to start; it talks over its standard input and output.' })),
+    command: Type.Optional(
+      Type.String({
+        pattern: String.raw`\S`,
+        description: 'The program to start; it talks over its standard input and output.',
+      }),
+    ),
     args: Type.Optional(Type.Array(Type.String(), { description: 'Its arguments.' })),
     env: Type.Optional(
       ByName({
-        description: 'Environment variables that it gets. Of those of the gateway it gets only PATH, HOME and the like.',
+        description:
+          'Environment variables that it gets. Of those of the gateway it gets only PATH, HOME and the like.',
         value: 'The value of one variable.',
       }),
     ),
-    cwd: Type.String({ path: true, default: '.', description: 'The folder that it runs in, relative to the configuration directory.' }),
-    url: Type.Optional(Type.String({ pattern: '^https?://', description: 'Where a server answers that is reached over streamable HTTP.' })),
-    headers: Type.Optional(ByName({ description: 'Headers for every request to it, such as Authorization.', value: 'The value of one header.' })),
+    cwd: Type.String({
+      path: true,
+      default: '.',
+      description: 'The folder that it runs in, relative to the configuration directory.',
+    }),
+    url: Type.Optional(
+      Type.String({
+        pattern: '^https?://',
+        description: 'Where a server answers that is reached over streamable HTTP.',
+      }),
+    ),
+    headers: Type.Optional(
+      ByName({
+        description: 'Headers for every request to it, such as Authorization.',
+        value: 'The value of one header.',
+      }),
+    ),
   },
-  { additionalProperties: false, description: 'One server: "command" for a program on this machine, "url" for a service.' },
+  {
+    additionalProperties: false,
+    description: 'One server: "command" for a program on this machine, "url" for a service.',
+  },
 )
 
 export const Config = Type.Object(
@@ -44,7 +67,8 @@ export type ServerSettings = Static<typeof Server>
 export function settingsFault({ command, args, env, url, headers }: ServerSettings): string | undefined {
   if (command === undefined && url === undefined) return 'it has neither "command" nor "url"; give one of them'
   if (command !== undefined && url !== undefined) return 'it has both "command" and "url"; keep one of them'
-  if (command === undefined && (args ?? env) !== undefined) return '"args" and "env" belong to a "command"; a "url" takes "headers"'
+  if (command === undefined && (args ?? env) !== undefined)
+    return '"args" and "env" belong to a "command"; a "url" takes "headers"'
   if (url === undefined && headers !== undefined) return '"headers" belong to a "url"; a "command" takes "env"'
   return url === undefined || URL.canParse(url) ? undefined : 'its "url" is not an address'
 }

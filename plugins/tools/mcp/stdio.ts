@@ -1,4 +1,5 @@
-// The way to an MCP server that is a child process: one message a line, a minimal environment, and nothing of it left behind.
+// The way to an MCP server that is a child process: one message a line, a minimal environment, and nothing of it left
+// behind.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -18,7 +19,10 @@ export interface StdioOptions {
   onSaid(text: string): void
 }
 
-/** Ours and not the library's, which leaves behind what a server has started, waits long for one that hangs, and copies a long message at every piece of it. */
+/**
+ * Ours and not the library's, which leaves behind what a server has started, waits long for one that hangs, and copies
+ * a long message at every piece of it.
+ */
 export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: StdioOptions): Transport {
   let child: Child | undefined
   const kill = (): void => {
@@ -77,7 +81,10 @@ function inherited(): NodeJS.ProcessEnv {
 /** Most pieces that one message may come in: each costs memory, however short it is. */
 const mostPieces = 20_000
 
-function readLines(stdout: Readable, { onLine, onTooLong }: { onLine: (line: string) => void; onTooLong: () => void }): void {
+function readLines(
+  stdout: Readable,
+  { onLine, onTooLong }: { onLine: (line: string) => void; onTooLong: () => void },
+): void {
   let pieces: Buffer[] = []
   let size = 0
   stdout.on('data', (chunk: Buffer) => {
@@ -97,7 +104,10 @@ function readLines(stdout: Readable, { onLine, onTooLong }: { onLine: (line: str
   })
 }
 
-/** What it has started is ended with it. A process that left the group may still hold its output, which would never end then. */
+/**
+ * What it has started is ended with it. A process that left the group may still hold its output, which would never end
+ * then.
+ */
 function tidyUp(child: Child | undefined): void {
   if (!child) return
   killGroup(child, 'SIGKILL')
@@ -119,7 +129,10 @@ async function end(child: Child): Promise<void> {
 async function hasExited(child: Child): Promise<boolean> {
   const isOver = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined
   const over = new AbortController()
-  await Promise.race([isOver() || once(child, 'exit', { signal: over.signal }), delay(graceMs, undefined, { signal: over.signal })])
+  await Promise.race([
+    isOver() || once(child, 'exit', { signal: over.signal }),
+    delay(graceMs, undefined, { signal: over.signal }),
+  ])
   over.abort()
   return isOver()
 }

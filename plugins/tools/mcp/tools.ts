@@ -1,4 +1,5 @@
-// A server's list of tools → tools of the gateway: named after their server, described within bounds; what makes no sense is left out.
+// A server's list of tools → tools of the gateway: named after their server, described within bounds; what makes no
+// sense is left out.
 import { hash } from 'node:crypto'
 import { defineTool, type Log, type Tool } from 'svc-gateway/plugin'
 import { maxDescription, maxTools } from './limits.ts'
@@ -19,7 +20,8 @@ export const group = 'mcp'
 
 export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
   const { server, log } = deps
-  if (listed.length > maxTools) log.warn({ server }, `An MCP server lists more than ${maxTools} tools; those beyond are left out.`)
+  if (listed.length > maxTools)
+    log.warn({ server }, `An MCP server lists more than ${maxTools} tools; those beyond are left out.`)
   const tools = new Map<string, Tool>()
   for (const one of listed.slice(0, maxTools)) {
     try {
@@ -60,7 +62,9 @@ export function toolPrefix(server: string): string {
 /** What is too long is cut and ends in a mark of the whole. */
 function toolName(server: string, tool: string): string {
   const name = `${toolPrefix(server)}${snakeCase(tool)}`
-  return name.length <= longestName ? name : `${name.slice(0, longestName - 9)}_${hash('sha256', `${server}\n${tool}`).slice(0, 8)}`
+  return name.length <= longestName
+    ? name
+    : `${name.slice(0, longestName - 9)}_${hash('sha256', `${server}\n${tool}`).slice(0, 8)}`
 }
 
 const snakeCase = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '_')

@@ -2,7 +2,9 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 
-/** Ranges that are somebody's own network, this machine, or nobody's: from the registries of special-purpose addresses. */
+/**
+ * Ranges that are somebody's own network, this machine, or nobody's: from the registries of special-purpose addresses.
+ */
 const privateIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -34,18 +34,23 @@ export async function download(address: string, limits: DownloadLimits): Promise
     if (target === undefined) return await readBody(url, response, limits)
     response.destroy()
     const next = readUrl(target, url)
-    // What a call does is known by where it begins: a page of a stranger must not lead it to a private one, nor a private one away.
+    // What a call does is known by where it begins: a page of a stranger must not lead it to a private one, nor a
+    // private one away.
     if (isAllowed(next, limits.allowHosts) !== isAllowed(url, limits.allowHosts)) throw new InputError(crossing)
     url = next
   }
   throw new InputError(`url leads from one place to the next more than ${limits.maxRedirects} times.`)
 }
 
-const crossing = 'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+const crossing =
+  'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
 
 export function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
-  if (!url) throw new InputError(base ? 'url leads to something that is no URL.' : 'url must be a whole URL, such as "https://example.com/page".')
+  if (!url)
+    throw new InputError(
+      base ? 'url leads to something that is no URL.' : 'url must be a whole URL, such as "https://example.com/page".',
+    )
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new InputError(`url must begin with http:// or https://${base ? ', also where it leads' : ''}.`)
   if (url.username || url.password) throw new InputError('url may not hold a user or a password.')
@@ -53,7 +58,8 @@ export function readUrl(text: string, base?: URL): URL {
 }
 
 const redirects: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308])
-const redirectOf = ({ statusCode, headers }: IncomingMessage): string | undefined => (redirects.has(statusCode) ? headers.location : undefined)
+const redirectOf = ({ statusCode, headers }: IncomingMessage): string | undefined =>
+  redirects.has(statusCode) ? headers.location : undefined
 
 /** Resolves with the head of the answer. */
 async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimits): Promise<IncomingMessage> {
@@ -64,11 +70,16 @@ async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimi
   const options: RequestOptions = {
     agent: false,
     signal,
-    headers: { accept: 'text/html, text/*, application/json, */*;q=0.5', 'accept-encoding': 'identity', 'user-agent': 'svc-gateway' },
+    headers: {
+      accept: 'text/html, text/*, application/json, */*;q=0.5',
+      'accept-encoding': 'identity',
+      'user-agent': 'svc-gateway',
+    },
     ...(!anywhere && { lookup: addresses.lookup }),
   }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const sent: ClientRequest = url.protocol === 'https:' ? getSafely(url, options, resolve) : getPlainly(url, options, resolve)
+  const sent: ClientRequest =
+    url.protocol === 'https:' ? getSafely(url, options, resolve) : getPlainly(url, options, resolve)
   sent.on('error', (error) => reject(failure(error, signal)))
   return promise
 }
@@ -76,13 +87,18 @@ async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimi
 export const isAllowed = ({ hostname, host }: URL, allowHosts: readonly string[]): boolean =>
   allowHosts.some((allowed) => [hostname, host].includes(allowed.trim().toLowerCase()))
 
-const notPublic = () => new InputError('url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.')
+const notPublic = () =>
+  new InputError(
+    'url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.',
+  )
 
 /** What the network did is for the caller to know: it chose the address. */
 function failure(error: Error, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof PrivateAddressError) return notPublic()
-  return new InputError(`url could not be fetched (${(error as NodeJS.ErrnoException).code ?? error.name}).`, { cause: error })
+  return new InputError(`url could not be fetched (${(error as NodeJS.ErrnoException).code ?? error.name}).`, {
+    cause: error,
+  })
 }
 
 async function readBody(url: URL, response: IncomingMessage, { maxBytes, signal }: DownloadLimits): Promise<Download> {
@@ -103,5 +119,11 @@ async function readBody(url: URL, response: IncomingMessage, { maxBytes, signal 
     throw failure(error as Error, signal)
   }
   const body = Buffer.concat(chunks).subarray(0, maxBytes)
-  return { url: url.href, status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', body, cut: length > maxBytes }
+  return {
+    url: url.href,
+    status: response.statusCode ?? 0,
+    contentType: response.headers['content-type'] ?? '',
+    body,
+    cut: length > maxBytes,
+  }
 }

@@ -1,4 +1,5 @@
-// The readable text of an HTML page: no markup, no scripts, links with their targets. One pass, whatever the page holds.
+// The readable text of an HTML page: no markup, no scripts, links with their targets. One pass, whatever the page
+// holds.
 
 export interface Readable {
   title?: string
@@ -6,14 +7,35 @@ export interface Readable {
 }
 
 /** Elements whose content nobody reads. */
-const silent: ReadonlySet<string> = new Set(['script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'head', 'nav', 'select', 'textarea'])
+const silent: ReadonlySet<string> = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'math',
+  'iframe',
+  'object',
+  'head',
+  'nav',
+  'select',
+  'textarea',
+])
 /** Elements that begin and end a line. */
 const blocks: ReadonlySet<string> = new Set(
   'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul'.split(
     ' ',
   ),
 )
-const headings: Readonly<Record<string, string>> = { h1: '# ', h2: '## ', h3: '### ', h4: '#### ', h5: '##### ', h6: '###### ', li: '- ' }
+const headings: Readonly<Record<string, string>> = {
+  h1: '# ',
+  h2: '## ',
+  h3: '### ',
+  h4: '#### ',
+  h5: '##### ',
+  h6: '###### ',
+  li: '- ',
+}
 
 export function readHtml(html: string, base: string): Readable {
   const title = titleOf(html)
@@ -105,7 +127,8 @@ function createPage(base: string) {
 }
 
 function targetOf(markup: string, base: string): string | undefined {
-  const [, double, single, plain] = /\shref\s*=\s*(?:"([^"]{0,2000})"|'([^']{0,2000})'|([^\s>"']{1,2000}))/i.exec(markup.slice(0, 5000)) ?? []
+  const [, double, single, plain] =
+    /\shref\s*=\s*(?:"([^"]{0,2000})"|'([^']{0,2000})'|([^\s>"']{1,2000}))/i.exec(markup.slice(0, 5000)) ?? []
   const href = decode(double ?? single ?? plain ?? '').trim()
   if (!href || href.startsWith('#')) return undefined
   const url = URL.parse(href, base)
@@ -161,7 +184,8 @@ const named: Readonly<Record<string, string>> = {
   ntilde: 'ñ',
 }
 
-const decode = (text: string): string => (text.includes('&') ? text.replace(/&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});/g, decodeOne) : text)
+const decode = (text: string): string =>
+  text.includes('&') ? text.replace(/&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});/g, decodeOne) : text
 
 /** `inside` stands between `&` and `;`. */
 function decodeOne(entity: string, inside: string): string {

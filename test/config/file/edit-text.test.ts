@@ -22,9 +22,21 @@ describe('a change', () => {
     ['replaces a value', { gateway: { port: 2 } }, ['port: 1, /*', 'port: 2, /*']],
     ['replaces a list as a whole', { list: [3] }, ['[1, /* two */ 2]', '[3]']],
     ['replaces a value by an object', { last: { a: true } }, [`'last': null`, `'last': { a: true }`]],
-    ['adds a key where others begin on a line of their own', { log: { level: 'info' } }, ['{\n  // Where', `{\n  log: { level: 'info' },\n  // Where`]],
-    ['adds a key after a comment on the line of the brace', { gateway: { x: 1 } }, ['// here\n', '// here\n    x: 1,\n']],
-    ['adds a key to an object on one line', { gateway: { auth: { mode: 'token' } } }, ['{ token: "x" }', `{ mode: 'token', token: "x" }`]],
+    [
+      'adds a key where others begin on a line of their own',
+      { log: { level: 'info' } },
+      ['{\n  // Where', `{\n  log: { level: 'info' },\n  // Where`],
+    ],
+    [
+      'adds a key after a comment on the line of the brace',
+      { gateway: { x: 1 } },
+      ['// here\n', '// here\n    x: 1,\n'],
+    ],
+    [
+      'adds a key to an object on one line',
+      { gateway: { auth: { mode: 'token' } } },
+      ['{ token: "x" }', `{ mode: 'token', token: "x" }`],
+    ],
     ['removes a key in the midst of a line', { gateway: { bind: null } }, [` bind: '127.0.0.1',`, ' ']],
     ['removes the last key', { last: null }, [`\n  'last': null`, '']],
     ['changes nothing for a key that is not there', { nothing: null }, ['', '']],
@@ -48,19 +60,38 @@ describe('a change', () => {
     const value = (depth: number, holes: boolean): unknown =>
       depth > 0 && random() < 0.5
         ? object(depth, holes)
-        : pick([1, -0.5, true, 'text', "it's", '// no comment', '/*', '}', '\n', '', [1, { a: 2 }], ...(holes ? [null] : [])])
+        : pick([
+            1,
+            -0.5,
+            true,
+            'text',
+            "it's",
+            '// no comment',
+            '/*',
+            '}',
+            '\n',
+            '',
+            [1, { a: 2 }],
+            ...(holes ? [null] : []),
+          ])
     for (let round = 0; round < 500; round++) {
       const changes = object(3, true)
       const commented =
-        random() < 0.5 ? randomText(random).text : JSON5.stringify(object(3, false), null, 2).replaceAll('\n', () => pick(['\n', ' // c }\n', ' /* { */\n']))
+        random() < 0.5
+          ? randomText(random).text
+          : JSON5.stringify(object(3, false), null, 2).replaceAll('\n', () => pick(['\n', ' // c }\n', ' /* { */\n']))
       const before: unknown = JSON5.parse(commented)
       const after = mergeIntoText(commented, changes)
-      expect(JSON5.parse(after), `seed ${seed}, round ${round}: ${commented} + ${JSON.stringify(changes)} = ${after}`).toEqual(merge(before, changes))
+      expect(
+        JSON5.parse(after),
+        `seed ${seed}, round ${round}: ${commented} + ${JSON.stringify(changes)} = ${after}`,
+      ).toEqual(merge(before, changes))
     }
   })
 })
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function merge(before: unknown, changes: unknown): unknown {
   if (!isObject(changes)) return changes

@@ -34,7 +34,10 @@ describe('writeFirstConfig', () => {
   it('lets only its owner read the file and its new folder, and leaves nothing else there', () => {
     const folder = join(temporaryFolder(), 'new')
     writeFirstConfig(join(folder, 'gateway.json5'))
-    expect([folder, join(folder, 'gateway.json5')].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(['700', '600'])
+    expect([folder, join(folder, 'gateway.json5')].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual([
+      '700',
+      '600',
+    ])
     expect(readdirSync(folder)).toEqual(['gateway.json5'])
   })
 
@@ -52,7 +55,9 @@ describe('writeFirstConfig', () => {
   it('says why it can not write', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
-    expect(() => writeFirstConfig(join(folder, 'file', 'gateway.json5'))).toThrow(/can't be written \((?:ENOTDIR|EEXIST)\)/)
+    expect(() => writeFirstConfig(join(folder, 'file', 'gateway.json5'))).toThrow(
+      /can't be written \((?:ENOTDIR|EEXIST)\)/,
+    )
     mkdirSync(join(folder, 'gateway.json5'))
     expect(() => writeFirstConfig(join(folder, 'gateway.json5'), { force: true })).toThrow("can't be written (EISDIR)")
     expect(existsSync(join(folder, 'gateway.json5'))).toBe(true)
@@ -65,7 +70,10 @@ describe('writeFirstConfig', () => {
     expect((await load(file)).config.providers).toEqual({})
     const text = readFileSync(file, 'utf8')
     const [section = ''] = /^ {2}\/\/ providers: \{\n[^]*?^ {2}\/\/ \},$/m.exec(text) ?? []
-    writeFileSync(file, text.replace(section, section.replaceAll(/^ {2}\/\/ /gm, '')).replace('builtin/rules', 'ollama/llama3.2:3b'))
+    writeFileSync(
+      file,
+      text.replace(section, section.replaceAll(/^ {2}\/\/ /gm, '')).replace('builtin/rules', 'ollama/llama3.2:3b'),
+    )
     const { config } = await load(file)
     expect(config.providers).toMatchObject({ ollama: { kind: 'openai-compatible', baseUrl: server.url }, vllm: {} })
     expect(section).toContain('ollama/llama3.2:3b')

@@ -12,7 +12,16 @@ describe('readLayout', () => {
     2, { 'c': 'x' }] },
   d /* : */ : 5,
 }`)
-    const lines = [[], ['a'], ['a', 'b'], ['a', 'b', '1'], ['a', 'b', '2', 'c'], ['d'], ['a', 'missing', 'deep'], ['e']].map(layout.lineOf)
+    const lines = [
+      [],
+      ['a'],
+      ['a', 'b'],
+      ['a', 'b', '1'],
+      ['a', 'b', '2', 'c'],
+      ['d'],
+      ['a', 'missing', 'deep'],
+      ['e'],
+    ].map(layout.lineOf)
     expect(lines).toEqual([2, 3, 3, 4, 4, 5, 3, 2])
   })
 
@@ -30,7 +39,11 @@ describe('readLayout', () => {
       JSON5.parse(text)
       const layout = readLayout(text)
       // The text is compared too, so that a failure shows it.
-      expect({ text, found: places.map(({ keys }) => ({ keys, line: layout.lineOf(keys) })), repeated: layout.repeated }).toEqual({
+      expect({
+        text,
+        found: places.map(({ keys }) => ({ keys, line: layout.lineOf(keys) })),
+        repeated: layout.repeated,
+      }).toEqual({
         text,
         found: places,
         repeated: [],

@@ -32,8 +32,12 @@ describe('addMissingCredential', () => {
     expect(after('{ gateway: { auth: {} } }')).toBe("{ gateway: { auth: { token: '<new>' } } }")
     expect(after('{}')).toBe("{ gateway: { auth: { token: '<new>' } } }")
     expect(after('{ log: {} }')).toBe("{ gateway: { auth: { token: '<new>' } }, log: {} }")
-    expect(after('// nothing yet\r\n{\r\n  log: {},\r\n}\r\n')).toBe("// nothing yet\r\n{\r\n  gateway: { auth: { token: '<new>' } },\r\n  log: {},\r\n}\r\n")
-    expect(after('{"gateway":{"auth":{"mode":"password"}}}')).toBe(`{"gateway":{"auth":{ password: '<new>',"mode":"password"}}}`)
+    expect(after('// nothing yet\r\n{\r\n  log: {},\r\n}\r\n')).toBe(
+      "// nothing yet\r\n{\r\n  gateway: { auth: { token: '<new>' } },\r\n  log: {},\r\n}\r\n",
+    )
+    expect(after('{"gateway":{"auth":{"mode":"password"}}}')).toBe(
+      `{"gateway":{"auth":{ password: '<new>',"mode":"password"}}}`,
+    )
   })
 
   it.each([
@@ -48,7 +52,10 @@ describe('addMissingCredential', () => {
     expect(next.gateway.auth.token).toBe('<new>')
     const { token: _, ...auth } = next.gateway.auth
     const before = JSON5.parse<{ gateway?: { auth?: object } }>(text)
-    expect({ ...next, gateway: { ...next.gateway, auth } }).toEqual({ ...before, gateway: { ...before.gateway, auth: { ...before.gateway?.auth } } })
+    expect({ ...next, gateway: { ...next.gateway, auth } }).toEqual({
+      ...before,
+      gateway: { ...before.gateway, auth: { ...before.gateway?.auth } },
+    })
   })
 
   it('leaves the file readable by its owner alone, and a symbolic link a link', () => {

@@ -10,7 +10,8 @@ function setting() {
   const root = join(dir, 'root')
   mkdirSync(join(root, 'inside', '..named'), { recursive: true })
   mkdirSync(join(dir, 'root-beside'))
-  for (const file of ['outside.js', 'root/a.js', 'root/inside/b.js', 'root/inside/..named/c.js', 'root-beside/d.js']) writeFileSync(join(dir, file), '')
+  for (const file of ['outside.js', 'root/a.js', 'root/inside/b.js', 'root/inside/..named/c.js', 'root-beside/d.js'])
+    writeFileSync(join(dir, file), '')
   symlinkSync(join(dir, 'outside.js'), join(root, 'leak.js'))
   symlinkSync('../root-beside', join(root, 'beside'))
   symlinkSync('inside', join(root, 'door'))
@@ -47,13 +48,19 @@ describe('confine', () => {
     'a.js\0',
   ])('refuses %j for how it is written', (path) => {
     const { root } = setting()
-    expect(() => confine(root, path)).toThrow(`"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`)
+    expect(() => confine(root, path)).toThrow(
+      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`,
+    )
   })
 
   it('refuses a link that leads out, and says where to', () => {
     const { dir, root } = setting()
-    expect(() => confine(root, 'leak.js')).toThrow(`"leak.js" resolves to ${join(dir, 'outside.js')}, which lies outside ${root}`)
-    expect(() => confine(root, 'beside/d.js')).toThrow(`"beside/d.js" resolves to ${join(dir, 'root-beside/d.js')}, which lies outside ${root}`)
+    expect(() => confine(root, 'leak.js')).toThrow(
+      `"leak.js" resolves to ${join(dir, 'outside.js')}, which lies outside ${root}`,
+    )
+    expect(() => confine(root, 'beside/d.js')).toThrow(
+      `"beside/d.js" resolves to ${join(dir, 'root-beside/d.js')}, which lies outside ${root}`,
+    )
   })
 
   it('refuses what is not there', () => {

@@ -12,10 +12,21 @@ it('makes paths absolute, those of accounts too, and leaves absolute ones and ot
   const dir = await mkdtemp(join(tmpdir(), 'paths-'))
   await mkdir(join(dir, 'sub'))
   const file = join(dir, 'sub', 'gateway.json5')
-  const channel = { file: 'out/a.jsonl', defaultTo: 'ops', accounts: { b: { file: '../b.jsonl' }, c: { file: '/tmp/c.jsonl' } } }
-  await writeFile(file, JSON.stringify({ gateway: { auth: { token: 'x'.repeat(24) } }, channels: { console: channel } }), { mode: 0o600 })
+  const channel = {
+    file: 'out/a.jsonl',
+    defaultTo: 'ops',
+    accounts: { b: { file: '../b.jsonl' }, c: { file: '/tmp/c.jsonl' } },
+  }
+  await writeFile(
+    file,
+    JSON.stringify({ gateway: { auth: { token: 'x'.repeat(24) } }, channels: { console: channel } }),
+    { mode: 0o600 },
+  )
   const document = readConfigFile(file)
-  const { config } = resolveConfig(document, await loadExtensions({ plugins: [], dir: document.dir, log: createTestContext().log }))
+  const { config } = resolveConfig(
+    document,
+    await loadExtensions({ plugins: [], dir: document.dir, log: createTestContext().log }),
+  )
   expect(config.channels['console']).toMatchObject({
     file: join(dir, 'sub', 'out/a.jsonl'),
     defaultTo: 'ops',

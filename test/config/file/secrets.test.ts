@@ -27,17 +27,24 @@ describe('${ENV}', () => {
   })
 
   it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${ A }'])('%j is refused', (text) => {
-    expect(expand(text, { A: 'x' }).problems).toEqual([{ keys: ['key'], problem: expect.stringContaining('write "$${" for the text itself') }])
+    expect(expand(text, { A: 'x' }).problems).toEqual([
+      { keys: ['key'], problem: expect.stringContaining('write "$${" for the text itself') },
+    ])
   })
 
   it('is resolved anywhere, lists included, but not in keys', () => {
-    const { config } = resolveText("{ gateway: { trustedProxies: ['${PROXY}'] }, agents: { a: { name: '${NAME:-Bob}' } } }", { PROXY: '::1' })
+    const { config } = resolveText(
+      "{ gateway: { trustedProxies: ['${PROXY}'] }, agents: { a: { name: '${NAME:-Bob}' } } }",
+      { PROXY: '::1' },
+    )
     expect([config.gateway.trustedProxies, config.agents['a']?.name]).toEqual([['::1'], 'Bob'])
     expect(problemsOf("{ '${A}': 1 }", { A: 'log' })).toEqual([expect.stringContaining('${A} is not a known key')])
   })
 
   it('names the plugins, which are loaded before anything is checked', () => {
-    expect(readConfigFile(write("{ plugins: ['${HOME}/pager', 5] }"), { HOME: '/home/me' }).plugins).toEqual(['/home/me/pager'])
+    expect(readConfigFile(write("{ plugins: ['${HOME}/pager', 5] }"), { HOME: '/home/me' }).plugins).toEqual([
+      '/home/me/pager',
+    ])
   })
 
   it('names the variable that is missing, and every one of them', () => {
@@ -50,7 +57,9 @@ describe('${ENV}', () => {
 
 describe('{ file }', () => {
   it('is read for secrets, relative to the configuration, without the line end', () => {
-    const file = write("{ hooks: { token: { file: 'hook.token' } }, channels: { pager: { accounts: { a: { key: { file: '${DIR}/pager' } } } } } }")
+    const file = write(
+      "{ hooks: { token: { file: 'hook.token' } }, channels: { pager: { accounts: { a: { key: { file: '${DIR}/pager' } } } } } }",
+    )
     writeFileSync(join(dirname(file), 'hook.token'), 'token of the hooks, from a file\r\n')
     writeFileSync(join(dirname(file), 'pager'), 'two\nlines\n\n')
     const { config } = resolveConfig(readConfigFile(file, { DIR: dirname(file) }), extensions)

@@ -18,16 +18,31 @@ function openChat(accept: (command: AcceptCommand) => void) {
       return undefined
     },
   }
-  return { replyStreams, chat: createChat({ runs, replyStreams, agents: { default: owner, get: () => owner }, createId: () => 'run-1', maxAttempts: 2 }) }
+  return {
+    replyStreams,
+    chat: createChat({
+      runs,
+      replyStreams,
+      agents: { default: owner, get: () => owner },
+      createId: () => 'run-1',
+      maxAttempts: 2,
+    }),
+  }
 }
 
 it('listens before the run is accepted, and no longer than it takes', async () => {
   const heard: ChatDelta[] = []
   const { replyStreams, chat } = openChat(({ runs }) => {
-    expect(runs).toMatchObject([{ id: 'run-1', kind: 'chat', sessionKey: 'agent:main:main', spec: { message: 'Hi', deliver: null } }])
+    expect(runs).toMatchObject([
+      { id: 'run-1', kind: 'chat', sessionKey: 'agent:main:main', spec: { message: 'Hi', deliver: null } },
+    ])
     expect(replyStreams.of('run-1')).toBeDefined()
   })
-  expect(await chat({ text: 'Hi' }, (delta) => heard.push(delta))).toEqual({ runId: 'run-1', sessionKey: 'agent:main:main', status: 'queued' })
+  expect(await chat({ text: 'Hi' }, (delta) => heard.push(delta))).toEqual({
+    runId: 'run-1',
+    sessionKey: 'agent:main:main',
+    status: 'queued',
+  })
   expect(heard).toEqual([
     { runId: 'run-1', text: '' },
     { runId: 'run-1', text: 'Hello' },

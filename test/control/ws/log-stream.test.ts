@@ -23,7 +23,15 @@ describe('the log as news', () => {
     log.warn({ count: 1 }, 'during')
     leave()
     log.info({ trap }, 'after')
-    expect(heard).toEqual([{ at: expect.stringMatching(/^20.*Z$/), level: 'warn', component: 'room', message: 'during', fields: { count: 1 } }])
+    expect(heard).toEqual([
+      {
+        at: expect.stringMatching(/^20.*Z$/),
+        level: 'warn',
+        component: 'room',
+        message: 'during',
+        fields: { count: 1 },
+      },
+    ])
     expect(written).toHaveLength(3)
   })
 
@@ -53,14 +61,21 @@ describe('the log as news', () => {
     const { log, heard, listen } = openLog('info', ['top"secret', 'hushhush', '","fields":{"', '1', 'true'])
     listen()
     log.info({ deep: { list: ['my hushhush!'] }, hushhush: 1, on: true }, 'it is top"secret, 1')
-    expect(heard[0]).toMatchObject({ message: 'it is [redacted], 1', fields: { deep: { list: ['my [redacted]!'] }, hushhush: 1, on: true } })
+    expect(heard[0]).toMatchObject({
+      message: 'it is [redacted], 1',
+      fields: { deep: { list: ['my [redacted]!'] }, hushhush: 1, on: true },
+    })
   })
 
   it('never throws, neither for a writer nor for a listener that fails', () => {
     const fail = () => {
       throw new Error('no room')
     }
-    const { logFor, feed } = createLogStream({ logFor: () => ({ debug: fail, info: fail, warn: fail, error: fail }), level: 'debug', redact: String })
+    const { logFor, feed } = createLogStream({
+      logFor: () => ({ debug: fail, info: fail, warn: fail, error: fail }),
+      level: 'debug',
+      redact: String,
+    })
     feed.subscribe(fail)
     const log = logFor('room')
     for (const each of ['debug', 'info', 'warn', 'error'] as const) expect(() => log[each]({}, 'line')).not.toThrow()

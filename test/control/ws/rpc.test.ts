@@ -43,7 +43,11 @@ it('answers every request once', async () => {
       expect(JSON.stringify(rest)).not.toContain('secret')
     }
     if (cut !== text || Array.isArray(message)) continue
-    const isNotification = message.jsonrpc === '2.0' && message.id === undefined && typeof message.method === 'string' && isParams(message.params)
+    const isNotification =
+      message.jsonrpc === '2.0' &&
+      message.id === undefined &&
+      typeof message.method === 'string' &&
+      isParams(message.params)
     expect(answered === undefined).toBe(isNotification)
   }
 })

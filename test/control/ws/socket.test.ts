@@ -9,7 +9,14 @@ const auth = (token: string) => JSON.stringify({ jsonrpc: '2.0', id: 'a', method
 
 async function startWithModel(changes: Document = {}) {
   const model = await startModel()
-  return { model, ...(await startGateway({ agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } }, providers: model.providers, ...changes })) }
+  return {
+    model,
+    ...(await startGateway({
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      providers: model.providers,
+      ...changes,
+    })),
+  }
 }
 
 describe('the handshake at /ws', () => {
@@ -18,7 +25,10 @@ describe('the handshake at /ws', () => {
     const { status, body, headers } = await get('/ws')
     expect([status, body.error.type, headers.get('upgrade')]).toEqual([426, 'upgrade_required', 'websocket'])
     expect((await post('/ws', {})).status).toBe(405)
-    expect((await ask(`${url}/ws`, { headers: { connection: 'upgrade', upgrade: 'h2c' } }).catch(() => ({ status: 426 }))).status).toBe(426)
+    expect(
+      (await ask(`${url}/ws`, { headers: { connection: 'upgrade', upgrade: 'h2c' } }).catch(() => ({ status: 426 })))
+        .status,
+    ).toBe(426)
   })
 
   it('answers 400 to a token in the address, even when it is right', async () => {
@@ -29,7 +39,12 @@ describe('the handshake at /ws', () => {
 
   it('answers 403 to pages of other origins', async () => {
     const { url, logged } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
-    for (const origin of ['https://evil.example.com', 'null', 'https://app.example.com.evil.example', 'http://app.example.com']) {
+    for (const origin of [
+      'https://evil.example.com',
+      'null',
+      'https://app.example.com.evil.example',
+      'http://app.example.com',
+    ]) {
       const { status, body, headers } = await refusal(`${url}/ws`, { origin })
       expect([status, body.error.type]).toEqual([403, 'origin_not_allowed'])
       expect(headers['x-request-id']).toMatch(/^[0-9a-f]{12}-/)
@@ -85,7 +100,10 @@ describe('auth', () => {
   })
 
   it('counts failures together with those over HTTP, and keeps the right credential out too', async () => {
-    const { url, get } = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 3, exemptLoopback: false } } } })
+    const { url, get } = await startGateway({
+      ...still,
+      gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 3, exemptLoopback: false } } },
+    })
     await (await connectRpc(url)).exchange(auth('wrong'))
     await (await connectRpc(url)).exchange('{"jsonrpc":"2.0","id":1,"method":"runs.get","params":{"id":"x"}}')
     await get('/runs/x', { authorization: 'Bearer wrong' })
@@ -95,8 +113,12 @@ describe('auth', () => {
   })
 
   it('counts failures from this machine under a name that only DNS can have led here', async () => {
-    const { url } = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } })
-    const guess = async (host: string, token: string) => (await (await connectRpc(url, { headers: { host } })).exchange(auth(token))).error?.data.type
+    const { url } = await startGateway({
+      ...still,
+      gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } },
+    })
+    const guess = async (host: string, token: string) =>
+      (await (await connectRpc(url, { headers: { host } })).exchange(auth(token))).error?.data.type
     for (let failure = 0; failure < 3; failure++) expect(await guess('localhost', 'wrong')).toBe('unauthorized')
     for (let failure = 0; failure < 2; failure++) expect(await guess('rebound.example', 'wrong')).toBe('unauthorized')
     expect(await guess('rebound.example', gatewayToken)).toBe('rate_limited')
@@ -107,7 +129,10 @@ describe('auth', () => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)
     const subscribe = '{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"topics":["event"]}}'
-    expect(await client.exchange(`[${auth(gatewayToken)},${subscribe}]`)).toMatchObject([{ result: { ok: true } }, { result: { topics: ['event'] } }])
+    expect(await client.exchange(`[${auth(gatewayToken)},${subscribe}]`)).toMatchObject([
+      { result: { ok: true } },
+      { result: { topics: ['event'] } },
+    ])
   })
 
   it('leaves no credential in the log', async () => {
@@ -120,7 +145,8 @@ describe('auth', () => {
 })
 
 describe('JSON-RPC', () => {
-  const request = (fields: object) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'runs.get', params: { id: 'x' }, ...fields })
+  const request = (fields: object) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'runs.get', params: { id: 'x' }, ...fields })
   const deep = `{"jsonrpc":"2.0","id":7,"method":"runs.get","params":${'{"a":'.repeat(70)}1${'}'.repeat(70)}}`
 
   it.each<[string, string, [number | null, number, string]]>([
@@ -152,7 +178,9 @@ describe('JSON-RPC', () => {
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'x' })).error.message).toBe('text is required.')
     expect((await client.call('chat.send', { text: ' ' })).error.message).toBe('text must not be blank.')
-    expect((await client.call('tools.invoke', { tool: 'agents_list', args: 'secret' })).error.message).toBe('args must be an object.')
+    expect((await client.call('tools.invoke', { tool: 'agents_list', args: 'secret' })).error.message).toBe(
+      'args must be an object.',
+    )
   })
 
   it('answers batches with batches, and notifications with nothing', async () => {
@@ -179,7 +207,10 @@ describe('JSON-RPC', () => {
   it('refuses a batch that is too long as a whole', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
-    expect((await client.exchange(`[${'1,'.repeat(64)}1]`)).error).toMatchObject({ code: -32_600, message: expect.stringContaining('more than 64') })
+    expect((await client.exchange(`[${'1,'.repeat(64)}1]`)).error).toMatchObject({
+      code: -32_600,
+      message: expect.stringContaining('more than 64'),
+    })
   })
 })
 
@@ -188,7 +219,9 @@ describe('subscribe', () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     expect((await client.call('subscribe')).result).toEqual({ topics: ['request', 'event', 'run', 'outbox', 'log'] })
-    expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({ topics: ['request', 'run', 'outbox'] })
+    expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({
+      topics: ['request', 'run', 'outbox'],
+    })
     expect((await client.call('unsubscribe')).result).toEqual({ topics: [] })
     expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
   })
@@ -197,7 +230,11 @@ describe('subscribe', () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     const { error } = await client.call('subscribe', { topics: ['run', 'weather'] })
-    expect([error.code, error.data.type, error.message]).toEqual([-32_602, 'invalid_request', expect.stringContaining('request, event, run, outbox, log')])
+    expect([error.code, error.data.type, error.message]).toEqual([
+      -32_602,
+      'invalid_request',
+      expect.stringContaining('request, event, run, outbox, log'),
+    ])
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })
 
@@ -205,17 +242,25 @@ describe('subscribe', () => {
     const { url, post, get } = await startGateway(still)
     const client = await login(url)
     await client.call('subscribe', { topics: ['request', 'event', 'run', 'outbox'] })
-    const { runId } = (await post('/hooks/agent', { message: 'Hello', name: 'Greeting', channel: 'console', wakeMode: 'next-heartbeat' })).body
+    const { runId } = (
+      await post('/hooks/agent', { message: 'Hello', name: 'Greeting', channel: 'console', wakeMode: 'next-heartbeat' })
+    ).body
     await client.until(({ method, params }) => method === 'outbox' && params.status === 'sent')
     await client.until(({ method, params }) => method === 'run' && params.status === 'succeeded')
-    const change = (topic: string) => client.notifications.filter(({ method }) => method === topic).map(({ params }) => params)
+    const change = (topic: string) =>
+      client.notifications.filter(({ method }) => method === topic).map(({ params }) => params)
     expect(change('run').map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded'])
     const run = (await get(`/runs/${runId}`)).body
-    expect(change('run').at(-1)).toMatchObject({ ...run, deliveries: [{ ...run.deliveries[0], status: expect.stringMatching(/pending|sent/) }] })
+    expect(change('run').at(-1)).toMatchObject({
+      ...run,
+      deliveries: [{ ...run.deliveries[0], status: expect.stringMatching(/pending|sent/) }],
+    })
     expect(change('request')).toEqual((await get('/api/requests')).body.items)
     expect(change('outbox').map(({ status }) => status)).toEqual(['pending', 'sent'])
     expect(change('outbox').at(-1)).toEqual((await get('/api/outbox')).body.items[0])
-    expect(change('event')).toMatchObject([{ sessionKey: 'agent:main:main', text: expect.stringContaining('Hook Greeting: '), mode: 'next-heartbeat' }])
+    expect(change('event')).toMatchObject([
+      { sessionKey: 'agent:main:main', text: expect.stringContaining('Hook Greeting: '), mode: 'next-heartbeat' },
+    ])
   })
 
   it('tells of requests that were refused, and of runs that are cancelled while they wait', async () => {
@@ -230,10 +275,13 @@ describe('subscribe', () => {
     await model.request(0)
     void client.call('chat.send', { text: 'two' })
     const { params: second } = await client.until(
-      (one) => one.method === 'run' && one.params.status === 'queued' && one.params.id !== client.notifications[1].params.id,
+      (one) =>
+        one.method === 'run' && one.params.status === 'queued' && one.params.id !== client.notifications[1].params.id,
     )
     expect((await client.call('runs.cancel', { id: second.id })).result).toEqual({ ok: true, runId: second.id })
-    await client.until((one) => one.method === 'run' && one.params.id === second.id && one.params.status === 'cancelled')
+    await client.until(
+      (one) => one.method === 'run' && one.params.id === second.id && one.params.status === 'cancelled',
+    )
   })
 
   it('tells what the log says, without secrets', async () => {
@@ -242,7 +290,12 @@ describe('subscribe', () => {
     await client.call('subscribe', { topics: ['log'] })
     await get(`/${gatewayToken}/${hookToken}`)
     const { params } = await client.until(({ params }) => params.fields?.type === 'not_found')
-    expect(params).toMatchObject({ level: 'info', component: 'http', message: 'request refused', at: expect.stringMatching(/^20.*Z$/) })
+    expect(params).toMatchObject({
+      level: 'info',
+      component: 'http',
+      message: 'request refused',
+      at: expect.stringMatching(/^20.*Z$/),
+    })
     expect(params.fields.path).toBe('/[redacted]/[redacted]')
   })
 
@@ -268,20 +321,33 @@ describe('chat.send', () => {
     model.script({ text: 'Good morning to you.' })
     const client = await login(url)
     const { result } = await client.call('chat.send', { text: 'Good morning' })
-    expect(result).toEqual({ runId: expect.any(String), sessionKey: 'agent:main:main', status: 'succeeded', reply: 'Good morning to you.' })
+    expect(result).toEqual({
+      runId: expect.any(String),
+      sessionKey: 'agent:main:main',
+      status: 'succeeded',
+      reply: 'Good morning to you.',
+    })
     const replyStreams = client.notifications.map(({ method, params }) => [method, params.runId, params.text])
     expect(replyStreams[0]).toEqual(['chat.delta', result.runId, ''])
     expect(replyStreams.length).toBeGreaterThan(2)
     expect(replyStreams.map(([, , text]) => text).join('')).toBe('Good morning to you.')
-    expect((await get(`/runs/${result.runId}`)).body).toMatchObject({ kind: 'chat', origin: { kind: 'chat', trusted: true }, deliveries: [] })
-    expect((await client.call('runs.get', { id: result.runId })).result).toEqual((await get(`/runs/${result.runId}`)).body)
+    expect((await get(`/runs/${result.runId}`)).body).toMatchObject({
+      kind: 'chat',
+      origin: { kind: 'chat', trusted: true },
+      deliveries: [],
+    })
+    expect((await client.call('runs.get', { id: result.runId })).result).toEqual(
+      (await get(`/runs/${result.runId}`)).body,
+    )
   })
 
   it('goes on with the conversation of its session, which others do not see', async () => {
     const { url, model } = await startWithModel()
     model.script({ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' })
     const client = await login(url)
-    expect((await client.call('chat.send', { sessionKey: 'Desk', text: 'first' })).result.sessionKey).toBe('agent:main:desk')
+    expect((await client.call('chat.send', { sessionKey: 'Desk', text: 'first' })).result.sessionKey).toBe(
+      'agent:main:desk',
+    )
     await client.call('chat.send', { sessionKey: 'desk', text: 'second' })
     await client.call('chat.send', { sessionKey: 'other', text: 'third' })
     const texts = async (index: number) => JSON.stringify((await model.request(index)).body['messages'])
@@ -302,7 +368,10 @@ describe('chat.send', () => {
     const { url, model } = await startWithModel()
     model.script({ status: 400, body: { error: { message: 'no' } } })
     const client = await login(url)
-    expect((await client.call('chat.send', { text: 'Hello' })).result).toMatchObject({ status: 'failed', error: { type: 'model_failed' } })
+    expect((await client.call('chat.send', { text: 'Hello' })).result).toMatchObject({
+      status: 'failed',
+      error: { type: 'model_failed' },
+    })
   })
 
   it('can be cancelled over the same connection', async () => {
@@ -324,14 +393,17 @@ describe('chat.send', () => {
     void client.call('chat.send', { text: 'Hello' })
     const { params } = await client.until(({ method }) => method === 'chat.delta')
     client.socket.terminate()
-    await expect.poll(async () => (await get(`/runs/${params.runId}`)).body.status, { timeout: 10_000 }).toBe('succeeded')
+    await expect
+      .poll(async () => (await get(`/runs/${params.runId}`)).body.status, { timeout: 10_000 })
+      .toBe('succeeded')
   })
 
   it('is refused when too many runs wait', async () => {
     const { url, model } = await startWithModel({ hooks: { maxQueuedRuns: 1 } })
     model.otherwise({ hang: true })
     const client = await login(url)
-    const ids = async () => client.notifications.filter(({ method }) => method === 'chat.delta').map(({ params }) => params.runId)
+    const ids = async () =>
+      client.notifications.filter(({ method }) => method === 'chat.delta').map(({ params }) => params.runId)
     void client.call('chat.send', { text: 'one' })
     await model.request(0)
     void client.call('chat.send', { text: 'two' })
@@ -344,7 +416,10 @@ describe('chat.send', () => {
   it('refuses a session key that means nothing', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
-    expect((await client.call('chat.send', { sessionKey: 'agent:', text: 'Hello' })).error).toMatchObject({ code: -32_602, data: { type: 'invalid_request' } })
+    expect((await client.call('chat.send', { sessionKey: 'agent:', text: 'Hello' })).error).toMatchObject({
+      code: -32_602,
+      data: { type: 'invalid_request' },
+    })
   })
 })
 
@@ -369,18 +444,30 @@ describe('tools.invoke', () => {
   it('judges a call by the channel and the account that it names, as the headers do over HTTP', async () => {
     const groups = (deny: string[]) => ({ groups: { '*': { tools: { deny } } } })
     const accounts = { ops: { file: 'ops.jsonl', ...groups(['sessions_list']) } }
-    const { url, post } = await startGateway({ ...still, channels: { console: { ...groups(['agents_list']), accounts } } })
+    const { url, post } = await startGateway({
+      ...still,
+      channels: { console: { ...groups(['agents_list']), accounts } },
+    })
     const client = await login(url)
     const statuses = async (tool: string, channel: string, accountId: string) => {
       const call = { tool, sessionKey: 'console:group:g' }
-      const headers = { authorization: `Bearer ${gatewayToken}`, 'x-svc-message-channel': channel, 'x-svc-account-id': accountId }
-      return [(await post('/tools/invoke', call, headers)).status, (await client.call('tools.invoke', { ...call, channel, accountId })).error?.data.type]
+      const headers = {
+        authorization: `Bearer ${gatewayToken}`,
+        'x-svc-message-channel': channel,
+        'x-svc-account-id': accountId,
+      }
+      return [
+        (await post('/tools/invoke', call, headers)).status,
+        (await client.call('tools.invoke', { ...call, channel, accountId })).error?.data.type,
+      ]
     }
     expect(await statuses('sessions_list', 'console', 'ops')).toEqual([404, 'tool_not_available'])
     expect(await statuses('sessions_list', ' console ', ' ')).toEqual([200, undefined])
     expect(await statuses('agents_list', 'console', '')).toEqual([404, 'tool_not_available'])
     expect(await statuses('agents_list', 'elsewhere', '')).toEqual([200, undefined])
-    expect((await client.call('tools.invoke', { tool: 'agents_list', channel: 5 })).error.message).toBe('channel must be a string.')
+    expect((await client.call('tools.invoke', { tool: 'agents_list', channel: 5 })).error.message).toBe(
+      'channel must be a string.',
+    )
   })
 })
 
@@ -398,7 +485,9 @@ describe('the end', () => {
   })
 
   it('does not wait for a client that does not answer', async () => {
-    const { url, gateway, model } = await startWithModel({ gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0.2 } })
+    const { url, gateway, model } = await startWithModel({
+      gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0.2 },
+    })
     model.script({ hang: true })
     const [silent, chatting] = [await login(url), await login(url)]
     silent.socket.pause()

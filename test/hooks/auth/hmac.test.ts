@@ -10,7 +10,8 @@ describe.each(['sha1', 'sha256', 'sha512'] as const)('an HMAC with %s', (algorit
     for (const secret of [0, 1, 20, 63, 64, 65, 127, 128, 129, 300].map(bytes)) {
       const sign = createHmac(algorithm, secret)
       for (const text of [0, 1, 64, 2048, 70_000].map(bytes)) {
-        for (const encoding of ['hex', 'base64'] as const) expect(sign(text, encoding)).toBe(createNodeHmac(algorithm, secret).update(text).digest(encoding))
+        for (const encoding of ['hex', 'base64'] as const)
+          expect(sign(text, encoding)).toBe(createNodeHmac(algorithm, secret).update(text).digest(encoding))
       }
     }
   })

@@ -14,7 +14,9 @@ const [oldSecret, newSecret] = ['the secret of last year', 'the secret of this y
 const sign = (key: string) => ({ authorization: '', 'x-sign': createHmac('sha256', key).update('{}').digest('hex') })
 const withAuth = (auth: object) => ({
   agents,
-  hooks: { mappings: [{ id: 'ci', match: { path: 'ci' }, auth: { scheme: 'hmac', header: 'x-sign', ...auth }, ...quiet }] },
+  hooks: {
+    mappings: [{ id: 'ci', match: { path: 'ci' }, auth: { scheme: 'hmac', header: 'x-sign', ...auth }, ...quiet }],
+  },
 })
 const notAfter = '2999-01-01T00:00:00Z'
 const both = withAuth({ secrets: [newSecret, { secret: oldSecret, notAfter }] })
@@ -37,7 +39,12 @@ describe('GET /api/hooks', () => {
           presets: ['github'],
           github: { auth: { secret: 's' } },
           mappings: [
-            { id: 'one', match: { path: 'ci', source: 'build' }, auth: { scheme: 'google-oidc', audience: 'a', email: 'e@example.com' }, ...quiet },
+            {
+              id: 'one',
+              match: { path: 'ci', source: 'build' },
+              auth: { scheme: 'google-oidc', audience: 'a', email: 'e@example.com' },
+              ...quiet,
+            },
             { id: 'any', ...quiet, transform: { module: 'shape.js' } },
           ],
         },
@@ -51,8 +58,16 @@ describe('GET /api/hooks', () => {
       items: [
         { name: 'wake', path: '/in/wake', mappings: [] },
         { name: 'agent', path: '/in/agent', mappings: [] },
-        { name: 'ci', path: '/in/ci', mappings: [{ id: 'one', source: 'build', scheme: 'google-oidc', secrets: [] }, any] },
-        { name: 'github', path: '/in/github', mappings: [any, { id: 'github', scheme: 'github', secrets: [{ index: 0 }] }] },
+        {
+          name: 'ci',
+          path: '/in/ci',
+          mappings: [{ id: 'one', source: 'build', scheme: 'google-oidc', secrets: [] }, any],
+        },
+        {
+          name: 'github',
+          path: '/in/github',
+          mappings: [any, { id: 'github', scheme: 'github', secrets: [{ index: 0 }] }],
+        },
         { mappings: [any] },
       ],
     })
@@ -106,8 +121,14 @@ describe('the time of last use', () => {
 
   it('is written once a minute for each secret, and nothing of a secret with it', async () => {
     const written: Json[] = []
-    const store = { getState: async () => undefined, setState: async (...[, , value]: [string, string, Json]) => void written.push(value) }
-    const used = createSecretUse({ store, log: createTestContext().log }).open('ci', { ...auth, secrets: [...auth.secrets] })
+    const store = {
+      getState: async () => undefined,
+      setState: async (...[, , value]: [string, string, Json]) => void written.push(value),
+    }
+    const used = createSecretUse({ store, log: createTestContext().log }).open('ci', {
+      ...auth,
+      secrets: [...auth.secrets],
+    })
     for (let second = 0; second < 120; second++) used.note(0, 1_000_000 + second * 1000)
     used.note(1, 1_090_000)
     expect(await used.list()).toEqual([
@@ -121,7 +142,10 @@ describe('the time of last use', () => {
 
   it('is known in memory where the store cannot be read or written, and the log says so', async () => {
     const { log, logged } = createTestContext()
-    const store = { getState: () => Promise.reject(new Error('full')), setState: () => Promise.reject(new Error('full')) }
+    const store = {
+      getState: () => Promise.reject(new Error('full')),
+      setState: () => Promise.reject(new Error('full')),
+    }
     const used = createSecretUse({ store, log }).open('ci', { ...auth, secrets: [...auth.secrets] })
     used.note(1, 1_000_000)
     expect((await used.list())[1]).toMatchObject({ lastUsedAt: 1_000_000 })

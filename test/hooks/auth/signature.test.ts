@@ -12,7 +12,8 @@ import { createVerifier } from '../../../core/hooks/auth/signature.ts'
 import { compileCheck } from '../../../core/typebox.ts'
 import { now, requestOf, type Sample, samples, type Sent, stamp } from '../signing.ts'
 
-const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) => createVerifier(auth).verify({ ...requestOf(sent), now: at })
+const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) =>
+  createVerifier(auth).verify({ ...requestOf(sent), now: at })
 
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
 
@@ -25,11 +26,14 @@ const flips = (text: Buffer): Buffer[] =>
   })
 
 /** Twilio signs what a form says, not how it is spelt: `%2B` is `%2b`. */
-const isSameForm = (a: string, b: string): boolean => JSON.stringify([...new URLSearchParams(a)]) === JSON.stringify([...new URLSearchParams(b)])
+const isSameForm = (a: string, b: string): boolean =>
+  JSON.stringify([...new URLSearchParams(a)]) === JSON.stringify([...new URLSearchParams(b)])
 
 describe('the table of schemes', () => {
   it('is tried as a whole', () => {
-    expect([...new Set(samples.map(({ scheme }) => scheme)), 'google-oidc'].toSorted()).toEqual([...hookSchemes].toSorted())
+    expect([...new Set(samples.map(({ scheme }) => scheme)), 'google-oidc'].toSorted()).toEqual(
+      [...hookSchemes].toSorted(),
+    )
   })
 })
 
@@ -47,7 +51,9 @@ describe.each(samples)('$what', (sample: Sample) => {
   it('refuses a body that differs in one bit', async () => {
     if (!signsBody) return
     const verifier = createVerifier(auth)
-    const changed = flips(Buffer.from(sent.body)).filter((body) => sample.what !== 'twilio with a form' || !isSameForm(body.toString(), sent.body))
+    const changed = flips(Buffer.from(sent.body)).filter(
+      (body) => sample.what !== 'twilio with a form' || !isSameForm(body.toString(), sent.body),
+    )
     const verdicts = await Promise.all(changed.map(async (body) => verifier.verify(requestOf({ ...sent, body }))))
     expect(verdicts.filter(({ ok }) => ok)).toEqual([])
   })
@@ -57,22 +63,43 @@ describe.each(samples)('$what', (sample: Sample) => {
     const given = sent.headers[header] ?? ''
     // The word "Bearer" may be written in any letters.
     const start = given.startsWith('Bearer ') ? 'Bearer '.length : 0
-    const changed = flips(Buffer.from(given.slice(start))).map((flipped) => given.slice(0, start) + flipped.toString('latin1'))
-    const verdicts = await Promise.all(changed.map(async (value) => verifier.verify(requestOf({ ...sent, headers: { ...sent.headers, [header]: value } }))))
+    const changed = flips(Buffer.from(given.slice(start))).map(
+      (flipped) => given.slice(0, start) + flipped.toString('latin1'),
+    )
+    const verdicts = await Promise.all(
+      changed.map(async (value) =>
+        verifier.verify(requestOf({ ...sent, headers: { ...sent.headers, [header]: value } })),
+      ),
+    )
     expect(verdicts.length).toBeGreaterThan(40)
     expect(changed.filter((_, index) => verdicts[index]?.ok)).toEqual([])
   })
 
   it('refuses a body that was read and written again', async () => {
     if (!signsBody || sample.what === 'twilio with a form') return
-    expect(await judge(auth, { ...sent, body: JSON.stringify(JSON.parse(sent.body), undefined, 1) })).toMatchObject({ ok: false })
+    expect(await judge(auth, { ...sent, body: JSON.stringify(JSON.parse(sent.body), undefined, 1) })).toMatchObject({
+      ok: false,
+    })
   })
 
   it('refuses another secret, no header, an empty one, one of anything', async () => {
     expect(await judge(wrong, sent)).toMatchObject({ ok: false })
     const { [header]: _signature, ...others } = sent.headers
     expect(await judge(auth, { ...sent, headers: others })).toMatchObject({ ok: false })
-    for (const value of ['', ' ', 'x', '=', ',', 'v1=', 'sha256=', 'v1,', '\0', 'é'.repeat(64), 'a'.repeat(16_000), ','.repeat(16_000)]) {
+    for (const value of [
+      '',
+      ' ',
+      'x',
+      '=',
+      ',',
+      'v1=',
+      'sha256=',
+      'v1,',
+      '\0',
+      'é'.repeat(64),
+      'a'.repeat(16_000),
+      ','.repeat(16_000),
+    ]) {
       expect(await judge(auth, { ...sent, headers: { ...sent.headers, [header]: value } })).toMatchObject({ ok: false })
     }
   })
@@ -87,7 +114,10 @@ describe.each(samples)('$what', (sample: Sample) => {
     if (auth.secret === undefined || wrong.secret === undefined || wrong.secretEncoding !== auth.secretEncoding) return
     const { secret, ...rest } = auth
     expect(await judge({ ...rest, secrets: [wrong.secret, secret] }, sent)).toMatchObject({ ok: true, secretIndex: 1 })
-    const until = (time: number) => ({ ...rest, secrets: [wrong.secret ?? '', { secret, notAfter: new Date(time).toISOString() }] })
+    const until = (time: number) => ({
+      ...rest,
+      secrets: [wrong.secret ?? '', { secret, notAfter: new Date(time).toISOString() }],
+    })
     expect(await judge(until(now), sent)).toMatchObject({ ok: true, secretIndex: 1 })
     expect(await judge(until(now - 1), sent)).toMatchObject({ ok: false })
   })
@@ -114,12 +144,23 @@ describe.each(samples.filter(({ tolerance }) => tolerance !== undefined))('the t
     expect(await judge(sample.auth, sample.send(stamp({ unit: other })))).toMatchObject({ ok: false })
   })
 
-  it.each(['-1', `-${stamp(sample)}`, 'NaN', '1e309', '1e9', 'Infinity', '', ' ', '0x5', `${stamp(sample)}.5`, `+${stamp(sample)}`, '9'.repeat(400), 'null'])(
-    'may not be %j, whatever is signed',
-    async (time) => {
-      expect(await judge(sample.auth, sample.send(time))).toMatchObject({ ok: false })
-    },
-  )
+  it.each([
+    '-1',
+    `-${stamp(sample)}`,
+    'NaN',
+    '1e309',
+    '1e9',
+    'Infinity',
+    '',
+    ' ',
+    '0x5',
+    `${stamp(sample)}.5`,
+    `+${stamp(sample)}`,
+    '9'.repeat(400),
+    'null',
+  ])('may not be %j, whatever is signed', async (time) => {
+    expect(await judge(sample.auth, sample.send(time))).toMatchObject({ ok: false })
+  })
 
   it('has the tolerance that is configured', async () => {
     const auth = { ...sample.auth, toleranceSeconds: 10 }
@@ -148,12 +189,18 @@ describe('values that the services themselves publish', () => {
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     }
     const auth: HookAuth = { scheme: 'standard-webhooks', secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }
-    expect(await judge(auth, { headers, body: '{"test": 2432232314}', url: '' }, 1_614_265_330_000)).toMatchObject({ ok: true })
+    expect(await judge(auth, { headers, body: '{"test": 2432232314}', url: '' }, 1_614_265_330_000)).toMatchObject({
+      ok: true,
+    })
   })
 
   it('of Twilio', async () => {
     const body = 'CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309&To=%2B18005551212'
-    const sent = { headers: { 'x-twilio-signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' }, body, url: 'https://mycompany.com/myapp.php?foo=1&bar=2' }
+    const sent = {
+      headers: { 'x-twilio-signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' },
+      body,
+      url: 'https://mycompany.com/myapp.php?foo=1&bar=2',
+    }
     expect(await judge({ scheme: 'twilio', secret: '12345' }, sent)).toMatchObject({ ok: true })
     const behindProxy = { ...sent, url: 'http://127.0.0.1:18789/hooks/twilio' }
     expect(await judge({ scheme: 'twilio', secret: '12345' }, behindProxy)).toMatchObject({ ok: false })
@@ -165,8 +212,13 @@ describe('the id of a delivery', () => {
   it('is the one that is signed, whatever else is sent beside it', async () => {
     const sample = samples.find(({ what }) => what === 'standard-webhooks as svix-*')!
     const sent = sample.send(stamp(sample))
-    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'webhook-id': 'msg_2' } })).toMatchObject({ ok: true, id: 'msg_1' })
-    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'svix-id': 'msg_2' } })).toMatchObject({ ok: false })
+    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'webhook-id': 'msg_2' } })).toMatchObject({
+      ok: true,
+      id: 'msg_1',
+    })
+    expect(await judge(sample.auth, { ...sent, headers: { ...sent.headers, 'svix-id': 'msg_2' } })).toMatchObject({
+      ok: false,
+    })
   })
 })
 
@@ -184,13 +236,19 @@ describe('what other signers make', () => {
 
   it('is accepted from standardwebhooks', async () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-    const headers = { 'webhook-id': 'msg_2', 'webhook-timestamp': stamp({}), 'webhook-signature': new Webhook(secret).sign('msg_2', new Date(now), body) }
+    const headers = {
+      'webhook-id': 'msg_2',
+      'webhook-timestamp': stamp({}),
+      'webhook-signature': new Webhook(secret).sign('msg_2', new Date(now), body),
+    }
     expect(await judge({ scheme: 'standard-webhooks', secret }, { headers, body, url: '' })).toMatchObject({ ok: true })
   })
 
   it('is accepted from @octokit/webhooks-methods', async () => {
     const headers = { 'x-hub-signature-256': await signAsGithub('the secret', body) }
-    expect(await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })).toMatchObject({ ok: true })
+    expect(await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })).toMatchObject({
+      ok: true,
+    })
   })
 
   it('is judged alike by discord-interactions', async () => {
@@ -205,7 +263,10 @@ describe('one signature among several', () => {
   const header = (scheme: HookAuth['scheme'], what: (given: string) => string) => {
     const sample = samples.find((one) => one.scheme === scheme)!
     const sent = sample.send(stamp(sample))
-    return judge(sample.auth, { ...sent, headers: { ...sent.headers, [sample.header]: what(sent.headers[sample.header] ?? '') } })
+    return judge(sample.auth, {
+      ...sent,
+      headers: { ...sent.headers, [sample.header]: what(sent.headers[sample.header] ?? '') },
+    })
   }
 
   it.each<[HookAuth['scheme'], (given: string) => string]>([
@@ -233,7 +294,9 @@ describe('a header', () => {
   it('is not taken from another place than its service uses', async () => {
     for (const scheme of ['gitlab', 'telegram'] as const) {
       const headers = { authorization: 'Bearer the secret', 'x-svc-token': 'the secret' }
-      expect(await judge({ scheme, secret: 'the secret' }, { headers, body: '{}', url: '' })).toMatchObject({ ok: false })
+      expect(await judge({ scheme, secret: 'the secret' }, { headers, body: '{}', url: '' })).toMatchObject({
+        ok: false,
+      })
     }
   })
 
@@ -241,7 +304,12 @@ describe('a header', () => {
     const header = () => {
       throw new Error('repeated')
     }
-    expect(() => createVerifier({ scheme: 'github', secret: 's' }).verify({ ...requestOf({ headers: {}, body: '', url: '' }), header })).toThrow('repeated')
+    expect(() =>
+      createVerifier({ scheme: 'github', secret: 's' }).verify({
+        ...requestOf({ headers: {}, body: '', url: '' }),
+        header,
+      }),
+    ).toThrow('repeated')
   })
 
   it('with hundreds of signatures is not looked at to its end', async () => {
@@ -266,20 +334,29 @@ describe('a handshake', () => {
 
   it('of Slack is answered with the challenge', async () => {
     const verdict = await ask('slack', '{"type":"url_verification","challenge":"<b>c</b>"}')
-    expect(verdict).toMatchObject({ ok: true, handshake: { contentType: 'text/plain; charset=utf-8', body: '<b>c</b>' } })
+    expect(verdict).toMatchObject({
+      ok: true,
+      handshake: { contentType: 'text/plain; charset=utf-8', body: '<b>c</b>' },
+    })
   })
 
   it('of Zoom is answered with the token, signed', async () => {
-    const verdict = await ask('zoom', '{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}')
+    const verdict = await ask(
+      'zoom',
+      '{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}',
+    )
     expect(verdict).toMatchObject({ ok: true })
-    const { plainToken, encryptedToken } = JSON.parse((verdict as { handshake: { body: string } }).handshake.body) as Record<string, string>
+    const { plainToken, encryptedToken } = JSON.parse(
+      (verdict as { handshake: { body: string } }).handshake.body,
+    ) as Record<string, string>
     expect(plainToken).toBe('qgg8vlvZRS6UYooatFL8Aw')
     expect(encryptedToken).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('of Meta is answered when the token is right', () => {
     const { challenge } = createVerifier({ scheme: 'meta', secret: 's', verifyToken: 'agreed' })
-    const query = (token: string) => new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.verify_token': token, 'hub.challenge': '1158201444' })
+    const query = (token: string) =>
+      new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.verify_token': token, 'hub.challenge': '1158201444' })
     expect(challenge?.(query('agreed'))).toEqual({ contentType: 'text/plain; charset=utf-8', body: '1158201444' })
     expect(challenge?.(query('other'))).toBeUndefined()
     expect(challenge?.(new URLSearchParams({ 'hub.challenge': '1' }))).toBeUndefined()
@@ -299,7 +376,12 @@ describe('a handshake', () => {
   })
 
   it('is not answered to whoever has not signed', async () => {
-    expect(await judge({ scheme: 'slack', secret: 'x' }, { headers: {}, body: '{"type":"url_verification","challenge":"c"}', url: '' })).toMatchObject({
+    expect(
+      await judge(
+        { scheme: 'slack', secret: 'x' },
+        { headers: {}, body: '{"type":"url_verification","challenge":"c"}', url: '' },
+      ),
+    ).toMatchObject({
       ok: false,
     })
   })
@@ -307,7 +389,10 @@ describe('a handshake', () => {
   it('is not known to schemes without one', async () => {
     const body = '{"type":"url_verification","challenge":"c"}'
     const headers = { 'x-hub-signature-256': await signAsGithub('the secret', body) }
-    expect(await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })).toMatchObject({ ok: true, handshake: undefined })
+    expect(await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })).toMatchObject({
+      ok: true,
+      handshake: undefined,
+    })
   })
 })
 
@@ -319,10 +404,14 @@ describe('Discord', () => {
       'x-signature-timestamp': stamp({}),
       'x-signature-ed25519': sign(null, Buffer.from(stamp({}) + body), privateKey).toString('hex'),
     })
-    expect(await judge({ scheme: 'discord', secret }, { headers: signed('{"type":1}'), body: '{"type":1}', url: '' })).toMatchObject({
+    expect(
+      await judge({ scheme: 'discord', secret }, { headers: signed('{"type":1}'), body: '{"type":1}', url: '' }),
+    ).toMatchObject({
       handshake: { body: '{"type":1}' },
     })
-    expect(await judge({ scheme: 'discord', secret }, { headers: signed('{"type":2}'), body: '{"type":2}', url: '' })).toMatchObject({
+    expect(
+      await judge({ scheme: 'discord', secret }, { headers: signed('{"type":2}'), body: '{"type":2}', url: '' }),
+    ).toMatchObject({
       ok: true,
       handshake: undefined,
     })
@@ -339,7 +428,10 @@ describe('google-oidc', () => {
 
   beforeEach(async () => {
     asked = 0
-    answer = () => ({ status: 200, body: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'RS256', use: 'sig' }] }) })
+    answer = () => ({
+      status: 200,
+      body: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'RS256', use: 'sig' }] }),
+    })
     server = createServer((_request, response) => {
       asked += 1
       const { status, body, headers } = answer()
@@ -347,7 +439,12 @@ describe('google-oidc', () => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const keysUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/certs`
-    auth = { scheme: 'google-oidc', audience: 'https://gateway.example.com/hooks/gmail', email: 'push@project.iam.gserviceaccount.com', keysUrl }
+    auth = {
+      scheme: 'google-oidc',
+      audience: 'https://gateway.example.com/hooks/gmail',
+      email: 'push@project.iam.gserviceaccount.com',
+      keysUrl,
+    }
   })
   afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())))
 
@@ -387,7 +484,13 @@ describe('google-oidc', () => {
 
   it('refuses a token that it has not signed, or whose algorithm is another', async () => {
     expect(await judge(auth, sentWith(jwt({}, { key: stranger.privateKey })))).toMatchObject({ ok: false })
-    for (const head of [{ alg: 'none' }, { alg: 'HS256' }, { alg: 'RS512' }, { kid: undefined }, { kid: '__proto__' }]) {
+    for (const head of [
+      { alg: 'none' },
+      { alg: 'HS256' },
+      { alg: 'RS512' },
+      { kid: undefined },
+      { kid: '__proto__' },
+    ]) {
       expect(await judge(auth, sentWith(jwt({}, { head })))).toMatchObject({ ok: false })
     }
     const [head, , signature] = jwt().split('.')
@@ -438,24 +541,43 @@ describe('google-oidc', () => {
     expect(await at(5000)).toMatchObject({ ok: true })
   })
 
-  const withMaxAge = (plain: typeof answer, seconds: number) => () => ({ ...plain(), headers: { 'cache-control': `public, max-age=${seconds}` } })
+  const withMaxAge = (plain: typeof answer, seconds: number) => () => ({
+    ...plain(),
+    headers: { 'cache-control': `public, max-age=${seconds}` },
+  })
 })
 
 describe('the rules of auth', () => {
   it.each<[string, HookAuth]>([
     ['secret is required', { scheme: 'github' }],
     ['url must be the whole address', { scheme: 'twilio', secret: 'a', url: 'hooks.example.com/x' }],
-    ['url means nothing unless signed holds {url}', { scheme: 'hmac', header: 'x', secret: 'a', url: 'https://x.example/y' }],
+    [
+      'url means nothing unless signed holds {url}',
+      { scheme: 'hmac', header: 'x', secret: 'a', url: 'https://x.example/y' },
+    ],
     ['url means nothing to the scheme "github"', { scheme: 'github', secret: 'a', url: 'https://x.example/y' }],
     ['secrets stands beside secret', { scheme: 'github', secret: 'a', secrets: ['b'] }],
     ['header is required for hmac', { scheme: 'hmac', secret: 'a' }],
     ['header means nothing to the scheme "github"', { scheme: 'github', secret: 'a', header: 'x' }],
     ['toleranceSeconds means nothing to the scheme "github"', { scheme: 'github', secret: 'a', toleranceSeconds: 5 }],
-    ['signed must hold {body}', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}', timestampHeader: 't' }],
+    [
+      'signed must hold {body}',
+      { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}', timestampHeader: 't' },
+    ],
     ['signed must hold {timestamp}', { scheme: 'hmac', header: 'x', secret: 'a', timestampHeader: 't' }],
     ['signed holds {timestamp}; say', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}{body}' }],
     ['signed may hold {body}', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{body}{id}' }],
-    ['timestampPrefix stands beside', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}{body}', timestampHeader: 't', timestampPrefix: 't=' }],
+    [
+      'timestampPrefix stands beside',
+      {
+        scheme: 'hmac',
+        header: 'x',
+        secret: 'a',
+        signed: '{timestamp}{body}',
+        timestampHeader: 't',
+        timestampPrefix: 't=',
+      },
+    ],
     ['secret must be written in hex', { scheme: 'hmac', header: 'x', secret: 'xyz', secretEncoding: 'hex' }],
     ['secret must be a secret such as whsec_', { scheme: 'standard-webhooks', secret: 'not base64!' }],
     ['secrets.1 must be the public key', { scheme: 'discord', secrets: ['0'.repeat(64), 'abc'] }],
@@ -464,9 +586,18 @@ describe('the rules of auth', () => {
     ['audience is required', { scheme: 'google-oidc', email: 'e' }],
     ['email is required', { scheme: 'google-oidc', audience: 'a' }],
     ['keysUrl must be an address', { scheme: 'google-oidc', audience: 'a', email: 'e', keysUrl: 'file:///etc/passwd' }],
-    ['secret must be a public key such as whpk_… of 32 bytes in base64, and has 31', { scheme: 'standard-webhooks', secret: `whpk_${base64(31)}` }],
-    ['secret must be a public key such as whpk_… of 32 bytes in base64, and has 33', { scheme: 'svix', secret: `whpk_${base64(33)}` }],
-    ['secrets.1 must be a public key such as whpk_…', { scheme: 'svix', secrets: [`whpk_${base64(32)}`, { secret: 'whpk_A', notAfter: '2030-01-31' }] }],
+    [
+      'secret must be a public key such as whpk_… of 32 bytes in base64, and has 31',
+      { scheme: 'standard-webhooks', secret: `whpk_${base64(31)}` },
+    ],
+    [
+      'secret must be a public key such as whpk_… of 32 bytes in base64, and has 33',
+      { scheme: 'svix', secret: `whpk_${base64(33)}` },
+    ],
+    [
+      'secrets.1 must be a public key such as whpk_…',
+      { scheme: 'svix', secrets: [`whpk_${base64(32)}`, { secret: 'whpk_A', notAfter: '2030-01-31' }] },
+    ],
     ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'whsec_A' }],
     ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'whsec_' }],
     ['secret must be a secret such as whsec_…', { scheme: 'standard-webhooks', secret: 'WHSEC_c2VjcmV0' }],
@@ -483,7 +614,9 @@ describe('the rules of auth', () => {
 
   it('name the key of a secret and never its value', () => {
     const secret = `whpk_${Buffer.from('a secret that nobody may read').toString('base64')}`
-    const text = [...hookAuthRules({ scheme: 'svix', secrets: [secret] })].map(({ keys, problem }) => keys.join('.') + problem).join('')
+    const text = [...hookAuthRules({ scheme: 'svix', secrets: [secret] })]
+      .map(({ keys, problem }) => keys.join('.') + problem)
+      .join('')
     expect(text).toContain('secrets.0')
     expect(text).not.toContain(secret.slice(5, 12))
   })
@@ -518,8 +651,18 @@ describe('the rules of auth', () => {
         const auth: HookAuth = { scheme, secret, ...(scheme === 'hmac' && { header: 'x', secretEncoding }) }
         if ([...hookAuthRules(auth, 'https://x.example')].length > 0) continue
         const { prefix = '' } = /^(?<prefix>whsec_|whpk_)/.exec(secret)?.groups ?? {}
-        const encoding = scheme === 'hmac' ? secretEncoding : scheme === 'discord' ? 'hex' : ['svix', 'standard-webhooks'].includes(scheme) ? 'base64' : 'utf8'
-        const bytes = Buffer.from(encoding === 'base64' && scheme !== 'hmac' ? secret.slice(prefix.length) : secret, encoding)
+        const encoding =
+          scheme === 'hmac'
+            ? secretEncoding
+            : scheme === 'discord'
+              ? 'hex'
+              : ['svix', 'standard-webhooks'].includes(scheme)
+                ? 'base64'
+                : 'utf8'
+        const bytes = Buffer.from(
+          encoding === 'base64' && scheme !== 'hmac' ? secret.slice(prefix.length) : secret,
+          encoding,
+        )
         expect({ secret, bytes: bytes.length > 0 }).toEqual({ secret, bytes: true })
         expect(() => createVerifier(auth)).not.toThrow()
       }

@@ -9,7 +9,12 @@ import { temporaryFolder } from '../../helpers.ts'
 const before = migrations.findIndex(({ name }) => name.endsWith('field-terms'))
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const spec = JSON.stringify({
-  origin: { kind: 'subagent', name: 'says "starters": and', trusted: true, starters: [{ caller: 'agent', agentId: 'main', sessionKey: 'k' }] },
+  origin: {
+    kind: 'subagent',
+    name: 'says "starters": and',
+    trusted: true,
+    starters: [{ caller: 'agent', agentId: 'main', sessionKey: 'k' }],
+  },
   deliver: null,
   wakeMode: 'now',
   announceTo: 'agent:main:main',
@@ -24,13 +29,19 @@ async function openMigrated(statements: readonly (readonly [sql: string, ...valu
 }
 
 it('keeps requests, and how their senders authenticated', async () => {
-  const insert = 'INSERT INTO delivery (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, 1, ?, ?, ?, ?, ?, ?, NULL, ?)'
+  const insert =
+    'INSERT INTO delivery (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, 1, ?, ?, ?, ?, ?, ?, NULL, ?)'
   const result = JSON.stringify({ eventIds: ['e'], proof: { scheme: 'github', secret: 1 } })
   const store = await openMigrated([
     [insert, 'd', 'mail', '127.0.0.1', 'accepted', result, 1, '{}', '{"text":"The roof leaks."}'],
-    [`INSERT INTO event (id, session_key, delivery_id, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'd', 'now', 'webhook mail', 0, 1)`],
+    [
+      `INSERT INTO event (id, session_key, delivery_id, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'd', 'now', 'webhook mail', 0, 1)`,
+    ],
   ])
-  expect(await store.getRequest('d')).toMatchObject({ hook: 'mail', result: { eventIds: ['e'], authentication: { scheme: 'github', secret: 1 } } })
+  expect(await store.getRequest('d')).toMatchObject({
+    hook: 'mail',
+    result: { eventIds: ['e'], authentication: { scheme: 'github', secret: 1 } },
+  })
   expect((await store.listRequests({ hook: 'mail' }, { limit: 9 })).items).toHaveLength(1)
   expect(await store.sessionsWithWakes()).toEqual(['agent:main:main'])
   await store.close()
@@ -51,9 +62,15 @@ it('keeps runs with their provenance, deliveries and leases', async () => {
     [`INSERT INTO state (part, key, value) VALUES ('toolset:x', 'cursor', '1')`],
   ])
   const run = await store.getRun('r')
-  expect(run?.spec).toMatchObject({ message: 'say "proof":', summarySession: 'agent:main:main', origin: { name: 'says "starters": and' } })
+  expect(run?.spec).toMatchObject({
+    message: 'say "proof":',
+    summarySession: 'agent:main:main',
+    origin: { name: 'says "starters": and' },
+  })
   expect(run?.spec.origin.initiators).toEqual([{ caller: 'agent', agentId: 'main', sessionKey: 'k' }])
-  expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 9 })).toMatchObject([{ id: 'r', fencingToken: 5 }])
+  expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 9 })).toMatchObject([
+    { id: 'r', fencingToken: 5 },
+  ])
   expect(await store.getDelivery('m')).toMatchObject({ status: 'failed', fencingToken: 7 })
   expect(await store.retryDelivery('m', 2)).toBe(true)
   expect(await store.lease('beat', 'b', 9, 99)).toEqual({ fencingToken: 4 })

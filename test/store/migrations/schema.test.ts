@@ -18,9 +18,18 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }))
 
 const open = () => openStore({ url: 'sqlite:gateway.db', dir, log: silent })
-const notes: Migration = { name: '001-notes', statements: ({ sequence, table }) => [`CREATE TABLE note (seq ${sequence}, text TEXT)${table}`] }
-const dates: Migration = { name: '002-dates', statements: ({ integer }) => [`ALTER TABLE note ADD COLUMN at ${integer}`] }
-const broken: Migration = { name: '003-broken', statements: () => ['CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)'] }
+const notes: Migration = {
+  name: '001-notes',
+  statements: ({ sequence, table }) => [`CREATE TABLE note (seq ${sequence}, text TEXT)${table}`],
+}
+const dates: Migration = {
+  name: '002-dates',
+  statements: ({ integer }) => [`ALTER TABLE note ADD COLUMN at ${integer}`],
+}
+const broken: Migration = {
+  name: '003-broken',
+  statements: () => ['CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)'],
+}
 
 describe('tables of a newer program', () => {
   it('are refused in one sentence that says what to do', async () => {
@@ -28,7 +37,9 @@ describe('tables of a newer program', () => {
     const db = new DatabaseSync(path)
     db.exec(`INSERT INTO migration (version, name) VALUES (999, 'from the future')`)
     db.close()
-    await expect(open()).rejects.toThrow(`The store has tables of version 999, but this program knows them only up to version ${migrations.length};`)
+    await expect(open()).rejects.toThrow(
+      `The store has tables of version 999, but this program knows them only up to version ${migrations.length};`,
+    )
     await expect(open()).rejects.toMatchObject({ code: 'store_unavailable' })
   })
 })
@@ -55,7 +66,9 @@ describe('tables of an older program', () => {
     await old.close()
     const store = await open()
     expect(await store.getRun('over')).toMatchObject({ status: 'failed', spec: { message: 'kept' } })
-    expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 1000 })).toMatchObject([{ id: 'waiting', status: 'running' }])
+    expect(await store.claimRuns({ owner: 'me', max: 9, at: 2, leaseMs: 1000 })).toMatchObject([
+      { id: 'waiting', status: 'running' },
+    ])
     await store.close()
   })
 
@@ -75,7 +88,9 @@ describe('tables of an older program', () => {
     )
     await old.close()
     const store = await open()
-    expect(await store.waitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([{ id: 'e', text: 'kept' }])
+    expect(await store.waitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([
+      { id: 'e', text: 'kept' },
+    ])
     expect([await store.sessionsWithWakes(), await store.waitingWakes()]).toEqual([['agent:main:main'], []])
     await store.close()
   })
@@ -103,10 +118,9 @@ describe('tables of 0.1', () => {
     const store = await open()
     expect(await store.getExposure('agent:main:hook:ci')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
     expect(await store.getExposure('agent:main:main')).toBeUndefined()
-    expect((await store.listSessions({ limit: 9, defaultAgentId: 'main' })).items.map(({ key }) => key).toSorted()).toEqual([
-      'agent:main:hook:ci',
-      'agent:main:main',
-    ])
+    expect(
+      (await store.listSessions({ limit: 9, defaultAgentId: 'main' })).items.map(({ key }) => key).toSorted(),
+    ).toEqual(['agent:main:hook:ci', 'agent:main:main'])
     await store.close()
   })
 })

@@ -29,7 +29,10 @@ describe('a store that another process has', () => {
 
   it('is refused to the same process too', async () => {
     const store = await open()
-    await expect(open()).rejects.toMatchObject({ code: 'store_unavailable', message: expect.stringContaining(`process ${process.pid};`) })
+    await expect(open()).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining(`process ${process.pid};`),
+    })
     await expect(open()).rejects.toThrow('is in use')
     await store.close()
     expect(existsSync(join(dir, 'state/gateway.db.pid'))).toBe(false)

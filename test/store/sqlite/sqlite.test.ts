@@ -26,7 +26,11 @@ describe('the SQLite store', () => {
   let workers: Worker[]
   const remember = (worker: Worker) => void workers.push(worker)
   const logged: string[] = []
-  const log = { ...silent, error: (_: object, message: string) => void logged.push(message), info: (_: object, message: string) => void logged.push(message) }
+  const log = {
+    ...silent,
+    error: (_: object, message: string) => void logged.push(message),
+    info: (_: object, message: string) => void logged.push(message),
+  }
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'store-'))
@@ -54,7 +58,11 @@ describe('the SQLite store', () => {
   it('copies the log into the file while it is written', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(250_000) })
     for (let round = 0; round < 40; round++) {
-      await Promise.all(Array.from({ length: 10 }, (_, n) => store.accept({ at: start, request: newRequest({ id: `delivery-${round}-${n}`, body }) })))
+      await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          store.accept({ at: start, request: newRequest({ id: `delivery-${round}-${n}`, body }) }),
+        ),
+      )
     }
     expect((await stat(join(dir, 'state/gateway.db'))).size).toBeGreaterThan(40e6)
   })
@@ -67,7 +75,8 @@ describe('the SQLite store', () => {
     const ended = workers[0]?.terminate()
     other.close()
     await ended
-    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable', retryAfter: 1 } })
+    for (const outcome of await outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable', retryAfter: 1 } })
     expect(await accept(100)).toEqual({ outcome: 'accepted' })
     expect(workers).toHaveLength(2)
     expect(logged).toEqual(['the store cannot be written', 'the store can be written again'])
@@ -104,6 +113,7 @@ async function commitsIn(path: string): Promise<number> {
   const frame = 24 + (log.length > 0 ? log.readUInt32BE(8) : 0)
   const salt = log.subarray(16, 24)
   let commits = 0
-  for (let at = 32; at + frame <= log.length && log.subarray(at + 8, at + 16).equals(salt); at += frame) commits += log.readUInt32BE(at + 4) > 0 ? 1 : 0
+  for (let at = 32; at + frame <= log.length && log.subarray(at + 8, at + 16).equals(salt); at += frame)
+    commits += log.readUInt32BE(at + 4) > 0 ? 1 : 0
   return commits
 }
