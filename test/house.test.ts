@@ -28,10 +28,12 @@ interface Rule {
 }
 
 const floors: Record<string, number> = {
-  'main.ts': 13,
-  cli: 12,
-  'gateway.ts': 11,
-  'runtime.ts': 10,
+  'main.ts': 14,
+  cli: 13,
+  'gateway.ts': 12,
+  runtime: 11,
+  'services.ts': 10,
+  'findings.ts': 10,
   hooks: 9,
   control: 9,
   schedules: 9,
@@ -45,14 +47,12 @@ const floors: Record<string, number> = {
   loader: 4,
   http: 3,
   config: 3,
+  'outage.ts': 3,
   'plugin.ts': 2,
   'transform.ts': 1,
   'tool-api.ts': 1,
   'errors.ts': 1,
   'typebox.ts': 1,
-  'findings.ts': 10,
-  'resources.ts': 9,
-  'outage.ts': 3,
   'well-formed.ts': 1,
 }
 
@@ -115,7 +115,7 @@ const rules: readonly Rule[] = [
   keptIn(
     'Fastify',
     /^(fastify|fastify-plugin|@fastify\/.*)$/,
-    /^core\/(http\/|gateway\.ts$|runtime\.ts$|.*\/(routes|mapped-routes|incoming-request|mcp|socket)\.ts$)/,
+    /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|incoming-request|mcp|socket)\.ts$)/,
   ),
   {
     name: 'only the store knows SQL',
@@ -227,10 +227,11 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'no file grows without bound',
-    broken: [['core/http/a.ts', `// A.\n${'x\n'.repeat(360)}`]],
+    broken: [['core/http/a.ts', `// A.\n${'x\n'.repeat(300)}`]],
     check: (file) => {
       const lines = file.text.split('\n').length - 1
-      return !isTest(file.path) && lines > 360
+      // The contract is one file, and mostly documentation.
+      return !isTest(file.path) && file.path !== 'core/plugin.ts' && lines > 300
         ? `has ${lines} lines; split it by what it does (about 200 is the aim)`
         : undefined
     },

@@ -10,8 +10,8 @@ import type { Agents } from '../agents/agents.ts'
 
 interface GatewayApiDeps {
   config: Config
-  /** The file that it was read from; absent: from none. */
-  file: string | undefined
+  /** The file that the configuration was read from, where it was read from one. */
+  file?: string | undefined
   extensions: ConfigurableExtensions
   env: NodeJS.ProcessEnv
   store: Pick<Store, 'countQueuedRuns'>

@@ -85,7 +85,7 @@ function createService() {
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
   const [sends, questions]: [SendScript[], string[]] = [[], []]
   const inboxes = new Map<Name, InboundMessage[]>()
-  const readers = new Map<Name, (message: InboundMessage) => void>()
+  const readers = new Map<Name, (message: unknown) => void>()
   const results = new Map<string, (result: string) => void>()
   let questioned = 0
   let refusals = 0
@@ -100,8 +100,11 @@ function createService() {
     else if (request.url === '/send')
       send(call as unknown as Attempt, { answer, fail, tear: () => request.socket.destroy() })
     else if (request.url === '/reconcile') reconcile(call, { answer, fail })
-    else if (request.url === '/next') next(call, answer)
-    else if (request.url === '/received') received(call, answer)
+    else if (request.url === '/next') {
+      next(call, answer)
+      // A reader that has gone must not be handed the next message.
+      response.once('close', () => readers.get(call.channel) === answer && readers.delete(call.channel))
+    } else if (request.url === '/received') received(call, answer)
     else if (request.url === '/close' && closes) answer({})
   }
 

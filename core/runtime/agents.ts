@@ -1,0 +1,25 @@
+// Builds the configured agents, their models, and the resolver of who gets their replies.
+import { createAgents } from '../agents/agents.ts'
+import { createModels } from '../agents/models.ts'
+import { createRecipients } from '../delivery/recipient.ts'
+import type { BuildContext } from './build-context.ts'
+
+export type AgentArea = Awaited<ReturnType<typeof buildAgents>>
+
+export async function buildAgents({ config, services }: BuildContext) {
+  const { environment, logs, storage, delivery } = services
+  const { providers, channels } = environment.extensions
+  const agents = createAgents(config, environment.dir)
+  const models = createModels({ config, providers, log: logs.logFor('agents') })
+  const { mainSession } = agents.default
+  const loaded = new Set(channels.keys())
+  const recipients = createRecipients({
+    store: storage.store,
+    routes: delivery.replyRoutes,
+    channels: config.channels,
+    loaded,
+    mainSession,
+  })
+  await delivery.replyRoutes.watch(mainSession, loaded)
+  return { agents, models, recipients }
+}

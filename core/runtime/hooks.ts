@@ -1,0 +1,47 @@
+// Builds the webhook side: mappings, dispatch, the routes below hooks.path, and the replay of kept requests.
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { createAgentBody } from '../hooks/action.ts'
+import { createDispatch } from '../hooks/dispatch.ts'
+import { createMappings } from '../hooks/mappings.ts'
+import { createReplay } from '../hooks/replay.ts'
+import { registerHooks } from '../hooks/routes.ts'
+import { createPreview } from '../runs/preview.ts'
+import type { AgentArea } from './agents.ts'
+import type { BuildContext } from './build-context.ts'
+import { acquireTransforms } from './resources.ts'
+import type { ToolArea } from './tools.ts'
+
+export type HookArea = ReturnType<typeof buildHooks>
+
+export function buildHooks(app: FastifyInstance, context: BuildContext, areas: AgentArea & ToolArea) {
+  const { config, services } = context
+  const transforms = acquireTransforms(context)
+  const { hooks } = config
+  if (!isOn(hooks)) {
+    services.logs.logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
+    return { transforms }
+  }
+  const { agents, models, recipients, policy, ruleOfTwo } = areas
+  const { store, createId } = services.storage
+  const { runs } = services.work
+  const { requestLog, secretUse } = services.hooks
+  const log = services.logs.logFor('hooks')
+  const { channels, presets } = services.environment.extensions
+  const agentBody = createAgentBody(channels.keys())
+  const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
+  const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
+  const { sandbox } = transforms
+  const mappings = createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log })
+  context.opened.defer(mappings.close)
+  const throttle = services.http.throttles.hooks
+  registerHooks(app, { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log })
+  const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
+  const { keepBody } = hooks
+  const replay = createReplay({ dispatch, agentBody, mappings, keepBody, requestLog, createId, preview })
+  return { transforms, mappings, replay }
+}
+
+/** The rules of the configuration require a token where hooks are enabled. */
+const isOn = (hooks: Config['hooks']): hooks is Config['hooks'] & { token: string } =>
+  hooks.enabled && hooks.token !== undefined

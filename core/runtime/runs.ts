@@ -1,0 +1,42 @@
+// Builds what happens to runs: an attempt, what follows it, the heartbeat, and the messages of channels that become runs.
+import { createTurn } from '../agents/turn.ts'
+import { createInbound } from '../delivery/inbound.ts'
+import { createAttempt } from '../runs/attempt.ts'
+import { createInFlight } from '../runs/in-flight.ts'
+import { createOutcome } from '../runs/outcome.ts'
+import { createHeartbeat } from '../schedules/heartbeat.ts'
+import type { CurrentRuntime } from '../services.ts'
+import type { AgentArea } from './agents.ts'
+import type { BuildContext } from './build-context.ts'
+import type { ToolArea } from './tools.ts'
+
+export type RunArea = ReturnType<typeof buildRuns>
+
+export function buildRuns(
+  { config, services }: BuildContext,
+  { agents, models, recipients }: AgentArea,
+  { policy, invoke }: ToolArea,
+) {
+  const { storage, work, delivery, logs } = services
+  const { store, createId } = storage
+  const { runs, events, replyStreams } = work
+  const { maxAttempts } = config.agents.defaults
+  const log = logs.logFor('agents')
+  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
+  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, log })
+  const inFlight = createInFlight()
+  const current: Omit<CurrentRuntime, 'config'> = {
+    attempt: (run, stop) => inFlight.track(attempt(run, stop)),
+    outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
+    receive: createInbound({
+      accept: runs.accept,
+      agent: agents.default,
+      maxAttempts,
+      createId,
+      routes: delivery.replyRoutes,
+      log: logs.logFor('delivery'),
+    }),
+  }
+  const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts, log })
+  return { ...current, heartbeat, untilIdle: inFlight.idle }
+}

@@ -1,0 +1,74 @@
+// Builds everything that depends on the configuration, area by area. A reload builds a new runtime and retires the old one.
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import type { CurrentRuntime, Services } from '../services.ts'
+import { buildAgents } from './agents.ts'
+import type { BuildContext, Lifecycle } from './build-context.ts'
+import type { Reusable } from './resources.ts'
+import { buildRoutes } from './routes.ts'
+import { buildRuns } from './runs.ts'
+import { buildToolApi } from './tool-api.ts'
+import { buildTools } from './tools.ts'
+
+/** The gateway under one configuration. What begins under it also ends under it. Nothing acts by itself before `start`. */
+export interface Runtime extends CurrentRuntime, Reusable {
+  app: FastifyInstance
+  /** Starts the heartbeats and the schedules. */
+  start(): void
+  /** Stops them, and closes each connection after the response that it waits for. */
+  stop(): Promise<void>
+  /** Closes the connections of WebSocket clients, after at most `ms` milliseconds for the calls that are under way. */
+  disconnect(ms: number): Promise<void>
+  /** Waits until no attempt and no webhook of this runtime is under way, then closes what no other runtime uses. */
+  close(): Promise<void>
+}
+
+interface RuntimeOptions {
+  services: Services
+  lifecycle: Lifecycle
+  config: Config
+  /** The runtime that a reload replaces. */
+  previous?: Runtime
+}
+
+/** A build that fails, or that the stop of the gateway aborts, leaves nothing open. */
+export async function createRuntime({ previous, ...options }: RuntimeOptions): Promise<Runtime> {
+  const opened = new AsyncDisposableStack()
+  try {
+    options.lifecycle.stopping.throwIfAborted()
+    return await build({ ...options, previous, opened })
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+async function build(context: BuildContext): Promise<Runtime> {
+  const agents = await buildAgents(context)
+  const { toolApi, schedules } = buildToolApi(context, agents)
+  const tools = await buildTools(context, agents, { toolApi })
+  const { attempt, outcome, receive, heartbeat, untilIdle } = buildRuns(context, agents, tools)
+  const { app, sockets, transforms } = buildRoutes(context, { ...agents, ...tools })
+  return {
+    config: context.config,
+    tools: tools.tools,
+    transforms,
+    attempt,
+    outcome,
+    receive,
+    app,
+    start: () => {
+      heartbeat.start()
+      schedules.start()
+    },
+    stop: async () => {
+      heartbeat.close()
+      await Promise.all([schedules.close(), app.close()])
+    },
+    disconnect: sockets.close,
+    close: async () => {
+      await untilIdle()
+      await context.opened.disposeAsync()
+    },
+  }
+}

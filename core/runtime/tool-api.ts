@@ -1,0 +1,49 @@
+// Builds what tools may ask of the gateway: sessions, subagent runs, messages, schedules, the configuration.
+import { createToolDelivery } from '../delivery/tool-delivery.ts'
+import { createToolApi } from '../runs/create-tool-api.ts'
+import { createGatewayApi } from '../runs/gateway-api.ts'
+import { createSubagentRuns } from '../runs/subagents.ts'
+import { createSchedules } from '../schedules/schedules.ts'
+import { createSessionsView } from '../sessions/sessions.ts'
+import type { AgentArea } from './agents.ts'
+import type { BuildContext } from './build-context.ts'
+
+export type ToolApiArea = ReturnType<typeof buildToolApi>
+
+export function buildToolApi(context: BuildContext, { agents, models, recipients }: AgentArea) {
+  const { config, services } = context
+  const { storage, work, delivery, logs } = services
+  const { store, createId } = storage
+  const { runs } = work
+  const { maxAttempts } = config.agents.defaults
+  const toolDelivery = createToolDelivery({
+    store,
+    recipients,
+    accept: runs.accept,
+    onDeliveries: delivery.outbox.notify,
+    createId,
+  })
+  const limits = config.tools.subagents
+  const subagentRuns = createSubagentRuns({ store, runs, agents, models, createId, limits, maxAttempts })
+  const log = logs.logFor('agents')
+  const schedules = createSchedules({ store, runs, agents, toolDelivery, createId, maxAttempts, log })
+  const sessions = createSessionsView(store, agents.default.id)
+  const gateway = buildGatewayApi(context, agents)
+  const toolApi = createToolApi({ store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway })
+  return { toolApi, schedules }
+}
+
+const buildGatewayApi = (
+  { config, services, lifecycle, previous }: BuildContext,
+  agents: AgentArea['agents'],
+): ReturnType<typeof createGatewayApi> =>
+  createGatewayApi({
+    ...services.environment,
+    config,
+    store: services.storage.store,
+    agents,
+    connections: services.delivery.connections,
+    reload: lifecycle.reload,
+    startedAt: services.startedAt,
+    reloaded: previous !== undefined,
+  })

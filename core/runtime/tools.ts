@@ -1,0 +1,38 @@
+// Builds the way to a tool: the registry, the policy, the rule of two, and the call itself.
+import { isOwnToolset } from '../loader/registry.ts'
+import { declareTheirTools } from '../tools/declared.ts'
+import { createInvoke } from '../tools/invoke.ts'
+import { createPolicy } from '../tools/policy.ts'
+import { createRuleOfTwo } from '../tools/rule-of-two.ts'
+import type { AgentArea } from './agents.ts'
+import type { BuildContext } from './build-context.ts'
+import { acquireTools } from './resources.ts'
+import type { ToolApiArea } from './tool-api.ts'
+
+export type ToolArea = Awaited<ReturnType<typeof buildTools>>
+
+export async function buildTools(
+  context: BuildContext,
+  { agents, models }: AgentArea,
+  { toolApi }: Pick<ToolApiArea, 'toolApi'>,
+) {
+  const { config, services } = context
+  const { extensions } = services.environment
+  const log = services.logs.logFor('tools')
+  const tools = await acquireTools(context)
+  const { registry } = tools
+  const modelRefs = new Map(agents.all.map((agent) => [agent.id, models.resolve(agent.model, agent).ref]))
+  const policy = createPolicy({
+    config,
+    registry,
+    modelOf: (agentId) => modelRefs.get(agentId) ?? '',
+    isForeign: (toolset) => !isOwnToolset(extensions, toolset),
+  })
+  // Where every toolset declares its tools, unmatched names are already among the warnings about the configuration.
+  const unmatched = declareTheirTools(extensions.toolsets.values()) ? [] : policy.problems
+  for (const problem of [...registry.problems, ...unmatched]) log.warn({}, problem)
+  const ruleOfTwo = createRuleOfTwo({ store: services.storage.store, policy, effects: config.tools.effects, log })
+  const timeoutMs = config.tools.timeoutSeconds * 1000
+  const invoke = createInvoke({ registry, policy, ruleOfTwo, toolApi, timeoutMs, log })
+  return { tools, registry, policy, ruleOfTwo, invoke }
+}

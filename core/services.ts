@@ -1,0 +1,152 @@
+// Builds what lasts as long as the process, whatever the configuration says: the store, the queues, the connections of
+// channels, the HTTP listener.
+import { randomUUID } from 'node:crypto'
+import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
+import type { Redactor } from './config/redaction.ts'
+import type { Config } from './config/schema.ts'
+import { createMeters, type Meters } from './control/meters.ts'
+import { createLogStream, type TappedLog } from './control/ws/log-stream.ts'
+import { socketPath } from './control/ws/socket.ts'
+import { type Connections, createConnections } from './delivery/connections.ts'
+import type { Receive } from './delivery/inbound.ts'
+import { createOutbox, type Outbox } from './delivery/outbox.ts'
+import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
+import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
+import { createRequestLog, type RequestLog } from './hooks/request-log.ts'
+import type { Listener } from './http/listener.ts'
+import { createHttpListener } from './http/server.ts'
+import { createThrottle, type Throttle } from './http/throttle.ts'
+import type { Extensions } from './loader/registry.ts'
+import type { ExtensionState, Log } from './plugin.ts'
+import type { Attempt } from './runs/attempt.ts'
+import type { Outcome } from './runs/outcome.ts'
+import { createRuns, type Runs } from './runs/runs.ts'
+import { createEvents, type Events } from './sessions/events.ts'
+import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
+import { createIds } from './store/ids.ts'
+import { openStore } from './store/open.ts'
+import { createRetention, type Retention } from './store/retention.ts'
+import type { Store } from './store/store.ts'
+
+/** What the process was started with. */
+export interface Environment {
+  /** The configuration directory, to which every path in the configuration is relative. */
+  dir: string
+  /** The configuration file, which tools may change; absent when the configuration comes from no file. */
+  file?: string | undefined
+  env: NodeJS.ProcessEnv
+  extensions: Extensions
+}
+
+interface ServiceOptions extends Environment {
+  config: Config
+  logFor(component: string): Log
+  redactor: Redactor
+  /** Returns the runtime in force. Called only after the first one is built. */
+  current(): CurrentRuntime
+  /** Closes what was opened. */
+  opened: AsyncDisposableStack
+}
+
+/** What the services need from the runtime that is current. */
+export interface CurrentRuntime {
+  config: Config
+  attempt: Attempt
+  outcome: Outcome
+  receive: Receive
+}
+
+export interface Services {
+  environment: Environment
+  /** When the process began to serve, in Unix milliseconds. */
+  startedAt: number
+  logs: TappedLog
+  meters: Meters
+  storage: {
+    store: Store
+    changes: StoreChanges
+    createId: () => string
+    /** The key-value state of one extension. */
+    stateOf(owner: string): ExtensionState
+    retention: Retention
+  }
+  work: { runs: Runs; events: Events; replyStreams: ReplyStreams }
+  delivery: { connections: Connections; outbox: Outbox; replyRoutes: ReplyRoutes }
+  hooks: { requestLog: RequestLog; secretUse: SecretUse }
+  http: {
+    listener: Listener
+    /** Failed attempts and lockouts, which a reload must not clear. */
+    throttles: { hooks: Throttle; gateway: Throttle }
+  }
+}
+
+/** Opens the store and builds the services. None of them acts before it is started. */
+export async function openServices(options: ServiceOptions): Promise<Services> {
+  const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
+  const owner = randomUUID()
+  const createId = createIds()
+  const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
+  const meters = createMeters()
+  const { store, changes } = withChangeEvents(
+    meters.watch(
+      await openStore({ url: config.storage.url, dir, log: logs.logFor('store'), onCommit: meters.commits.observe }),
+    ),
+  )
+  opened.defer(store.close)
+  const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
+  const events = createEvents({ store })
+  const runs = createRuns({
+    store,
+    events,
+    attempt: (run, stop) => current().attempt(run, stop),
+    outcome: { resolve: (run, ended) => current().outcome.resolve(run, ended) },
+    onDeliveries: () => outbox.notify(),
+    limits: () => ({
+      maxConcurrent: current().config.agents.defaults.maxConcurrent,
+      maxQueued: current().config.hooks.maxQueuedRuns,
+    }),
+    createId,
+    owner,
+    log: logs.logFor('agents'),
+  })
+  const connections = createConnections({
+    channels: extensions.channels,
+    config: config.channels,
+    receive: (account, message) => current().receive(account, message),
+    onConnected: () => outbox.notify(),
+    state: stateOf,
+    log: logs.logFor('delivery'),
+  })
+  const outbox = createOutbox({ store, connections, owner, log: logs.logFor('delivery') })
+  const retention = createRetention({
+    store,
+    limits: () => current().config.storage.retention,
+    log: logs.logFor('store'),
+  })
+  const log = logs.logFor('hooks')
+  return {
+    environment: { dir, file, env, extensions },
+    startedAt: Date.now(),
+    logs,
+    meters,
+    storage: { store, changes, createId, stateOf, retention },
+    work: { runs, events, replyStreams: createReplyStreams() },
+    delivery: { connections, outbox, replyRoutes: createReplyRoutes({ store }) },
+    hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },
+    http: {
+      listener: createHttpListener({ log: logs.logFor('http'), socketPath }),
+      throttles: {
+        hooks: createThrottle({ limits: () => current().config.hooks.rateLimit }),
+        gateway: createThrottle({ limits: () => current().config.gateway.auth.rateLimit }),
+      },
+    },
+  }
+}
+
+function createExtensionState(store: Store, owner: string): ExtensionState {
+  return {
+    get: (key) => store.getState(owner, key),
+    set: (key, value) => store.setState(owner, key, value),
+    delete: (key) => store.deleteState(owner, key),
+  }
+}
