@@ -1,4 +1,4 @@
-// What the pages show is tried: every configuration is checked, every request is sent, the backup is restored.
+// Runs the examples of the documentation: checks every configuration, sends every request, restores the backup.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,12 +17,12 @@ import { startApp, token } from './http/app.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-describe('the examples of the pages', () => {
+describe('documentation examples', () => {
   const ofLanguage = (language: string) => examples.filter((one) => one.language === language)
 
-  it.each(ofLanguage('json5').map((one) => [one.place, one] as const))(
-    'configure the gateway without an error or a warning: %s',
-    async (_place, example) => {
+  it.each(ofLanguage('json5').map((one) => [one.location, one] as const))(
+    'pass the configuration check without an error or a warning: %s',
+    async (_location, example) => {
       const dir = temporaryFolder()
       symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
       mkdirSync(join(dir, 'transforms'))
@@ -42,14 +42,14 @@ describe('the examples of the pages', () => {
     },
   )
 
-  it.each(ofLanguage('json').map(({ place, text }) => [place, text]))(
-    'are JSON where they say so: %s',
-    (_place, text = '') => {
+  it.each(ofLanguage('json').map(({ location, text }) => [location, text]))(
+    'are valid JSON where they are marked as JSON: %s',
+    (_location, text = '') => {
       expect(() => JSON.parse(text.startsWith('"') ? `{${text}}` : text) as unknown).not.toThrow()
     },
   )
 
-  it('of requests are answered 200', async () => {
+  it('get a 200 for every request', async () => {
     const github = { auth: { secret: anySecret } }
     const support = { tools: { allow: ['session_status', 'group:messaging'] } }
     const mappings = [{ match: { path: 'deploys' }, messageTemplate: '{{ service }} {{ author.name }}' }]
@@ -59,14 +59,18 @@ describe('the examples of the pages', () => {
       agents: { main: {}, support },
     })
     const { body } = await running.post('/hooks/agent', { message: 'x', deliver: false, wakeMode: 'next-heartbeat' })
-    const [delivery] = (await running.get('/api/requests')).body.items
-    const curls = ofLanguage('sh').flatMap((one) => curlsOf(one, { RUN_ID: body.runId, ID: delivery.id }))
+    const [request] = (await running.get('/api/requests')).body.items
+    const curls = ofLanguage('sh').flatMap((one) => curlsOf(one, { RUN_ID: body.runId, ID: request.id }))
     expect(curls.length).toBeGreaterThan(15)
     const answers = await Promise.all(
-      curls.map(async ({ place, path, init }) => [place, path, (await fetch(`${running.url}${path}`, init)).status]),
+      curls.map(async ({ location, path, init }) => [
+        location,
+        path,
+        (await fetch(`${running.url}${path}`, init)).status,
+      ]),
     )
-    // One shows how a tool is refused.
-    expect(answers.filter(([, , status]) => status !== 200).map(([place]) => place)).toEqual([
+    // One example shows a tool that is not allowed.
+    expect(answers.filter(([, , status]) => status !== 200).map(([location]) => location)).toEqual([
       expect.stringContaining('docs/policy.md:'),
     ])
   })
@@ -77,7 +81,7 @@ describe('docs/operate.md', () => {
     .filter(({ page, language }) => page === 'docs/operate.md' && language === 'sh')
     .map(({ text }) => text)
 
-  it('restores what its backup kept, the files of agents included', async () => {
+  it('restores the backup, including the files of agents', async () => {
     const dir = temporaryFolder()
     symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
     const open = () => openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
@@ -102,11 +106,11 @@ describe('docs/operate.md', () => {
 
 describe('docs/errors.md', () => {
   it.each([
-    ['no JSON', '{'],
+    ['invalid JSON', '{'],
     ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
-    ['a list', '[]'],
-    ['a number that is out of range', '{"a":1e999}'],
-  ])('names the code of a body that is or holds %s', async (what, body) => {
+    ['an array', '[]'],
+    ['an out-of-range number', '{"a":1e999}'],
+  ])('documents the code for a body with %s', async (what, body) => {
     const app = await startApp()
     const code = (
       await ask(`${app.url}/hooks/echo`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })
@@ -115,11 +119,11 @@ describe('docs/errors.md', () => {
       new RegExp(`^\\| \`${code}\` \\| 400 \\| (.+?) \\|`, 'm').exec(
         readFileSync(join(root, 'docs', 'errors.md'), 'utf8'),
       ) ?? []
-    const sayings: Record<string, RegExp> = {
-      'no JSON': /is not JSON/,
+    const patterns: Record<string, RegExp> = {
+      'invalid JSON': /is not JSON/,
       '65 levels': /64 levels/,
-      'a list': /not an object/,
+      'an array': /not an object/,
     }
-    expect(text).toMatch(sayings[what] ?? /out of range/)
+    expect(text).toMatch(patterns[what] ?? /out of range/)
   })
 })

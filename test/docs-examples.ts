@@ -1,5 +1,4 @@
-// The examples of the documents: found in their pages, completed to what they are a part of, and made ready to be
-// tried.
+// Extracts the examples from the documentation and completes them, so that tests can run them.
 import { createHmac } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 export interface Example {
   /** `docs/mcp.md:14` */
-  place: string
+  location: string
   page: string
   language: string
   text: string
@@ -28,7 +27,7 @@ export const pages = execFileSync('git', ['ls-files', '--cached', '--others', '-
 export const examples: readonly Example[] = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), 'utf8')
   return Array.from(text.matchAll(/^```(\w*)\n([^]*?)^```/gm), (found) => ({
-    place: `${page}:${text.slice(0, found.index).split('\n').length}`,
+    location: `${page}:${text.slice(0, found.index).split('\n').length}`,
     page,
     language: found[1] ?? '',
     text: found[2] ?? '',
@@ -37,10 +36,7 @@ export const examples: readonly Example[] = pages.flatMap((page) => {
 
 // ── Configurations ──────────────────────────────────────────────────────────────────────────────
 
-/**
- * What the pages take for granted: that a channel is there, models and agents that they name, and servers of an example
- * before.
- */
+/** What the examples rely on: a channel, the agents and models that they name, and the MCP servers of earlier examples. */
 const assumed: Document = {
   ...baseDocument,
   channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
@@ -50,8 +46,8 @@ const assumed: Document = {
 }
 
 /**
- * A whole configuration around an example, which may be one, some of its sections, or the section of a preset or of
- * `auth` alone.
+ * Completes an example to a whole configuration. The example may be a configuration, some of its sections, or only the
+ * section of a preset or an `auth`.
  */
 export function configurationAround({ text }: Example): Document {
   const written = JSON5.parse<Document>(/^(?:\/\/.*\n)*\s*\{/.test(text) ? text : `{ ${text} }`)
@@ -73,14 +69,14 @@ function merge(base: Document, over: Document): Document {
 const isSection = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Any variable that an example names: a secret that every scheme takes. */
+/** The value of every environment variable in an example: a secret that all schemes accept. */
 export const anySecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw'
 export const variables = new Proxy<NodeJS.ProcessEnv>(
   {},
   { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true },
 )
 
-/** Code of the pages that begins with the name of its file. */
+/** Code examples whose first line is a comment with their file name. */
 export const files = examples
   .filter(({ language }) => language === 'ts')
   .flatMap(({ text }) => {
@@ -91,13 +87,13 @@ export const files = examples
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
 
 export interface Curl {
-  place: string
+  location: string
   path: string
   init: { method: string; headers: Record<string, string>; body?: string }
 }
 
-/** The calls of curl in an example; `values` are the variables that it does not set itself. */
-export function curlsOf({ place, text }: Example, values: Readonly<Record<string, string>>): Curl[] {
+/** The curl commands of an example. `values` are the variables that it does not set itself. */
+export function curlsOf({ location, text }: Example, values: Readonly<Record<string, string>>): Curl[] {
   const set = Object.fromEntries(
     Array.from(text.matchAll(/^(\w+)='([^']*)'$/gm), ([, name = '', value = '']) => [name, value]),
   )
@@ -119,11 +115,11 @@ export function curlsOf({ place, text }: Example, values: Readonly<Record<string
       call.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g),
       ([, single, double, bare]) => single ?? filled(double ?? bare ?? ''),
     )
-    return { place, ...requestOf(words.slice(0, words.indexOf('#') === -1 ? undefined : words.indexOf('#'))) }
+    return { location, ...requestOf(words.slice(0, words.indexOf('#') === -1 ? undefined : words.indexOf('#'))) }
   })
 }
 
-function requestOf(words: readonly string[]): Omit<Curl, 'place'> {
+function requestOf(words: readonly string[]): Omit<Curl, 'location'> {
   const after = (flag: string): string[] => words.flatMap((word, index) => (words[index - 1] === flag ? [word] : []))
   const [body] = after('-d')
   const headers = Object.fromEntries(

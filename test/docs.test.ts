@@ -1,11 +1,13 @@
-// Keeps documents and code together: configuration keys, error codes, links, the contract, and every example of a
-// plugin.
+// Checks that the documentation matches the code: configuration keys, error codes, metrics, log messages, commands,
+// files, links and the plugin contract.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { commands } from '../core/cli/program.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema.ts'
 import { errorTable } from '../core/errors.ts'
@@ -16,26 +18,40 @@ import { examples, pages } from './docs-examples.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** The code spans with which the rows of a page's tables, and its headings, begin. */
+/** The code spans at the start of table rows, headings and list items. */
 const subjectsOf = (page: string) =>
   [...page.matchAll(/^(?:\|\s*|#+ |[-*] )`([^`]+)`/gm)].map(([, subject]) => subject ?? '')
 
+const matchesOf = (pattern: RegExp, text: string) =>
+  [...new Set(Array.from(text.matchAll(pattern), ([, match = '']) => match))].toSorted()
+
 describe('docs/configure.md', async () => {
   const extensions = await loadExtensions({ plugins: [], dir: root, log: createTestContext().log })
-  // What holds for every preset is described once.
+  // Keys that all presets share are described once.
   const section = new RegExp(`^hooks\\.(?:${[...extensions.presets.keys()].join('|')})\\.(auth)?`)
   const generic = keysOf(createConfigSchema(extensions)).map((key) => key.replace(section, 'hooks.<preset>.$1'))
   const keys = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
   const described = subjectsOf(read('docs/configure.md')).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
+  // A name or id in angle brackets stands for any name.
+  const isKey = (name: string) => {
+    const pattern = new RegExp(`^${name.split(/<\w+>/).map(RegExp.escape).join('[^.]+')}(?:\\.|$)`)
+    return keys.some((key) => pattern.test(key))
+  }
 
   it('describes every key of the configuration', () => {
     expect(keys.filter((key) => !described.includes(key))).toEqual([])
   })
 
-  it('describes no key that is not there', () => {
-    expect(
-      described.filter((key) => !keys.includes(key) && !keys.some((longer) => longer.startsWith(`${key}.`))),
-    ).toEqual([])
+  it('describes no unknown key', () => {
+    expect(described.filter((key) => !isKey(key))).toEqual([])
+  })
+
+  it.each(pages)('and other pages name only known keys: %s', (page) => {
+    const named = matchesOf(
+      /`((?:gateway|hooks|agents|tools|session|providers|channels|storage|log)\.[\w.<>-]+)`/g,
+      read(page),
+    )
+    expect(named.filter((name) => !/\.(?:json5|ts)$/.test(name) && name !== 'tools.invoke' && !isKey(name))).toEqual([])
   })
 
   it('gives the defaults of the schema', () => {
@@ -51,12 +67,12 @@ describe('docs/configure.md', async () => {
     expect(rows.filter(([key, cell]) => cell !== undefined && defaults.has(key)).length).toBeGreaterThan(40)
   })
 
-  it('names the paths that the hooks may not have', () => {
+  it('lists the reserved paths at hooks.path', () => {
     const [row = ''] = /^\| `hooks\.path` .*$/m.exec(read('docs/configure.md')) ?? []
     expect(reservedPaths.filter((path) => !row.includes(`\`${path}\``))).toEqual([])
   })
 
-  it('finds a description at every key in the schema', () => {
+  it('has a description for every key in the schema', () => {
     expect(undescribed(createConfigSchema(extensions), '')).toEqual([])
   })
 })
@@ -66,64 +82,113 @@ describe('docs/errors.md', () => {
     ([, code, status]) => [code, Number(status)],
   )
 
-  it('has each code with its status, in the order of the table, and no other', () => {
+  it('lists every code with its status, in the order of the table, and no other', () => {
     expect(rows).toEqual(Object.entries(errorTable).map(([code, [status]]) => [code, status]))
   })
 })
 
-describe('docs/operate.md, on what is seen from outside', () => {
+describe('error codes in the documentation', () => {
+  const table: Record<string, readonly unknown[]> = errorTable
+  const statusOf = (code: string) => table[code]?.[0]
+
+  it.each(pages)('have the status that the page gives: %s', (page) => {
+    const text = read(page)
+    const inSentences = Array.from(text.matchAll(/\b([45]\d\d) \(?`([a-z_]+)`/g), ([, status, code = '']) => [
+      code,
+      status,
+    ])
+    const inTables = Array.from(
+      text.matchAll(/^\| ([45]\d\d(?:, [45]\d\d)*) \| ((?:`\w+`(?:, )?)+) \|/gm),
+      ([, statuses = '', codes = '']) => matchesOf(/`(\w+)`/g, codes).map((code) => [code, statuses]),
+    ).flat()
+    const wrong = [...inSentences, ...inTables].filter(
+      ([code = '', statuses]) => !statuses?.includes(String(statusOf(code))),
+    )
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('docs/operate.md', () => {
   const page = read('docs/operate.md')
   const source = filesOf(['core', 'channels', 'plugins']).map(read).join('\n')
-  const named = (pattern: RegExp, text: string) =>
-    [...new Set(Array.from(text.matchAll(pattern), ([name]) => name))].toSorted()
+  const metric = /\b((?:svc_gateway|process)_[a-z0-9_]+)\b/g
+  const metrics = matchesOf(metric, filesOf(['core/control']).map(read).join('\n'))
 
-  it('has every metric and no other', () => {
-    const metric = /\b(?:svc_gateway|process)_[a-z0-9_]+\b/g
-    expect(named(metric, page)).toEqual(named(metric, filesOf(['core/control']).map(read).join('\n')))
+  it('describes every metric and no other', () => {
+    expect(matchesOf(metric, page)).toEqual(metrics)
   })
 
-  it('quotes lines of the log that there are', () => {
+  it.each(['docs/grafana-dashboard.json', ...pages])('and other files name only known metrics: %s', (file) => {
+    const named = matchesOf(metric, read(file)).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
+    expect(named.filter((name) => !metrics.includes(name))).toEqual([])
+  })
+
+  it('quotes log messages that exist', () => {
     const [, table = ''] = /\| `msg` \|[^\n]*\n([^]*?)\n\n/.exec(page) ?? []
     const lines = Array.from(table.matchAll(/^\| (.+?) \|/gm), ([, cell = '']) =>
       Array.from(cell.matchAll(/`([^`]+)`/g), ([, line = '']) => line),
     ).flat()
     expect(lines.length).toBeGreaterThan(10)
-    // An ellipsis stands for what differs from one line to the next.
+    // An ellipsis stands for the variable part of a message.
     const pattern = (line: string) => new RegExp(line.split('…').map(RegExp.escape).join('.+'))
     expect(lines.filter((line) => !pattern(line).test(source))).toEqual([])
   })
 })
 
-describe('docs/index.md', () => {
-  it('leads to every page', () => {
-    expect(
-      filesOf(['docs']).filter(
-        (page) =>
-          /^docs\/[^/]+\.md$/.test(page) &&
-          page !== 'docs/index.md' &&
-          !read('docs/index.md').includes(`](${page.slice(5)})`),
-      ),
-    ).toEqual([])
+describe('docs/cli.md', async () => {
+  const program = new Command()
+  for (const load of Object.values(commands)) (await load()).register(program)
+  const all = [...program.commands, ...program.commands.flatMap((command) => command.commands)]
+  const options = all.flatMap((command) => command.options.map(({ long }) => long ?? ''))
+
+  it.each(pages)('and other pages name only known commands: %s', (page) => {
+    const named = matchesOf(/(?:`|\$ |npx )(?:svc-gateway|npm start (?:--silent )?--) ([a-z]+)/g, read(page))
+    expect(named.filter((name) => !Object.hasOwn(commands, name))).toEqual([])
   })
 
-  it.each(pages)('and the others name files that there are: %s', (page) => {
-    const files = Array.from(
-      read(page).matchAll(/`((?:core|channels|plugins|transforms|test)\/[\w./-]+)`/g),
-      ([, path = '']) => path,
-    )
+  it('describes every command, and every option there or in docs/transforms.md', () => {
+    const text = read('docs/cli.md') + read('docs/transforms.md')
+    expect([...Object.keys(commands), ...options].filter((name) => !text.includes(name))).toEqual([])
+  })
+
+  it('names only known options', () => {
+    const named = matchesOf(/`(--[a-z-]+)/g, read('docs/cli.md'))
+    expect(named.filter((name) => !['--silent', '--help', ...options].includes(name))).toEqual([])
+  })
+})
+
+describe('docs/index.md', () => {
+  it('links to every page', () => {
+    const links = filesOf(['docs']).filter((page) => page.endsWith('.md') && page !== 'docs/index.md')
+    expect(links.filter((page) => !read('docs/index.md').includes(`](${page.slice('docs/'.length)})`))).toEqual([])
+  })
+})
+
+describe('files', () => {
+  it.each(pages)('named in %s exist', (page) => {
+    const files = matchesOf(/`((?:core|channels|plugins|transforms|test)\/[\w./-]+)`/g, read(page))
     expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  it('named in docs/internals/architecture.md without their ending exist in core/', () => {
+    const files = matchesOf(
+      /`((?!core|channels|plugins|test)[a-z]+\/[a-z-]+)`/g,
+      read('docs/internals/architecture.md'),
+    )
+    expect(files.length).toBeGreaterThan(5)
+    expect(files.filter((path) => !existsSync(join(root, `core/${path}.ts`)))).toEqual([])
   })
 })
 
 describe('links', () => {
-  it.each(filesOf(['*.md']))('of %s lead somewhere', (page) => {
+  it.each(filesOf(['*.md']))('in %s resolve, with their anchors', (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link]) => link ?? '')
     expect(links.filter((link) => !resolves(page, link))).toEqual([])
   })
 })
 
-describe('the contract', () => {
-  it('explains everything that it exports', () => {
+describe('the plugin contract', () => {
+  it('has a doc comment on every export', () => {
     const contract = read('core/plugin.ts') + read('core/transform.ts') + read('core/tool-api.ts')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
@@ -131,8 +196,8 @@ describe('the contract', () => {
   })
 })
 
-describe('docs/operate.md', () => {
-  it('has a whole unit for systemd', () => {
+describe('docs/deploy.md', () => {
+  it('has a complete systemd unit', () => {
     const unit = examples.find(({ language }) => language === 'ini')?.text ?? ''
     expect(Array.from(unit.matchAll(/^\[(\w+)\]$/gm), ([, section]) => section)).toEqual(['Unit', 'Service', 'Install'])
   })
@@ -147,14 +212,14 @@ interface Node {
   items?: Node
 }
 
-/** Every key under a schema, dotted; a key that the user chooses is `<id>` or `<name>`. */
+/** All dotted keys of a schema. A key that the user chooses is `<id>`. */
 function keysOf(schema: unknown, path = ''): string[] {
   return childrenOf(schema as Node, path).flatMap(([key, child]) =>
     childrenOf(child, key).length > 0 ? keysOf(child, key) : [key],
   )
 }
 
-/** Keys with a default of their own, dotted, and the default. */
+/** Dotted keys with their defaults, for keys that have one. */
 function defaultsOf(schema: unknown, path = ''): [string, unknown][] {
   return childrenOf(schema as Node, path).flatMap(([key, child]): [string, unknown][] => {
     if (childrenOf(child, key).length > 0) return defaultsOf(child, key)
@@ -196,7 +261,7 @@ function childrenOf(
   ]
 }
 
-/** Whether a link leads to a file, and its fragment to a heading. */
+/** Whether a link points to a file, and its fragment to a heading. */
 function resolves(page: string, link: string): boolean {
   const [path = '', fragment] = link.split('#')
   const target = path ? join(dirname(page), path) : page

@@ -26,7 +26,7 @@ interface CommandModule {
   register(program: Command): void
 }
 
-const commands: Record<string, () => Promise<CommandModule>> = {
+export const commands: Record<string, () => Promise<CommandModule>> = {
   start: () => import('./start.ts'),
   check: () => import('./check.ts'),
   setup: () => import('./setup.ts'),
