@@ -64,6 +64,18 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await claim(store, { max: 9 }))).toEqual([gated[2]?.id])
     })
 
+    it('keeps the concurrency limit of a failed run that is retried', async () => {
+      const { store } = opened
+      const concurrencyLimit = { name: 'one-at-a-time', limit: 1 }
+      const failed = await startRun(store, { concurrencyLimit })
+      await store.endRun(failed, runEnd({ status: 'failed', result: {} }))
+      const [first] = await startRuns(store, newRun({ sessionKey: 'agent:main:other', concurrencyLimit }))
+      expect(await store.retryRun(failed.id, { id: 'once-more', at: start })).toBe(true)
+      expect(await claim(store)).toEqual([])
+      await store.endRun(first!, runEnd())
+      expect(ids(await claim(store))).toEqual(['once-more'])
+    })
+
     it('goes on with the next run whatever the one before came to', async () => {
       const { store } = opened
       const runs = [newRun(), newRun(), newRun(), newRun()]

@@ -18,7 +18,7 @@ import {
   recoverExpiredDeliveries,
   retryDelivery,
 } from './outbox.ts'
-import { retryRun } from './run-again.ts'
+import { retryRun } from './retry-run.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
 import { claimRuns, nextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns } from './runs.ts'

@@ -12,12 +12,13 @@ interface FailedRow {
   message: string
   maxAttempts: number
   result: string
-  concurrencyLimit: string | null
-  gateLimit: number | null
+  concurrencyKey: string | null
+  concurrencyLimit: number | null
 }
 
 const failedSql = `
-  SELECT kind, agent_id AS "agentId", session_key AS "sessionKey", spec, message, max_attempts AS "maxAttempts", result, concurrency_key, concurrency_limit AS "gateLimit"
+  SELECT kind, agent_id AS "agentId", session_key AS "sessionKey", spec, message, max_attempts AS "maxAttempts", result,
+    concurrency_key AS "concurrencyKey", concurrency_limit AS "concurrencyLimit"
   FROM run WHERE id = ? AND status IN ('failed', 'timed_out')`
 /** The result as it was read: of two callers at once only one goes on. */
 const markSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
@@ -30,8 +31,8 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   if ((await tx.run(markSql, JSON.stringify({ ...result, retriedAs: retry.id }), id, row.result)) === 0) return false
   const spec = JSON.stringify({ ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), retryOf: id })
   const concurrencyLimit =
-    row.concurrencyLimit !== null && row.gateLimit !== null
-      ? { name: row.concurrencyLimit, limit: row.gateLimit }
+    row.concurrencyKey !== null && row.concurrencyLimit !== null
+      ? { name: row.concurrencyKey, limit: row.concurrencyLimit }
       : undefined
   await insertRun(tx, { ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })
   return true
