@@ -1,6 +1,6 @@
 // The first tables. Times are milliseconds since 1970, JSON is text; the partial indexes hold only what is still to be
 // done.
-import type { Dialect } from './schema.ts'
+import type { Dialect } from './dialect.ts'
 
 export const firstTables = ({ sequence, integer, table, keyed }: Dialect): string[] => [
   // The body may be long, so it stands last: a list that does not show it does not read it.

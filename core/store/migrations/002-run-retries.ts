@@ -1,5 +1,5 @@
 // Runs that are tried again later, and requests that may come again because their runs failed.
-import type { Dialect } from './schema.ts'
+import type { Dialect } from './dialect.ts'
 
 export const runRetries = ({ integer }: Dialect): string[] => [
   // When a queued run may be tried again; `aside` is 1 while later runs of its session may go before it.

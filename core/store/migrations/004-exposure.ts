@@ -1,5 +1,5 @@
 // Which sessions and runs hold external content, and what their tools have done since.
-import type { Dialect } from './schema.ts'
+import type { Dialect } from './dialect.ts'
 
 export const exposure = ({ integer, keyed }: Dialect): string[] => [
   // `scope` is a session key, or the id of one run. It stands apart from both: accepting a run writes nothing here.

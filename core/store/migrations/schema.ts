@@ -4,18 +4,9 @@ import { firstTables } from './001-first-tables.ts'
 import { runRetries } from './002-run-retries.ts'
 import { eventAgent } from './003-event-agent.ts'
 import { exposure } from './004-exposure.ts'
-import type { Transaction } from '../operations/transaction.ts'
 import { useFieldTerms } from './005-field-terms.ts'
-
-/** The few words in which engines differ when tables are made. */
-export interface Dialect {
-  /** A column that numbers the rows in the order of insertion. */
-  sequence: string
-  integer: string
-  /** What follows the columns of a table, and of one that is only ever looked up by its primary key. */
-  table: string
-  keyed: string
-}
+import type { Dialect } from './dialect.ts'
+import type { Transaction } from '../operations/transaction.ts'
 
 export interface Migration {
   name: string

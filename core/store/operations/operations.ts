@@ -1,10 +1,10 @@
 // The table of operations: everything that a store does, once for every engine, each inside one transaction.
-import { accept, purgeExpiredKeys } from './accept.ts'
+import { accept } from './accept.ts'
+import { purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
 import { countWaitingEvents, sessionsWithWakes, claimEvents, waitingEvents, waitingWakes } from './events.ts'
 import { getExposure, useEffects } from './exposure.ts'
-import { forgetBodies } from './purge-bodies.ts'
-import { purge } from './purge.ts'
+import { forgetBodies, purge } from './purge.ts'
 import { expireLeases, lease, releaseLease } from './leases.ts'
 import { liveCounts } from './live-counts.ts'
 import {
@@ -18,10 +18,9 @@ import {
   recoverExpiredDeliveries,
   retryDelivery,
 } from './outbox.ts'
-import { retryRun } from './retry-run.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
 import { claimRuns, nextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
-import { countQueuedRuns, getRun, listRuns } from './runs.ts'
+import { countQueuedRuns, getRun, listRuns, retryRun } from './runs.ts'
 import {
   addSchedule,
   dueSchedules,
@@ -33,7 +32,6 @@ import {
 } from './schedules.ts'
 import { listSessions } from './session-list.ts'
 import { getSession, lastRoute, sessionCounts, transcript } from './sessions.ts'
-import { shrink, space } from './space.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
 import type { Store } from '../store.ts'
 import type { Transaction } from './transaction.ts'
@@ -73,7 +71,7 @@ export const writes = {
   purgeExpiredKeys,
   purge,
   forgetBodies,
-  shrink,
+  shrink: async (tx: Transaction, bytes: number) => tx.shrink(bytes),
   probe,
 } satisfies Partial<Operations>
 
@@ -103,7 +101,7 @@ const reads = {
   dueSchedules,
   nextScheduleAt,
   liveCounts,
-  space,
+  space: async (tx: Transaction) => tx.space(),
   getState,
 } satisfies Partial<Operations>
 

@@ -1,6 +1,15 @@
 // Purging: what is over leaves the store, the oldest first, a few rows at a time; what is still to be done, or needed
 // for it, stays.
-import type { Purgeable, PurgeResult, PurgePositions, PurgeStep, StoredSession, Timestamp } from '../store.ts'
+import type {
+  ForgetBodiesStep,
+  ForgottenBodies,
+  Purgeable,
+  PurgePositions,
+  PurgeResult,
+  PurgeStep,
+  StoredSession,
+  Timestamp,
+} from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -131,4 +140,32 @@ async function purgeSessions(
     await tx.run('DELETE FROM session WHERE key = ?', key)
   }
   return dead.length
+}
+
+interface BodyRow {
+  seq: number
+  at: Timestamp
+  awaited: number
+  /** Known without reading the body. */
+  size: number
+}
+
+const bodiesSql =
+  'SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?'
+const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
+
+export async function forgetBodies(tx: Transaction, { before, from = 0 }: ForgetBodiesStep): Promise<ForgottenBodies> {
+  const rows = await tx.all<BodyRow>(bodiesSql, from, rowsAtOnce)
+  let room = bytesAtOnce
+  const young = rows.findIndex(({ at }) => at >= before)
+  const old = young === -1 ? rows : rows.slice(0, young)
+  const full = old.findIndex(({ size }) => (room -= size) <= 0)
+  const taken = full === -1 ? old : old.slice(0, full + 1)
+  const last = taken.at(-1)?.seq ?? from
+  return {
+    count: await tx.run(purgeBodiesSql, from, last),
+    last,
+    more: taken.length < old.length || old.length === rowsAtOnce,
+    complete: taken.every(({ awaited }) => awaited === 0),
+  }
 }

@@ -2,7 +2,7 @@
 import { finishClaimedEvents, releaseClaimedEvents, insertEvents } from './events.ts'
 import { expose } from './exposure.ts'
 import { insertDelivery } from './outbox.ts'
-import { releaseKey, type RunKey } from './released-keys.ts'
+import { releaseKey, type RunKey } from './idempotency.ts'
 import { appendTranscript, touchSession } from './sessions.ts'
 import type { FailureAlert, RunEnd, RunRef, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'

@@ -1,6 +1,6 @@
 // Runs as rows: put into the queue, read, counted, cancelled while they wait.
 import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
-import type { RunResult, RunSpec } from '../run-spec.ts'
+import type { RunKind, RunResult, RunSpec } from '../run-spec.ts'
 import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -9,27 +9,15 @@ const insertSql = `
     status, attempt, fencing_token, result, message)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
 
-/**
- * With its spec as the texts that it is stored as: they also cross to another thread at a fraction of what an object
- * costs.
- */
-export interface PackedRun extends Omit<NewRun, 'spec'> {
-  spec: string
-  message: string
-}
-
-/** All of a spec but its message. */
-export const textOf = (spec: RunSpec): string => JSON.stringify({ ...spec, message: undefined })
-
 interface Arrived {
   at: Timestamp
   /** The key of the request that it came with. */
   idempotency?: { scope: string; key: string } | undefined
 }
 
-export async function insertRun(tx: Transaction, run: NewRun | PackedRun, { at, idempotency }: Arrived): Promise<void> {
+export async function insertRun(tx: Transaction, run: NewRun, { at, idempotency }: Arrived): Promise<void> {
   const { id, kind, agentId, sessionKey, maxAttempts, concurrencyLimit } = run
-  const [spec, message] = 'message' in run ? [run.spec, run.message] : [textOf(run.spec), run.spec.message]
+  const { message, ...spec } = run.spec
   const [scope, key] = idempotency ? [idempotency.scope, idempotency.key] : [null, null]
   await tx.run(
     insertSql,
@@ -37,7 +25,7 @@ export async function insertRun(tx: Transaction, run: NewRun | PackedRun, { at, 
     kind,
     agentId,
     sessionKey,
-    spec,
+    JSON.stringify(spec),
     maxAttempts,
     at,
     concurrencyLimit?.name ?? null,
@@ -123,6 +111,40 @@ function narrowest(status: RunFilter['status']): Condition | undefined {
   if (status === 'queued' || status === 'running') return [`status = '${status}'`]
   if (status === undefined || status === 'succeeded') return undefined
   return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]
+}
+
+interface FailedRow {
+  kind: RunKind
+  agentId: string
+  sessionKey: string
+  spec: string
+  message: string
+  maxAttempts: number
+  result: string
+  concurrencyKey: string | null
+  concurrencyLimit: number | null
+}
+
+const failedSql = `
+  SELECT kind, agent_id AS "agentId", session_key AS "sessionKey", spec, message, max_attempts AS "maxAttempts", result,
+    concurrency_key AS "concurrencyKey", concurrency_limit AS "concurrencyLimit"
+  FROM run WHERE id = ? AND status IN ('failed', 'timed_out')`
+/** The result as it was read: of two callers at once only one goes on. */
+const markSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
+
+export async function retryRun(tx: Transaction, id: string, retry: { id: string; at: Timestamp }): Promise<boolean> {
+  const [row] = await tx.all<FailedRow>(failedSql, id)
+  if (!row) return false
+  const result = JSON.parse(row.result) as RunResult
+  if (result.retriedAs !== undefined) return false
+  if ((await tx.run(markSql, JSON.stringify({ ...result, retriedAs: retry.id }), id, row.result)) === 0) return false
+  const spec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message: row.message, retryOf: id }
+  const concurrencyLimit =
+    row.concurrencyKey !== null && row.concurrencyLimit !== null
+      ? { name: row.concurrencyKey, limit: row.concurrencyLimit }
+      : undefined
+  await insertRun(tx, { ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })
+  return true
 }
 
 const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`

@@ -85,19 +85,19 @@ export async function transcript(
 }
 
 /** Of two accepts that crossed, the later one counts, whichever was written first. */
-const keepRouteSql = `
+const saveRouteSql = `
   INSERT INTO route (session_key, channel, account_id, recipient, thread_id, route, at) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (session_key, channel) DO UPDATE SET
     account_id = excluded.account_id, recipient = excluded.recipient, thread_id = excluded.thread_id, route = excluded.route, at = excluded.at
   WHERE excluded.at >= route.at`
 
-export async function keepRoute(
+export async function saveRoute(
   tx: Transaction,
   route: NewRoute & { sessionKey: string },
   at: Timestamp,
 ): Promise<void> {
   const { sessionKey, channel, accountId, to, threadId } = route
-  await tx.run(keepRouteSql, sessionKey, channel, accountId, to, threadId, JSON.stringify(route.route), at)
+  await tx.run(saveRouteSql, sessionKey, channel, accountId, to, threadId, JSON.stringify(route.route), at)
 }
 
 const routeColumns = 'channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId", route, at'

@@ -2,8 +2,7 @@
 // the disk fails.
 import type { Outcome } from '../group-commit.ts'
 import { GatewayError } from '../../errors.ts'
-import { type Call, isWrite, perform as performPlain } from '../operations/operations.ts'
-import { type PackedAccept, unpackAccept } from './packed-accept.ts'
+import { type Call, isWrite, perform } from '../operations/operations.ts'
 import { type Connection, connect, connectReadOnly, type ReadConnection } from './connection.ts'
 import { type Failure, failureOf, isOfTheDisk } from './failure.ts'
 import type { Transaction } from '../operations/transaction.ts'
@@ -161,7 +160,3 @@ async function performAll(tx: Transaction, writes: readonly Numbered[]): Promise
   for (const [, call] of writes) results.push(await perform(tx, call))
   return results
 }
-
-/** Accepts come packed. */
-const perform = (tx: Transaction, [name, args]: Call): Promise<unknown> =>
-  performPlain(tx, [name, name === 'accept' ? [unpackAccept(args[0] as PackedAccept)] : args])

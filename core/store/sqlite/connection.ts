@@ -2,7 +2,8 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Space } from '../purge-records.ts'
-import { assertKnown, type Dialect, type Migration, migrate, migrations } from '../migrations/schema.ts'
+import type { Dialect } from '../migrations/dialect.ts'
+import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import type { Transaction, Value } from '../operations/transaction.ts'
 

@@ -1,11 +1,10 @@
 // The embedded store: a SQLite file that one process owns, written by a thread of its own, many calls per commit.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
-import { purgedAtOnce } from '../operations/accept.ts'
+import { maxPurgedKeys } from '../operations/idempotency.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import { acquireLock } from './lock.ts'
 import { type OperationName, operations } from '../operations/operations.ts'
-import { packAccept } from './packed-accept.ts'
 import { createStoreThread } from './thread.ts'
 import type { AcceptCommand, Store } from '../store.ts'
 
@@ -42,7 +41,7 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
   return {
     ...(plain as unknown as Omit<Store, 'close'>),
     accept: (command) =>
-      commits.callInHaste(['accept', [packAccept(command)]], charactersOf(command)) as ReturnType<Store['accept']>,
+      commits.callInHaste(['accept', [command]], charactersOf(command)) as ReturnType<Store['accept']>,
     probe: () => commits.callInHaste(['probe', []], 0) as Promise<void>,
     async purgeExpiredKeys(at) {
       let total = 0
@@ -50,7 +49,7 @@ function callsThrough(commits: GroupCommit): Omit<Store, 'close'> {
       do {
         purged = (await commits.call(['purgeExpiredKeys', [at]])) as number
         total += purged
-      } while (purged === purgedAtOnce)
+      } while (purged === maxPurgedKeys)
       return total
     },
   }
