@@ -23,7 +23,7 @@ import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
 import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
-import { createIds } from './store/ids.ts'
+import { createId } from './store/ids.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
@@ -84,7 +84,6 @@ export interface Services {
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
   const owner = randomUUID()
-  const createId = createIds()
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
   const { store, changes } = withChangeEvents(

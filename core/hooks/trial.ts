@@ -11,7 +11,7 @@ import type { Extensions } from '../loader/registry.ts'
 import type { Log } from '../plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { TransformRun } from '../sandbox/transform.ts'
-import { createIds } from '../store/ids.ts'
+import { createId } from '../store/ids.ts'
 import { createAgentBody } from './action.ts'
 import { checkProviderId } from './incoming-request.ts'
 import { createPlanner, sourceOf } from './dispatch.ts'
@@ -107,7 +107,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
       loaded: new Set(extensions.channels.keys()),
       mainSession: agents.default.mainSession,
     }),
-    createId: createIds(),
+    createId,
   })
 }
 

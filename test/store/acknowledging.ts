@@ -2,7 +2,7 @@
 // to kill.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createIds } from '../../core/store/ids.ts'
+import { createId } from '../../core/store/ids.ts'
 import { openStore } from '../../core/store/open.ts'
 import { newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 
@@ -30,10 +30,9 @@ export function startAcknowledging(dir: string): {
 
 async function acknowledge(dir: string): Promise<void> {
   const store = await openStore({ url, dir, log: silent })
-  const id = createIds()
   const client = async () => {
     for (;;) {
-      const run = newRun({ id: id(), sessionKey: `agent:main:${id()}` })
+      const run = newRun({ id: createId(), sessionKey: `agent:main:${createId()}` })
       const at = Date.now()
       await store.accept({
         at,

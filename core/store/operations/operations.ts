@@ -107,7 +107,7 @@ const reads = {
 
 export const operations: Operations = { ...writes, ...reads }
 
-export const isWrite = (name: OperationName): boolean => name in writes
+export const isWrite = ([name]: Call): boolean => name in writes
 
 /** One call, as it travels: the operation and its arguments. */
 export type Call = readonly [name: OperationName, args: readonly unknown[]]

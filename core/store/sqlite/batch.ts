@@ -1,100 +1,98 @@
-// A batch of calls on the SQLite file: one transaction for its writes, then its reads one by one; and what happens when
-// the disk fails.
-import type { Outcome } from '../group-commit.ts'
+// Performs batches of calls on the SQLite file: all writes in one transaction, then each read. Reopens the file after a
+// disk failure.
 import { GatewayError } from '../../errors.ts'
+import type { Answer, Failure, Outcome } from '../group-commit.ts'
 import { type Call, isWrite, perform } from '../operations/operations.ts'
-import { type Connection, connect, connectReadOnly, type ReadConnection } from './connection.ts'
-import { type Failure, failureOf, isOfTheDisk } from './failure.ts'
 import type { Transaction } from '../operations/transaction.ts'
+import { type Connection, connect, connectReadOnly, type ReadConnection } from './connection.ts'
+import { isDiskError, toFailure } from './failure.ts'
 
 export interface Batches {
-  /** One transaction for all groups. An empty group only opens the file. @returns an outcome for each */
+  /** Commits all groups in one transaction. An empty group only opens the file. @returns an outcome for each group */
   commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]>
   close(): Promise<void>
 }
 
-type Settled = Exclude<Outcome, { unavailable: string }>
+type Answers = Map<Call, Answer>
 
-/** A call, with its index in the batch. */
-type Numbered = readonly [index: number, call: Call]
-
-/**
- * Opens the file with the first batch, and again after a failure of the disk: it comes back by itself when the disk
- * does.
- */
+/** The first batch opens the file, and so does the first batch after a disk failure: the store recovers by itself. */
 export function createBatches(path: string): Batches {
   let writer: Connection | undefined
-  /** Open only while the file cannot be written, so that reading goes on. */
+  /** Open only while the file cannot be written, so that reads continue. */
   let reader: ReadConnection | undefined
 
   async function commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]> {
-    const batch = [...groups.flat().entries()]
-    const settled: Settled = { results: [], failures: [] }
-    const writes = batch.filter(([, [name]]) => isWrite(name))
-    const failure = batch.length === 0 || writes.length > 0 ? await write(writes, settled) : undefined
-    if (writes.length < batch.length) for (const one of batch) if (!isWrite(one[1][0])) await read(one, settled)
-    return groups.length === 1 && !failure ? [settled] : split(settled, groups, failure)
+    const calls = groups.flat()
+    const answers: Answers = new Map()
+    const writes = calls.filter(isWrite)
+    const failure = writes.length > 0 || calls.length === 0 ? await write(writes, answers) : undefined
+    for (const call of calls) if (!isWrite(call)) answers.set(call, await read(call))
+    return groups.map((group) =>
+      group.length === 0 && failure
+        ? { unavailable: failure.reason }
+        : { answers: group.map((call) => answers.get(call) as Answer) },
+    )
   }
 
   /** @returns what kept the file from being written */
-  async function write(writes: readonly Numbered[], settled: Settled): Promise<Failure | undefined> {
+  async function write(writes: readonly Call[], answers: Answers): Promise<Failure | undefined> {
     try {
       writer ??= await open(path)
-      await writer.checkpoints.next()
-      await commitTogether(writer, writes, { path, settled })
-      endReading()
+      await writer.checkpoints.runIfDue()
+      await commitWrites(writer, writes, { path, answers })
+      closeReader()
       return undefined
     } catch (error) {
       await stopWriting()
-      const failure = failureOf(error, path)
-      for (const [index] of writes) if (!isSettled(settled, index)) settled.failures.push([index, failure])
+      const failure = toFailure(error, path)
+      for (const call of writes) if (!answers.has(call)) answers.set(call, { failure })
       return failure
     }
   }
 
-  async function read([index, call]: Numbered, settled: Settled): Promise<void> {
+  async function read(call: Call): Promise<Answer> {
     try {
       const { tx } = writer ?? (reader ??= connectReadOnly(path))
-      settled.results[index] = await perform(tx, call)
+      return { result: await perform(tx, call) }
     } catch (error) {
-      settled.failures.push([index, failureOf(error, path)])
+      return { failure: toFailure(error, path) }
     }
   }
 
   /**
-   * The reader opens first: the last connection that closes removes the log's index, and a full disk has no room for
-   * another.
+   * Opens the reader before it closes the writer: the last connection to close deletes the index of the write-ahead
+   * log, and on a full disk there is no space to create another.
    */
   async function stopWriting(): Promise<void> {
-    if (writer) unlessItFails(() => (reader ??= connectReadOnly(path)))
+    if (writer) ignoreErrors(() => (reader ??= connectReadOnly(path)))
     await closeWriter()
   }
 
   async function closeWriter(): Promise<void> {
     const closing = writer
     writer = undefined
-    // Closing tidies the log up, which a broken disk may refuse; the next connection recovers from what is on disk.
+    // Closing truncates the log, which a broken disk may refuse. The next connection recovers from what is on disk.
     await closing?.close().catch(() => undefined)
   }
 
-  function endReading(): void {
-    unlessItFails(() => reader?.close())
+  function closeReader(): void {
+    ignoreErrors(() => reader?.close())
     reader = undefined
   }
 
   async function close(): Promise<void> {
-    endReading()
+    closeReader()
     await closeWriter()
   }
 
   return { commit, close }
 }
 
-function unlessItFails(work: () => unknown): void {
+function ignoreErrors(work: () => unknown): void {
   try {
     work()
   } catch {
-    // The next call that needs it tries again, and reports the failure.
+    // The next call that needs the connection tries again and reports the failure.
   }
 }
 
@@ -102,61 +100,36 @@ async function open(path: string): Promise<Connection> {
   try {
     return await connect(path)
   } catch (error) {
-    const { code, reason } = failureOf(error, path)
+    const { code, reason } = toFailure(error, path)
     if (error instanceof GatewayError || code === 'store_damaged') throw error
     throw new GatewayError('store_unavailable', `The store ${path} cannot be opened: ${reason}.`, { cause: error })
   }
 }
 
-const isSettled = ({ results, failures }: Settled, index: number): boolean =>
-  index in results || failures.some(([failed]) => failed === index)
-
-function split(
-  { results, failures }: Settled,
-  groups: readonly (readonly Call[])[],
-  failure: Failure | undefined,
-): Outcome[] {
-  let start = 0
-  return groups.map(({ length }) => {
-    if (length === 0 && failure) return { unavailable: failure.reason }
-    const [first, end] = [start, (start += length)]
-    const own = failures.filter(([index]) => index >= first && index < end)
-    return {
-      results: results.slice(first, end),
-      failures: own.map(([index, reason]) => [index - first, reason] as const),
-    }
-  })
-}
-
-interface Target {
-  path: string
-  settled: Settled
-}
-
-async function commitTogether(
+async function commitWrites(
   { transact, tx }: Connection,
-  writes: readonly Numbered[],
-  { path, settled }: Target,
+  writes: readonly Call[],
+  { path, answers }: { path: string; answers: Answers },
 ): Promise<void> {
   try {
     const results = await transact(() => performAll(tx, writes))
-    for (const [place, [index]] of writes.entries()) settled.results[index] = results[place]
+    for (const [call, result] of results) answers.set(call, { result })
   } catch (error) {
-    if (isOfTheDisk(error)) throw error
-    // One of them is at fault, or met a damaged page, and it was undone with the rest: each for itself now.
-    for (const [index, call] of writes) {
+    if (isDiskError(error)) throw error
+    // One call failed, and the rollback undid the others with it: commit each call by itself.
+    for (const call of writes) {
       try {
-        settled.results[index] = await transact(() => perform(tx, call))
+        answers.set(call, { result: await transact(() => perform(tx, call)) })
       } catch (reason) {
-        if (isOfTheDisk(reason)) throw reason
-        settled.failures.push([index, failureOf(reason, path)])
+        if (isDiskError(reason)) throw reason
+        answers.set(call, { failure: toFailure(reason, path) })
       }
     }
   }
 }
 
-async function performAll(tx: Transaction, writes: readonly Numbered[]): Promise<unknown[]> {
-  const results: unknown[] = []
-  for (const [, call] of writes) results.push(await perform(tx, call))
+async function performAll(tx: Transaction, writes: readonly Call[]): Promise<Map<Call, unknown>> {
+  const results = new Map<Call, unknown>()
+  for (const call of writes) results.set(call, await perform(tx, call))
   return results
 }

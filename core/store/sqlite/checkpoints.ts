@@ -1,26 +1,26 @@
-// Keeps the log of the SQLite file short. Copying it into the file may take the disk half a second, so another thread
-// does it, and no commit waits.
+// Keeps the write-ahead log of the SQLite file short. A checkpoint may keep the disk busy for half a second, so another
+// thread does it and commits do not wait.
 import { extname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { endThread } from './end-thread.ts'
 
-/** In pages of the log. */
+/** Numbers of pages in the log. */
 const pages = {
-  /** Uncopied ones that are worth a pass. Larger passes keep the disk from the commits for longer. */
-  pass: 250,
-  /** From here on the log begins anew as soon as no more than `rest` is left to copy: commits wait for that. */
+  /** With this many pages to copy, a checkpoint starts. A larger checkpoint would compete with commits for longer. */
+  due: 250,
+  /** A log of this length restarts as soon as at most `rest` pages are left to copy. Commits wait for the restart. */
   long: 4000,
   rest: 125,
-  /** From here on commits wait. */
-  most: 16_000,
+  /** At this length, commits wait until the checkpoint has ended and the log restarts. */
+  max: 16_000,
 }
 
 export interface Checkpoints {
-  /** Call it between two commits. */
-  next(): Promise<void>
-  /** The next pass is worth it however little there is to copy: the file becomes shorter. */
-  ask(): void
+  /** Starts a checkpoint or restarts the log if the log is long enough. Call it between two commits. */
+  runIfDue(): Promise<void>
+  /** Makes the next checkpoint due however little there is to copy, so that the file becomes shorter. */
+  request(): void
   close(): Promise<void>
 }
 
@@ -28,46 +28,46 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
   const measure = db.prepare('PRAGMA wal_checkpoint(NOOP)')
   const restart = db.prepare('PRAGMA wal_checkpoint(RESTART)')
   let worker: Worker | undefined
-  let pass: Promise<unknown> | undefined
-  let asked = false
+  let running: Promise<unknown> | undefined
+  let isRequested = false
 
-  async function next(): Promise<void> {
-    let { log, left } = read()
-    if (log >= pages.most && pass) {
-      await pass
-      ;({ log, left } = read())
+  async function runIfDue(): Promise<void> {
+    let { log, left } = measureLog()
+    if (log >= pages.max && running) {
+      await running
+      ;({ log, left } = measureLog())
     }
-    if (pass) return
-    if (log >= pages.most || (log >= pages.long && left <= pages.rest)) restart.get()
-    else if (left >= (asked ? 1 : pages.pass)) pass = copy()
+    if (running) return
+    if (log >= pages.max || (log >= pages.long && left <= pages.rest)) restart.get()
+    else if (left >= (isRequested ? 1 : pages.due)) running = runCheckpoint()
   }
 
-  function read(): { log: number; left: number } {
+  function measureLog(): { log: number; left: number } {
     const { log, checkpointed } = measure.get() as { log: number; checkpointed: number }
     return { log, left: log - checkpointed }
   }
 
-  function copy(): Promise<void> {
-    asked = false
-    worker ??= start()
-    const running = worker
-    running.postMessage('copy')
+  function runCheckpoint(): Promise<void> {
+    isRequested = false
+    worker ??= startWorker()
+    const thread = worker
+    thread.postMessage('checkpoint')
     return new Promise((resolve) => {
       const end = (): void => {
-        running.off('message', end).off('exit', end)
-        pass = asked && worker === running ? copy() : undefined
+        thread.off('message', end).off('exit', end)
+        running = isRequested && worker === thread ? runCheckpoint() : undefined
         resolve()
       }
-      running.once('message', end).once('exit', end)
+      thread.once('message', end).once('exit', end)
     })
   }
 
-  function start(): Worker {
+  function startWorker(): Worker {
     const started = new Worker(new URL(`./checkpointer${extname(import.meta.filename)}`, import.meta.url), {
       workerData: { path },
       name: 'checkpoints',
     })
-    // Where the disk fails the commits fail too, and they report it.
+    // When the disk fails, commits fail too and report it.
     started.on('error', () => undefined)
     started.on('exit', () => {
       if (worker === started) worker = undefined
@@ -76,8 +76,8 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
   }
 
   return {
-    next,
-    ask: () => void (asked = true),
+    runIfDue,
+    request: () => void (isRequested = true),
     async close() {
       const closing = worker
       worker = undefined

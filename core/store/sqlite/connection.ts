@@ -69,14 +69,14 @@ export function connectReadOnly(path: string): ReadConnection {
   return { tx: createTransaction(db, noCheckpoints), close: () => db.close() }
 }
 
-const noCheckpoints: Pick<Checkpoints, 'ask'> = { ask() {} }
+const noCheckpoints: Pick<Checkpoints, 'request'> = { request() {} }
 
 /** The file, and with it its log, is nobody else's to read. */
 function createPrivately(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'ask'>): Transaction {
+function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'request'>): Transaction {
   const prepared = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = prepared.get(sql)
@@ -91,7 +91,7 @@ function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'ask
     space: () => prepare(spaceSql).get() as unknown as Space,
     shrink: (bytes) => {
       db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`)
-      checkpoints.ask()
+      checkpoints.request()
     },
   }
 }

@@ -1,4 +1,4 @@
-// How a thread of the store ends: `null` is its goodbye, after everything that it was sent before.
+// Ends a thread of the store. `null` asks the thread to end after all messages that were sent before.
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 

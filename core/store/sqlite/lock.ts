@@ -1,4 +1,4 @@
-// The lock on the store: one process at a time, told apart by its pid, freed by the kernel when it dies.
+// The lock on the store: only one process may open it. The kernel releases the lock when that process dies.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../errors.ts'
@@ -8,9 +8,8 @@ export interface Lock {
 }
 
 /**
- * Takes the lock that lies beside the store's file, or throws at once, naming the owner.
- * It is an empty SQLite file with an open exclusive transaction: a lock that every platform has and that no kill -9
- * leaves behind.
+ * Acquires the lock beside the store's file, or throws at once and names the owner. The lock is an empty SQLite file
+ * with an open exclusive transaction: every platform supports that, and `kill -9` does not leave it locked.
  */
 export function acquireLock(path: string): Lock {
   const pidFile = `${path}.pid`
@@ -24,7 +23,8 @@ export function acquireLock(path: string): Lock {
   }
 }
 
-const busy = 5
+/** SQLite's code for a file that another connection has locked. */
+const busyCode = 5
 
 function beginExclusive(path: string, pidFile: string): DatabaseSync {
   const db = new DatabaseSync(`${path}.lock`, { timeout: 0, open: false })
@@ -34,15 +34,15 @@ function beginExclusive(path: string, pidFile: string): DatabaseSync {
     return db
   } catch (error) {
     if (db.isOpen) db.close()
-    const held = error instanceof Error && 'errcode' in error && error.errcode === busy
-    const sentence = held
-      ? `The store ${path} is in use by ${ownerIn(pidFile)}; stop it first, or give this gateway a storage.url of its own.`
+    const isHeld = error instanceof Error && 'errcode' in error && error.errcode === busyCode
+    const sentence = isHeld
+      ? `The store ${path} is in use by ${readOwner(pidFile)}; stop it first, or give this gateway a storage.url of its own.`
       : `The store ${path} cannot be locked: ${String(error)}.`
     throw new GatewayError('store_unavailable', sentence, { cause: error })
   }
 }
 
-function ownerIn(pidFile: string): string {
+function readOwner(pidFile: string): string {
   try {
     return `process ${readFileSync(pidFile, 'utf8').trim()}`
   } catch {

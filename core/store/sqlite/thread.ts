@@ -1,14 +1,14 @@
-// The main thread's end of the store's worker: hands over groups of calls, and starts another worker when one dies.
+// Sends groups of calls to the store's thread, starts another thread when it dies, and logs when reading or writing
+// breaks and recovers.
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../plugin.ts'
-import { endThread } from './end-thread.ts'
-import type { Outcome } from '../group-commit.ts'
+import type { FailureCode, Outcome } from '../group-commit.ts'
 import { type Call, isWrite } from '../operations/operations.ts'
-import type { FailureCode } from './failure.ts'
+import { endThread } from './end-thread.ts'
 
 export interface StoreThread {
-  /** Answered in the order of the calls. A worker that dies leaves what it was given `unavailable`. */
+  /** Groups are answered in order. When the thread dies, the groups that it was sent are `unavailable`. */
   commit(calls: readonly Call[]): Promise<Outcome>
   close(): Promise<void>
 }
@@ -16,7 +16,7 @@ export interface StoreThread {
 interface StoreThreadOptions {
   path: string
   log: Log
-  /** Called with each commit: how many operations shared it. */
+  /** Called after each commit with the number of operations in it. */
   onCommit?: ((operations: number) => void) | undefined
 }
 
@@ -28,40 +28,39 @@ interface Group {
 export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreThread {
   let worker: Worker | undefined
   const sent: Group[] = []
-  const report = createReport(log)
+  const logFailures = createFailureLog(log)
 
-  function start(): Worker {
+  function startWorker(): Worker {
     const started = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
       workerData: { path },
       name: 'store',
     })
     let cause = 'it ended'
-    started.on('message', settle)
+    started.on('message', settleGroups)
     started.on('error', (error) => (cause = error instanceof Error ? error.message : String(error)))
     started.on('exit', () => {
       if (worker !== started) return
       worker = undefined
-      if (sent.length > 0) settle(sent.map(() => ({ unavailable: `The store's thread died: ${cause}.` })))
+      if (sent.length > 0) settleGroups(sent.map(() => ({ unavailable: `The store's thread died: ${cause}.` })))
     })
     return started
   }
 
-  /** The outcomes of one commit, one for each of the groups that have waited longest. */
-  function settle(outcomes: readonly Outcome[]): void {
+  /** Settles the oldest groups with the outcomes of one commit, one outcome for each group. */
+  function settleGroups(outcomes: readonly Outcome[]): void {
     const groups = sent.splice(0, outcomes.length)
     const operations = groups.reduce((total, { calls }) => total + calls.length, 0)
     if (operations > 0) onCommit?.(operations)
-    for (const [index, outcome] of outcomes.entries()) {
-      const group = groups[index]
-      if (!group) continue
-      report(group.calls, outcome)
-      group.resolve(outcome)
+    for (const [index, { calls, resolve }] of groups.entries()) {
+      const outcome = outcomes[index] as Outcome
+      logFailures(calls, outcome)
+      resolve(outcome)
     }
   }
 
   return {
     async commit(calls) {
-      worker ??= start()
+      worker ??= startWorker()
       worker.postMessage(calls)
       return new Promise((resolve) => sent.push({ calls, resolve }))
     },
@@ -74,38 +73,35 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
 }
 
 const messages = {
-  written: { failed: 'the store cannot be written', worked: 'the store can be written again' },
-  read: { failed: 'the store cannot be read', worked: 'the store can be read again' },
+  write: { failed: 'the store cannot be written', recovered: 'the store can be written again' },
+  read: { failed: 'the store cannot be read', recovered: 'the store can be read again' },
 } as const
 
-/**
- * One line when writing or reading breaks and one when it works again, not one per batch; damage does not heal, so it
- * is reported once.
- */
-function createReport(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
-  const broken = { written: false, read: false }
-  let damaged = false
+/** Logs one line when reads or writes break and one when they recover. Damage does not heal, so it is logged once. */
+function createFailureLog(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
+  const isBroken = { write: false, read: false }
+  let isDamaged = false
 
-  function note(verb: 'written' | 'read', reason: string | undefined): void {
-    if (reason !== undefined && !broken[verb]) log.error({ reason }, messages[verb].failed)
-    if (reason === undefined && broken[verb]) log.info({}, messages[verb].worked)
-    broken[verb] = reason !== undefined
+  function report(kind: 'write' | 'read', reason: string | undefined): void {
+    if (reason !== undefined && !isBroken[kind]) log.error({ reason }, messages[kind].failed)
+    if (reason === undefined && isBroken[kind]) log.info({}, messages[kind].recovered)
+    isBroken[kind] = reason !== undefined
   }
 
   return (calls, outcome) => {
-    if ('unavailable' in outcome) return note('written', outcome.unavailable)
-    const reasonOf = (wanted: FailureCode, isConcerned: (call: Call) => boolean): string | undefined =>
-      outcome.failures.find(([index, { code }]) => code === wanted && isConcerned(calls[index] as Call))?.[1].reason
-    const damage = reasonOf('store_damaged', () => true)
-    if (damage !== undefined && !damaged) log.error({ reason: damage }, 'the store is damaged')
-    damaged ||= damage !== undefined
-    if (calls.some(writes)) note('written', reasonOf('store_unavailable', writes))
-    if (!calls.every(writes))
-      note(
-        'read',
-        reasonOf('store_unavailable', (call) => !writes(call)),
-      )
+    if ('unavailable' in outcome) return report('write', outcome.unavailable)
+    const findReason = (code: FailureCode, concerns: (call: Call) => boolean): string | undefined => {
+      for (const [index, answer] of outcome.answers.entries())
+        if ('failure' in answer && answer.failure.code === code && concerns(calls[index] as Call))
+          return answer.failure.reason
+      return undefined
+    }
+    const damage = findReason('store_damaged', () => true)
+    if (damage !== undefined && !isDamaged) log.error({ reason: damage }, 'the store is damaged')
+    isDamaged ||= damage !== undefined
+    if (calls.some(isWrite)) report('write', findReason('store_unavailable', isWrite))
+    if (!calls.every(isWrite)) report('read', findReason('store_unavailable', isRead))
   }
 }
 
-const writes = ([name]: Call): boolean => isWrite(name)
+const isRead = (call: Call): boolean => !isWrite(call)

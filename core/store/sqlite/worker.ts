@@ -1,27 +1,26 @@
-// The store's own thread: what has been sent while it was busy shares the next commit, and is answered when it is on
-// disk.
+// The store's thread: all groups that arrive during one commit share the next one, and are answered when it is on disk.
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call } from '../operations/operations.ts'
 import { type Batches, createBatches } from './batch.ts'
 
-/** `null` says goodbye. */
+/** A group of calls, or `null`, which asks the thread to end. */
 type Message = readonly Call[] | null
 
-/** Calls from which on a commit takes no further group. */
-const mostCalls = 256
+/** A commit with this many calls takes no further group. */
+const maxCalls = 256
 
 if (!parentPort) throw new Error('This file runs as a worker thread.')
 serve(parentPort, createBatches((workerData as { path: string }).path))
 
 function serve(port: MessagePort, batches: Batches): void {
-  const arrived: Message[] = []
-  let turn = Promise.resolve()
+  const waiting: Message[] = []
+  let lastCommit = Promise.resolve()
 
-  async function commitArrived(): Promise<void> {
+  async function commitWaiting(): Promise<void> {
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
-      arrived.push(next.message as Message)
-    while (arrived.length > 0) {
-      const groups = takeGroups(arrived)
+      waiting.push(next.message as Message)
+    while (waiting.length > 0) {
+      const groups = shiftGroups(waiting)
       if (groups.length === 0) return close()
       port.postMessage(await batches.commit(groups))
     }
@@ -33,17 +32,17 @@ function serve(port: MessagePort, batches: Batches): void {
   }
 
   port.on('message', (message: Message) => {
-    arrived.push(message)
-    turn = turn.then(commitArrived)
+    waiting.push(message)
+    lastCommit = lastCommit.then(commitWaiting)
   })
 }
 
-/** @returns none when a goodbye is next */
-function takeGroups(arrived: Message[]): (readonly Call[])[] {
+/** Removes the groups of the next commit; none when the next message asks the thread to end. */
+function shiftGroups(waiting: Message[]): (readonly Call[])[] {
   const groups: (readonly Call[])[] = []
-  for (let size = 0, next = arrived[0]; next && size < mostCalls; next = arrived[0]) {
+  for (let size = 0, next = waiting[0]; next && size < maxCalls; next = waiting[0]) {
     groups.push(next)
-    arrived.shift()
+    waiting.shift()
     size += next.length
   }
   return groups

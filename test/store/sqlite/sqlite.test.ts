@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { limits } from '../../../core/store/group-commit.ts'
+import { defaultLimits } from '../../../core/store/group-commit.ts'
 import { openStore } from '../../../core/store/open.ts'
 import type { Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
@@ -52,7 +52,7 @@ describe('the SQLite store', () => {
     await acceptMany(600)
     const commits = (await commitsIn(join(dir, 'state/gateway.db-wal'))) - before
     expect(commits).toBeGreaterThanOrEqual(Math.ceil(600 / 256))
-    expect(commits).toBeLessThanOrEqual(Math.ceil(600 / limits.group))
+    expect(commits).toBeLessThanOrEqual(Math.ceil(600 / defaultLimits.groupSize))
   })
 
   it('copies the log into the file while it is written', async () => {
