@@ -70,8 +70,8 @@ function watch(
       for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
       return result
     },
-    forgetBodies: async (step) => {
-      const result = await store.forgetBodies(step)
+    purgeBodies: async (step) => {
+      const result = await store.purgeBodies(step)
       if (result.count > 0) count(purged, 'kind="bodies"', result.count)
       return result
     },

@@ -13,7 +13,7 @@ export interface Metrics {
 
 interface MetricsDeps {
   meters: Meters
-  store: Pick<Store, 'liveCounts' | 'space'>
+  store: Pick<Store, 'getLiveCounts' | 'getSpace'>
   channels: () => readonly { channel: string; accountId: string; state: string }[]
 }
 
@@ -25,7 +25,10 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
 
   return {
     read: async () => {
-      const [{ runs, deliveries, schedules }, { bytes, free }] = await Promise.all([store.liveCounts(), store.space()])
+      const [{ runs, deliveries, schedules }, { bytes, free }] = await Promise.all([
+        store.getLiveCounts(),
+        store.getSpace(),
+      ])
       const { reload } = meters
       const lines = [
         family('svc_gateway_info', 'gauge The version that runs.', [[`version="${readVersion()}"`, 1]]),

@@ -17,7 +17,7 @@ export type Replay = (
 ) => Promise<object>
 
 interface RequestsDeps {
-  store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'deliveriesOfRun'>
+  store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRunDeliveries'>
   /** Absent while the hooks are off. */
   replay: Replay | undefined
 }
@@ -97,7 +97,7 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
   }
 
   async function view(run: StoredRun) {
-    return viewRun(run, await store.deliveriesOfRun(run.id))
+    return viewRun(run, await store.listRunDeliveries(run.id))
   }
 }
 

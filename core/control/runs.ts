@@ -10,12 +10,12 @@ import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
 
 interface RunsDeps {
-  store: Pick<Store, 'getRun' | 'listRuns' | 'deliveriesOfRun'>
+  store: Pick<Store, 'getRun' | 'listRuns' | 'listRunDeliveries'>
   runs: Pick<Runs, 'cancel' | 'retry'>
 }
 
 export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
-  const view = async (run: ListedRun) => viewRun(run, await store.deliveriesOfRun(run.id))
+  const view = async (run: ListedRun) => viewRun(run, await store.listRunDeliveries(run.id))
 
   return [
     endpoint({

@@ -6,7 +6,7 @@ import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 
 interface SchedulesDeps {
-  store: Pick<Store, 'schedulePage'>
+  store: Pick<Store, 'listSchedules'>
 }
 
 export const scheduleEndpoints = ({ store }: SchedulesDeps): Endpoint[] => [
@@ -19,7 +19,7 @@ export const scheduleEndpoints = ({ store }: SchedulesDeps): Endpoint[] => [
       response: { 200: pageOf(Schedule) },
     },
     handle: async ({ query }) =>
-      viewPage(await store.schedulePage({ agentId: query.agentId }, pageRequest(query)), view),
+      viewPage(await store.listSchedules({ agentId: query.agentId }, pageRequest(query)), view),
   }),
 ]
 

@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
-import type { SessionPlace, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
+import type { SessionPosition, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
 import { resolveSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
@@ -11,7 +11,7 @@ import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from 
 interface SessionsDeps {
   store: Pick<
     Store,
-    'listSessions' | 'getSession' | 'lastRoute' | 'waitingEvents' | 'countWaitingEvents' | 'transcript'
+    'listSessions' | 'getSession' | 'getLastRoute' | 'listWaitingEvents' | 'countWaitingEvents' | 'listTranscript'
   >
   agents: SessionOwners
 }
@@ -55,10 +55,10 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
         const { agentId, sessionKey: key } = resolveSession(agents, params.key)
         const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
           store.getSession(key),
-          store.waitingEvents(key, shownEvents),
+          store.listWaitingEvents(key, shownEvents),
           store.countWaitingEvents(key),
-          store.lastRoute(key),
-          store.transcript(key, pageRequest(query, usualLines)),
+          store.getLastRoute(key),
+          store.listTranscript(key, pageRequest(query, usualLines)),
         ])
         // News may wait in a session in which nothing has been said yet.
         const session = stored ?? firstEvent(events, { key, agentId })
@@ -76,9 +76,9 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   ]
 }
 
-const cursorOf = ({ updatedAt, run, key }: SessionPlace): string => `${updatedAt}.${run}.${key}`
+const cursorOf = ({ updatedAt, run, key }: SessionPosition): string => `${updatedAt}.${run}.${key}`
 
-function throwSiteOf(cursor: string | undefined): SessionPlace | undefined {
+function throwSiteOf(cursor: string | undefined): SessionPosition | undefined {
   const [, updatedAt, run, key = ''] = /^(\d+)\.(\d+)\.(.*)$/s.exec(cursor ?? '') ?? []
   return updatedAt === undefined ? undefined : { updatedAt: Number(updatedAt), run: Number(run), key }
 }

@@ -40,7 +40,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     if (closing) return await giveBack(claimed)
     for (const delivery of claimed) begin(delivery)
     if (claimed.length === max) return
-    const next = await store.nextDeliveryAt()
+    const next = await store.getNextDeliveryAt()
     // It may have become due since it was not handed out: then at once.
     if (next !== undefined) poller.notifyIn(Math.min(Math.max(0, next - Date.now()), limits.longestBackoff))
   }

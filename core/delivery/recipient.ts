@@ -26,7 +26,7 @@ export interface Recipients {
 }
 
 interface RecipientDeps {
-  store: Pick<Store, 'lastRoute'>
+  store: Pick<Store, 'getLastRoute'>
   routes: Pick<ReplyRoutes, 'last'>
   channels: Config['channels']
   /** Names of the channels that plugins brought. */
@@ -68,7 +68,7 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
   }
 
   return {
-    resolve: async (recipient) => settle(recipient, await store.lastRoute(mainSession, channelOf(recipient))),
+    resolve: async (recipient) => settle(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
     whyUndeliverable: (recipient) => {
       const found = settle(recipient, routes.last(mainSession, channelOf(recipient)))
       return 'reason' in found ? found.reason : undefined

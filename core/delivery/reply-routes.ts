@@ -14,7 +14,7 @@ export interface ReplyRoutes {
 }
 
 /** Only this process receives messages on its channels, so no route is written that it does not note. */
-export function createReplyRoutes({ store }: { store: Pick<Store, 'lastRoute'> }): ReplyRoutes {
+export function createReplyRoutes({ store }: { store: Pick<Store, 'getLastRoute'> }): ReplyRoutes {
   const watched = new Map<string, Map<string, KnownRoute>>()
 
   const note: ReplyRoutes['note'] = (sessionKey, route) => {
@@ -29,7 +29,9 @@ export function createReplyRoutes({ store }: { store: Pick<Store, 'lastRoute'> }
       if (watched.has(sessionKey)) return
       // Before the store is read: what comes in meanwhile is not missed.
       watched.set(sessionKey, new Map())
-      const routes = await Promise.all([undefined, ...channels].map((channel) => store.lastRoute(sessionKey, channel)))
+      const routes = await Promise.all(
+        [undefined, ...channels].map((channel) => store.getLastRoute(sessionKey, channel)),
+      )
       for (const route of routes) if (route) note(sessionKey, route)
     },
     last: (sessionKey, channel) => {

@@ -29,7 +29,7 @@ export interface Sender {
 }
 
 interface ToolDeliveryDeps {
-  store: Pick<Store, 'lastRoute'>
+  store: Pick<Store, 'getLastRoute'>
   recipients: Pick<Recipients, 'resolve'>
   accept(command: AcceptCommand): Promise<AcceptResult>
   onDeliveries: () => void
@@ -56,7 +56,7 @@ export function createToolDelivery({
   const recipientOf = async (request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Recipient> => {
     const { to, accountId, threadId } = request
     const channel = request.channel?.trim()
-    const own = channel === 'last' ? undefined : await store.lastRoute(sessionKey, channel)
+    const own = channel === 'last' ? undefined : await store.getLastRoute(sessionKey, channel)
     if (!own || (to !== undefined && to.trim() !== own.to))
       return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
     return {
@@ -74,7 +74,7 @@ export function createToolDelivery({
       const address = await settle(request, sessionKey)
       const [ofReply, ofSession] = await Promise.all([
         reply && recipients.resolve(reply),
-        answersSession ? store.lastRoute(sessionKey, address.channel) : undefined,
+        answersSession ? store.getLastRoute(sessionKey, address.channel) : undefined,
       ])
       return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some(
         (own) => own && isSameRecipient(own, address),

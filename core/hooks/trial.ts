@@ -101,7 +101,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
     agents,
     models: createModels({ config, providers: extensions.providers, log }),
     recipients: createRecipients({
-      store: { lastRoute: async () => undefined },
+      store: { getLastRoute: async () => undefined },
       routes: { last: () => undefined },
       channels: config.channels,
       loaded: new Set(extensions.channels.keys()),

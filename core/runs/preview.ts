@@ -40,7 +40,7 @@ export interface Preview {
 }
 
 interface PreviewDeps {
-  store: Pick<Store, 'waitingEvents' | 'getExposure'>
+  store: Pick<Store, 'listWaitingEvents' | 'getExposure'>
   agents: Agents
   models: Models
   recipients: Pick<Recipients, 'resolve'>
@@ -55,7 +55,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
     arriving: readonly NewEvent[],
   ): Promise<TurnPreview> {
     const { spec, sessionKey, kind } = run
-    const waiting = await store.waitingEvents(sessionKey, eventBatch)
+    const waiting = await store.listWaitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
     const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined

@@ -87,7 +87,7 @@ export function createRuns(deps: RunsDeps): Runs {
   const claimDue = async (): Promise<void> => {
     poller.notify()
     const now = Date.now()
-    const next = await store.nextRetryAt(now)
+    const next = await store.getNextRetryAt(now)
     if (next !== undefined) retries.notifyIn(next - now)
   }
   const retries = createPoller({ claim: claimDue, retryMs, log })

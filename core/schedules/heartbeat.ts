@@ -21,7 +21,7 @@ interface HeartbeatDeps {
   agents: Agents
   events: Events
   runs: Runs
-  store: Pick<Store, 'countWaitingEvents' | 'waitingWakes'>
+  store: Pick<Store, 'countWaitingEvents' | 'listWaitingWakes'>
   createId: () => string
   maxAttempts: number
   log: Log
@@ -53,7 +53,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   /** The main session, and every other one in which events wait for this agent. */
   const beatEverywhere = async (agent: Agent): Promise<void> => {
     hearts.of(agent, agent.mainSession).wake(0)
-    const wakes = await store.waitingWakes()
+    const wakes = await store.listWaitingWakes()
     for (const { agentId, sessionKey } of wakes)
       if (agentId === agent.id && !closed) hearts.of(agent, sessionKey).wake(0)
   }

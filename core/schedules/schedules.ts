@@ -51,11 +51,11 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     const now = Date.now()
     if (now < lookedAt) await replan(deps, now)
     lookedAt = now
-    const due = await store.dueSchedules(Date.now(), firedAtOnce)
+    const due = await store.listDueSchedules(Date.now(), firedAtOnce)
     let failed = false
     for (const schedule of due) failed = !(await fire(deps, schedule, outage)) || failed
     if (due.length > 0 && !failed) outage.worked()
-    const next = await store.nextScheduleAt()
+    const next = await store.getNextScheduleAt()
     if (next === undefined) return
     const wait = Math.min(Math.max(0, next - Date.now()), longestNapMs)
     poller.notifyIn(failed ? Math.max(wait, retryMs) : wait)
@@ -75,10 +75,10 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
           poller.notify()
           return summarise({ ...schedule, lastAt: null, createdAt: at })
         },
-        list: async () => (await store.listSchedules(agentId)).map(summarise),
+        list: async () => (await store.listAgentSchedules(agentId)).map(summarise),
         remove: (id) => store.removeSchedule(id, agentId),
         run: async (id) => {
-          const schedule = (await store.listSchedules(agentId)).find((one) => one.id === id)
+          const schedule = (await store.listAgentSchedules(agentId)).find((one) => one.id === id)
           if (!schedule) return undefined
           const run = createRun(deps, schedule)
           await runs.accept({ at: Date.now(), runs: [run] })
@@ -94,7 +94,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 /** The clock was set back: without this a schedule would be silent until the clock has caught up with its next time. */
 async function replan({ store, agents }: SchedulesDeps, now: number): Promise<void> {
   for (const { id: agentId } of agents.all) {
-    for (const { id, timing, nextAt, lastAt } of await store.listSchedules(agentId)) {
+    for (const { id, timing, nextAt, lastAt } of await store.listAgentSchedules(agentId)) {
       const to = await replanFiring(timing, { nextAt, lastAt, now })
       if (to < nextAt) await store.moveSchedule(id, { from: nextAt, to })
     }
@@ -120,7 +120,7 @@ async function fireOnce(deps: SchedulesDeps, schedule: StoredSchedule): Promise<
   const now = Date.now()
   const nextAt = (await nextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
   const run = createRun(deps, schedule)
-  const { queued, running } = await deps.store.sessionCounts(run.sessionKey)
+  const { queued, running } = await deps.store.getSessionCounts(run.sessionKey)
   const skips = queued + running > 0 && nextAt !== null
   if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
   await deps.runs.accept({

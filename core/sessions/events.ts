@@ -29,8 +29,8 @@ export function createEvents({ store }: { store: Store }): Events {
     },
     requestWaitingWakes: async () => {
       // In this order: an event that names its agent and arrives in between must not wake the owner of the session.
-      const sessions = await store.sessionsWithWakes()
-      const wakes = (await store.waitingWakes()).filter(({ mode }) => mode === 'now')
+      const sessions = await store.listSessionsWithWakes()
+      const wakes = (await store.listWaitingWakes()).filter(({ mode }) => mode === 'now')
       const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
       // The agent that is woken in a session renders every event there: a second one would find none.
       const others = sessions.filter((sessionKey) => !named.has(sessionKey))

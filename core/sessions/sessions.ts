@@ -35,7 +35,7 @@ async function readSessions(store: Store, filter: ListFilter): Promise<StoredSes
 
 /** A session in which nothing has been said, but events wait. */
 async function onlyTold(store: Store, key: string, defaultAgentId: string): Promise<StoredSession | undefined> {
-  const [event] = await store.waitingEvents(key, { count: 1, characters: 1 })
+  const [event] = await store.listWaitingEvents(key, { count: 1, characters: 1 })
   return event && { key, agentId: agentOfKey(key) ?? defaultAgentId, updatedAt: event.at }
 }
 
@@ -46,7 +46,7 @@ const summarise = ({ key, agentId, updatedAt }: StoredSession): SessionSummary =
 })
 
 async function describe(store: Store, session: StoredSession): Promise<SessionStatus> {
-  const [counts, last] = await Promise.all([store.sessionCounts(session.key), store.lastRoute(session.key)])
+  const [counts, last] = await Promise.all([store.getSessionCounts(session.key), store.getLastRoute(session.key)])
   return {
     ...summarise(session),
     ...(last && {

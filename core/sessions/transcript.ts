@@ -7,13 +7,13 @@ const longestText = 20_000
 
 /** The newest entries, oldest first. Read page by page: long ones must not keep the store from its writes. */
 export async function readTranscript(
-  store: Pick<Store, 'transcript'>,
+  store: Pick<Store, 'listTranscript'>,
   sessionKey: string,
   limit: number,
 ): Promise<StoredTranscriptEntry[]> {
   const entries: StoredTranscriptEntry[] = []
   for (let before: number | undefined; entries.length < limit;) {
-    const { items, next } = await store.transcript(sessionKey, { before, limit: limit - entries.length })
+    const { items, next } = await store.listTranscript(sessionKey, { before, limit: limit - entries.length })
     entries.push(...items)
     if (next === undefined) break
     before = next

@@ -105,7 +105,7 @@ function runChanges(
   { runs, events, outbox }: StoreChanges,
 ): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
   const publishRun = createReread(runs, async (id) => {
-    const [run, deliveries] = await Promise.all([store.getRun(id), store.deliveriesOfRun(id)])
+    const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
     return run && { run, deliveries }
   })
   const publishDelivery = createReread(outbox, (id) => store.getDelivery(id))

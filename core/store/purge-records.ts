@@ -22,14 +22,14 @@ export interface PurgeResult {
   next?: PurgePositions
 }
 
-export interface ForgetBodiesStep {
+export interface PurgeBodiesStep {
   /** Only those of requests that came before this time. */
   before: Timestamp
   /** The last request that the step before has looked at; absent: the step begins with the oldest. */
   from?: number | undefined
 }
 
-export interface ForgottenBodies {
+export interface PurgedBodies {
   /** How many bodies were deleted. */
   count: number
   /** The last request that was looked at. */

@@ -209,14 +209,14 @@ export interface StoredSession {
 }
 
 /** Where a page of sessions has ended: the last that has begun or has events, and the last run that will begin one. */
-export interface SessionPlace extends Pick<StoredSession, 'updatedAt' | 'key'> {
+export interface SessionPosition extends Pick<StoredSession, 'updatedAt' | 'key'> {
   run: number
 }
 
 export interface SessionPage {
   items: StoredSession[]
   /** Where to go on; absent at the end. */
-  next?: SessionPlace
+  next?: SessionPosition
 }
 
 export interface SessionCounts {

@@ -24,7 +24,7 @@ export interface RetentionLimits {
 }
 
 interface RetentionDeps {
-  store: Pick<Store, 'purge' | 'forgetBodies' | 'space' | 'shrink'>
+  store: Pick<Store, 'purge' | 'purgeBodies' | 'getSpace' | 'reclaimSpace'>
   limits: () => RetentionLimits
   log: Log
 }
@@ -80,18 +80,18 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     const { days, bodyHours } = limits()
     try {
       if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
-      if (bodyHours > 0) await forgetBodies(Date.now() - bodyHours * hourMs, total)
+      if (bodyHours > 0) await purgeBodies(Date.now() - bodyHours * hourMs, total)
     } catch (error) {
       sweptAt = -Infinity
       throw error
     }
   }
 
-  async function forgetBodies(before: Timestamp, total: Counts): Promise<void> {
+  async function purgeBodies(before: Timestamp, total: Counts): Promise<void> {
     let isComplete = true
     for (let [from, more] = [bodyless, true]; more && !closing;) {
       const begun = performance.now()
-      const step = await store.forgetBodies({ before, from })
+      const step = await store.purgeBodies({ before, from })
       total.bodies += step.count
       ;({ last: from, more } = step)
       // What a waiting event needs is looked for again next time.
@@ -103,7 +103,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
 
   async function purgeBeyond(most: number, total: Counts): Promise<void> {
     const isBeyond = async (): Promise<boolean> => {
-      const { bytes, free } = await store.space()
+      const { bytes, free } = await store.getSpace()
       return most > 0 && bytes - free > most
     }
     await purgeWhile(isBeyond, Date.now() - youngMs, total)
@@ -132,12 +132,12 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     const most = limits().maxMb * mib
     for (let left = Infinity; !closing;) {
       const begun = performance.now()
-      const { bytes, free } = await store.space()
+      const { bytes, free } = await store.getSpace()
       const excess = Math.max(free - bytes * spareShare, most > 0 ? Math.min(free, bytes - most) : 0)
       // The engine may not be able to part with all of it.
       if (excess <= 0 || bytes >= left) return
       left = bytes
-      await store.shrink(Math.min(excess, givenBackAtOnce))
+      await store.reclaimSpace(Math.min(excess, givenBackAtOnce))
       await rest(begun)
     }
   }

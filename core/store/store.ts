@@ -1,6 +1,6 @@
 // What the gateway keeps, as operations: each is one atomic transaction and resolves only when it is on disk.
 import type { Json, ToolEffect } from '../plugin.ts'
-import type { ForgetBodiesStep, PurgeResult, ForgottenBodies, PurgeStep, Space } from './purge-records.ts'
+import type { PurgeBodiesStep, PurgeResult, PurgedBodies, PurgeStep, Space } from './purge-records.ts'
 import type {
   AcceptCommand,
   AcceptResult,
@@ -24,7 +24,7 @@ import type {
   RunRetry,
   SessionCounts,
   SessionPage,
-  SessionPlace,
+  SessionPosition,
   StoredRequest,
   StoredEvent,
   StoredDelivery,
@@ -77,7 +77,7 @@ export interface Store {
    */
   recoverExpiredRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
   /** When the next run is tried again after this time. */
-  nextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
+  getNextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Ends a run that has not started, as cancelled; false when it has, or is unknown. */
   cancelQueuedRun(id: string, end: RunEnd): Promise<boolean>
   /**
@@ -92,26 +92,26 @@ export interface Store {
   /** Gives the session's oldest waiting events to this run; taken again they are the same ones. */
   claimEvents(run: RunRef, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   /** The oldest that no run has taken. */
-  waitingEvents(sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
+  listWaitingEvents(sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   countWaitingEvents(sessionKey: string): Promise<number>
   /** Sessions in which an event with mode `now` waits: wakes that were requested before a crash. */
-  sessionsWithWakes(): Promise<string[]>
+  listSessionsWithWakes(): Promise<string[]>
   /** Where events wait for an agent that they name. */
-  waitingWakes(): Promise<WaitingWake[]>
+  listWaitingWakes(): Promise<WaitingWake[]>
 
   /** What was said in a session, newest first. */
-  transcript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>
+  listTranscript(sessionKey: string, page: PageRequest): Promise<Page<StoredTranscriptEntry>>
   getSession(key: string): Promise<StoredSession | undefined>
   /** The one that was used last comes first. `defaultAgentId`: whose the sessions are whose keys name no agent. */
   listSessions(filter: {
     agentId?: string | undefined
     defaultAgentId: string
-    after?: SessionPlace | undefined
+    after?: SessionPosition | undefined
     limit: number
   }): Promise<SessionPage>
-  sessionCounts(key: string): Promise<SessionCounts>
+  getSessionCounts(key: string): Promise<SessionCounts>
   /** The newest route of a session, or its newest on one channel. */
-  lastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>
+  getLastRoute(sessionKey: string, channel?: string): Promise<StoredRoute | undefined>
 
   /**
    * Hands out deliveries that are due: of each lane (channel, account, recipient) only the oldest. Marks them sending.
@@ -125,7 +125,7 @@ export interface Store {
    * (`endDelivery` with the returned fencing token).
    */
   recoverExpiredDeliveries(at: Timestamp): Promise<StoredDelivery[]>
-  deliveriesOfRun(runId: string): Promise<StoredDelivery[]>
+  listRunDeliveries(runId: string): Promise<StoredDelivery[]>
   listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>>
   getDelivery(id: string): Promise<StoredDelivery | undefined>
   /**
@@ -134,7 +134,7 @@ export interface Store {
    */
   retryDelivery(id: string, at: Timestamp): Promise<boolean>
   /** When the next pending message is due. */
-  nextDeliveryAt(): Promise<Timestamp | undefined>
+  getNextDeliveryAt(): Promise<Timestamp | undefined>
 
   /** Absent: the session, or the run, holds no external content. */
   getExposure(scope: string): Promise<Exposure | undefined>
@@ -144,29 +144,29 @@ export interface Store {
    */
   useEffects(use: EffectUse): Promise<ToolEffect | undefined>
 
-  liveCounts(): Promise<LiveCounts>
+  getLiveCounts(): Promise<LiveCounts>
 
   /** False: the agent has `most` schedules already. */
   addSchedule(schedule: NewSchedule, limit: { at: Timestamp; most: number }): Promise<boolean>
   /** In the order in which they were added. */
-  listSchedules(agentId: string): Promise<StoredSchedule[]>
+  listAgentSchedules(agentId: string): Promise<StoredSchedule[]>
   /** Newest first. */
-  schedulePage(filter: { agentId?: string | undefined }, page: PageRequest): Promise<Page<StoredSchedule>>
+  listSchedules(filter: { agentId?: string | undefined }, page: PageRequest): Promise<Page<StoredSchedule>>
   /** False: the agent has no such schedule. */
   removeSchedule(id: string, agentId: string): Promise<boolean>
   /** It fires at another time next. False: it has fired meanwhile, or is gone. */
   moveSchedule(id: string, times: { from: Timestamp; to: Timestamp }): Promise<boolean>
   /** Those whose time has come, the oldest first. Each is then fired with `accept`. */
-  dueSchedules(at: Timestamp, limit: number): Promise<StoredSchedule[]>
+  listDueSchedules(at: Timestamp, limit: number): Promise<StoredSchedule[]>
   /** When the next schedule fires. */
-  nextScheduleAt(): Promise<Timestamp | undefined>
+  getNextScheduleAt(): Promise<Timestamp | undefined>
 
   getState(owner: string, key: string): Promise<Json | undefined>
   setState(owner: string, key: string, value: Json): Promise<void>
   deleteState(owner: string, key: string): Promise<void>
 
   /** Takes or keeps a lease that only one owner may hold; undefined while another holds it. */
-  lease(name: string, owner: string, at: Timestamp, until: Timestamp): Promise<LeaseGrant | undefined>
+  acquireLease(name: string, owner: string, at: Timestamp, until: Timestamp): Promise<LeaseGrant | undefined>
   releaseLease(name: string, owner: string): Promise<void>
 
   /**
@@ -186,10 +186,10 @@ export interface Store {
    * One step of deleting the bodies of old requests, the oldest first; the requests stay, and so do bodies that are the
    * text of an event that waits.
    */
-  forgetBodies(step: ForgetBodiesStep): Promise<ForgottenBodies>
-  space(): Promise<Space>
+  purgeBodies(step: PurgeBodiesStep): Promise<PurgedBodies>
+  getSpace(): Promise<Space>
   /** Gives at most so many free bytes back to the disk, rounded up to what the engine can part with. */
-  shrink(bytes: number): Promise<void>
+  reclaimSpace(bytes: number): Promise<void>
   /** Resolves when a write would be committed, rejects with `store_unavailable` when not. */
   probe(): Promise<void>
   close(): Promise<void>

@@ -25,7 +25,7 @@ export function acceptContract(opened: OpenStore): void {
         startedAt: null,
         endedAt: null,
       })
-      expect(await opened.store.waitingEvents(run.sessionKey, { count: 10, characters: 1e9 })).toMatchObject([
+      expect(await opened.store.listWaitingEvents(run.sessionKey, { count: 10, characters: 1e9 })).toMatchObject([
         { text: 'news ✓', trusted: true, source: 'webhook wake', at: start },
       ])
     })

@@ -173,7 +173,7 @@ export function listsContract(opened: OpenStore): void {
       const lists = {
         runs: (page: PageRequest) => store.listRuns({}, page),
         deliveries: (page: PageRequest) => store.listDeliveries({ status: 'pending' }, page),
-        transcript: (page: PageRequest) => store.transcript('one', page),
+        transcript: (page: PageRequest) => store.listTranscript('one', page),
       }
       for (const list of Object.values(lists)) {
         const listed = await pages<{ id?: string; runId?: string }>(list, 100)
@@ -224,9 +224,9 @@ export function listsContract(opened: OpenStore): void {
       await post(store, newDelivery(), newDelivery(), newDelivery({ status: 'failed', reason: 'no' }))
       await claimDelivery(store)
       await store.accept({ at: start, runs: [newRun()] })
-      expect((await store.liveCounts()).schedules).toEqual({ count: 0, nextAt: null })
+      expect((await store.getLiveCounts()).schedules).toEqual({ count: 0, nextAt: null })
       await store.addSchedule(newSchedule(), { at: start, most: 9 })
-      expect(await store.liveCounts()).toEqual({
+      expect(await store.getLiveCounts()).toEqual({
         runs: { queued: 1, running: 0 },
         deliveries: { pending: 1, sending: 1, failed: 1, unknown: 0 },
         schedules: { count: 1, nextAt: start },
@@ -260,7 +260,7 @@ export function listsContract(opened: OpenStore): void {
       expect(second.id).toBe('second')
       expect(await store.retryDelivery('first', start)).toBe(true)
       expect(await claimDeliveries(store)).toEqual([])
-      expect(await store.nextDeliveryAt()).toBeUndefined()
+      expect(await store.getNextDeliveryAt()).toBeUndefined()
       await store.endDelivery(second.id, second.fencingToken, { status: 'sent', platformId: null }, start)
       expect((await claimDelivery(store)).id).toBe('first')
     })

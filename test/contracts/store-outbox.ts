@@ -50,7 +50,7 @@ export function outboxContract(opened: OpenStore): void {
         start,
       )
       expect(await claimDeliveries(store, { at: start + 999 })).toEqual([])
-      expect(await store.nextDeliveryAt()).toBe(start + 1000)
+      expect(await store.getNextDeliveryAt()).toBe(start + 1000)
       const [again] = await claimDeliveries(store, { at: start + 1000 })
       expect(again).toMatchObject({ id: first.id, attempt: 2, uncertain: true, reason: 'busy', status: 'sending' })
       expect(again!.fencingToken).toBeGreaterThan(claimed.fencingToken)
@@ -67,7 +67,7 @@ export function outboxContract(opened: OpenStore): void {
         expect(await store.endDelivery(id, fencingToken, end, start)).toBe(true)
       }
       expect(ids(await claimDeliveries(store))).toEqual([deliveries[3]?.id])
-      const ended = await store.deliveriesOfRun('run-of-nobody')
+      const ended = await store.listRunDeliveries('run-of-nobody')
       expect(ended.map(({ status, reason, platformId }) => [status, reason, platformId])).toEqual([
         ['sent', null, 'p1'],
         ['failed', 'gone', null],
@@ -99,8 +99,8 @@ export function outboxContract(opened: OpenStore): void {
         newDelivery({ status: 'skipped', reason: 'acknowledged' }),
       )
       expect(await claimDeliveries(store)).toEqual([])
-      expect(await store.nextDeliveryAt()).toBeUndefined()
-      expect(await store.deliveriesOfRun('run-of-nobody')).toMatchObject([
+      expect(await store.getNextDeliveryAt()).toBeUndefined()
+      expect(await store.listRunDeliveries('run-of-nobody')).toMatchObject([
         { status: 'failed', reason: 'no recipient' },
         { status: 'skipped' },
       ])
@@ -137,11 +137,11 @@ export function outboxContract(opened: OpenStore): void {
 
     it('says when the next message is due: the head of a lane, not what waits behind it', async () => {
       const { store } = opened
-      expect(await store.nextDeliveryAt()).toBeUndefined()
+      expect(await store.getNextDeliveryAt()).toBeUndefined()
       await post(store, newDelivery(), newDelivery())
-      expect(await store.nextDeliveryAt()).toBe(start)
+      expect(await store.getNextDeliveryAt()).toBe(start)
       await claimDeliveries(store)
-      expect(await store.nextDeliveryAt()).toBeUndefined()
+      expect(await store.getNextDeliveryAt()).toBeUndefined()
     })
   })
 }

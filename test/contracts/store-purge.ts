@@ -127,7 +127,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await purgeBefore(store, later)).toEqual(nothing)
       await store.endRun(failing, runEnd({ status: 'failed', eventsRendered: false }))
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, runs: 1 })
-      expect(await store.waitingEvents(session, { count: 9, characters: 1e9 })).toMatchObject([
+      expect(await store.listWaitingEvents(session, { count: 9, characters: 1e9 })).toMatchObject([
         { text: 'the roof leaks' },
         { text: 'more' },
       ])
@@ -157,7 +157,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await purgeBefore(store, later)).toMatchObject({ sessions: 1, runs: 5 })
       expect(await store.getSession('made-up')).toBeUndefined()
       expect(
-        await Promise.all(keys.map(async (key) => (await store.transcript(key, { limit: 9 })).items.length)),
+        await Promise.all(keys.map(async (key) => (await store.listTranscript(key, { limit: 9 })).items.length)),
       ).toEqual([0, 2, 2])
     })
 
@@ -205,7 +205,7 @@ export function forgetContract(opened: OpenStore): void {
     })
   })
 
-  describe('forgetBodies', () => {
+  describe('purgeBodies', () => {
     const bodiesOf = async (store: Store, ids: readonly string[]) =>
       await Promise.all(ids.map(async (id) => (await store.getRequest(id))?.body))
 
@@ -213,8 +213,8 @@ export function forgetContract(opened: OpenStore): void {
       const { store } = opened
       for (const id of ['old', 'young'])
         await store.accept({ at: id === 'old' ? start : later, request: newRequest({ id }) })
-      expect(await store.forgetBodies({ before: start })).toMatchObject({ count: 0, more: false })
-      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 1, more: false })
+      expect(await store.purgeBodies({ before: start })).toMatchObject({ count: 0, more: false })
+      expect(await store.purgeBodies({ before: later })).toMatchObject({ count: 1, more: false })
       await opened.reopen()
       expect(await bodiesOf(opened.store, ['old', 'young'])).toEqual([null, '{}'])
       expect(await opened.store.getRequest('old')).toMatchObject({
@@ -231,12 +231,12 @@ export function forgetContract(opened: OpenStore): void {
         request: newRequest({ id: 'wake', body }),
         events: [newEvent({ text: 'the roof leaks', inBody: true })],
       })
-      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 0, complete: false })
+      expect(await store.purgeBodies({ before: later })).toMatchObject({ count: 0, complete: false })
       const run = await startRun(store)
       expect(await store.claimEvents(run, session, all)).toMatchObject([{ text: 'the roof leaks' }])
-      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 0, complete: false })
+      expect(await store.purgeBodies({ before: later })).toMatchObject({ count: 0, complete: false })
       await store.endRun(run, runEnd())
-      expect(await store.forgetBodies({ before: later })).toMatchObject({ count: 1, complete: true })
+      expect(await store.purgeBodies({ before: later })).toMatchObject({ count: 1, complete: true })
     })
 
     it('goes in steps of bounded size, and on from where a step has ended', async () => {
@@ -245,13 +245,13 @@ export function forgetContract(opened: OpenStore): void {
       await Promise.all(Array.from({ length: 20 }, () => store.accept({ at: start, request: newRequest({ body }) })))
       let [steps, total, from] = [0, 0, 0]
       for (let more = true; more; steps++) {
-        const step = await store.forgetBodies({ before: later, from })
+        const step = await store.purgeBodies({ before: later, from })
         total += step.count
         ;({ last: from, more } = step)
       }
       expect(total).toBe(20)
       expect(steps).toBeGreaterThan(3)
-      expect(await store.forgetBodies({ before: later, from })).toEqual({
+      expect(await store.purgeBodies({ before: later, from })).toEqual({
         count: 0,
         last: from,
         more: false,
@@ -265,17 +265,17 @@ export function forgetContract(opened: OpenStore): void {
       const { store } = opened
       const body = 'x'.repeat(100_000)
       await Promise.all(Array.from({ length: 30 }, () => store.accept({ at: start, request: newRequest({ body }) })))
-      const full = await store.space()
+      const full = await store.getSpace()
       expect(full.bytes - full.free).toBeGreaterThan(3_000_000)
       await forgetAll(store, later)
-      const purged = await store.space()
+      const purged = await store.getSpace()
       expect(purged.bytes - purged.free).toBeLessThan(1_000_000)
-      await store.shrink(1_000_000)
-      const some = await store.space()
+      await store.reclaimSpace(1_000_000)
+      const some = await store.getSpace()
       expect(purged.bytes - some.bytes).toBeGreaterThan(900_000)
       expect(purged.bytes - some.bytes).toBeLessThan(1_200_000)
-      await store.shrink(some.free)
-      expect((await store.space()).free).toBe(0)
+      await store.reclaimSpace(some.free)
+      expect((await store.getSpace()).free).toBe(0)
     })
   })
 }

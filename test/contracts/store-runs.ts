@@ -126,8 +126,8 @@ export function runsContract(opened: OpenStore): void {
       const { store } = opened
       expect(await store.getRun(first.id)).toMatchObject({ status: 'queued', result: retry.result })
       expect(await claim(store, { at: start + 4999 })).toEqual([])
-      expect(await store.nextRetryAt(start)).toBe(start + 5000)
-      expect(await store.nextRetryAt(start + 5000)).toBeUndefined()
+      expect(await store.getNextRetryAt(start)).toBe(start + 5000)
+      expect(await store.getNextRetryAt(start + 5000)).toBeUndefined()
       expect(await claim(store, { at: start + 5000 })).toMatchObject([
         { id: first.id, attempt: 1, result: retry.result },
       ])
@@ -232,8 +232,8 @@ export function runsContract(opened: OpenStore): void {
       await triesInVain()
       expect(await store.endRun(current!, runEnd())).toBe(true)
       await triesInVain()
-      expect(await store.transcript(stale.sessionKey, { limit: 10 })).toEqual({ items: [] })
-      expect(await store.deliveriesOfRun(stale.id)).toEqual([])
+      expect(await store.listTranscript(stale.sessionKey, { limit: 10 })).toEqual({ items: [] })
+      expect(await store.listRunDeliveries(stale.id)).toEqual([])
       expect(await store.countWaitingEvents(stale.sessionKey)).toBe(1)
     })
   })
@@ -257,12 +257,12 @@ export function runsContract(opened: OpenStore): void {
         startedAt: start,
         endedAt: start + 5,
       })
-      expect((await store.transcript(run.sessionKey, { limit: 10 })).items).toMatchObject([
+      expect((await store.listTranscript(run.sessionKey, { limit: 10 })).items).toMatchObject([
         { message: 'b' },
         { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
-      expect(await store.sessionsWithWakes()).toEqual([run.sessionKey])
-      expect(await store.deliveriesOfRun(run.id)).toMatchObject([
+      expect(await store.listSessionsWithWakes()).toEqual([run.sessionKey])
+      expect(await store.listRunDeliveries(run.id)).toMatchObject([
         { ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null },
       ])
       expect(await store.getSession(run.sessionKey)).toEqual({
@@ -279,9 +279,9 @@ export function runsContract(opened: OpenStore): void {
       const end = runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [delivery, delivery] })
       await expect(store.endRun(run, end)).rejects.toMatchObject({ code: 'internal_error' })
       expect(await store.getRun(run.id)).toMatchObject({ status: 'running' })
-      expect(await store.transcript(run.sessionKey, { limit: 10 })).toEqual({ items: [] })
+      expect(await store.listTranscript(run.sessionKey, { limit: 10 })).toEqual({ items: [] })
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
-      expect(await store.deliveriesOfRun(run.id)).toEqual([])
+      expect(await store.listRunDeliveries(run.id)).toEqual([])
       expect(await store.endRun(run, runEnd())).toBe(true)
     })
   })

@@ -12,11 +12,11 @@ export function schedulesContract(opened: OpenStore): void {
       const [second, other] = [newSchedule(), newSchedule({ agentId: 'other' })]
       for (const schedule of [cron, second, other]) expect(await opened.store.addSchedule(schedule, roomy)).toBe(true)
       await opened.reopen()
-      expect(await opened.store.listSchedules('main')).toEqual([
+      expect(await opened.store.listAgentSchedules('main')).toEqual([
         { ...cron, lastAt: null, createdAt: start },
         { ...second, lastAt: null, createdAt: start },
       ])
-      expect(await opened.store.listSchedules('other')).toHaveLength(1)
+      expect(await opened.store.listAgentSchedules('other')).toHaveLength(1)
     })
 
     it('takes no more than an agent may have, also when all come at once', async () => {
@@ -39,12 +39,12 @@ export function schedulesContract(opened: OpenStore): void {
 
     it('names those that are due, the oldest first, and when the next one is', async () => {
       const { store } = opened
-      expect(await store.nextScheduleAt()).toBeUndefined()
+      expect(await store.getNextScheduleAt()).toBeUndefined()
       const [late, early, future] = [start + 20, start + 10, start + 30].map((nextAt) => newSchedule({ nextAt }))
       for (const schedule of [late!, early!, future!]) await store.addSchedule(schedule, roomy)
-      expect(await store.nextScheduleAt()).toBe(start + 10)
-      expect((await store.dueSchedules(start + 20, 9)).map(({ id }) => id)).toEqual([early!.id, late!.id])
-      expect(await store.dueSchedules(start + 20, 1)).toHaveLength(1)
+      expect(await store.getNextScheduleAt()).toBe(start + 10)
+      expect((await store.listDueSchedules(start + 20, 9)).map(({ id }) => id)).toEqual([early!.id, late!.id])
+      expect(await store.listDueSchedules(start + 20, 1)).toHaveLength(1)
     })
 
     it('fires each time once, whoever else tries', async () => {
@@ -59,7 +59,7 @@ export function schedulesContract(opened: OpenStore): void {
         ...Array.from({ length: 7 }, () => 'conflict'),
       ])
       expect(await claim(store)).toHaveLength(1)
-      expect(await store.listSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
+      expect(await store.listAgentSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
     })
 
     it('moves the next time of a schedule, unless it has fired meanwhile', async () => {
@@ -67,7 +67,7 @@ export function schedulesContract(opened: OpenStore): void {
       const { id, nextAt } = await add(opened)
       expect(await store.moveSchedule(id, { from: nextAt, to: nextAt - 5 })).toBe(true)
       expect(await store.moveSchedule(id, { from: nextAt, to: nextAt - 9 })).toBe(false)
-      expect(await store.listSchedules('main')).toMatchObject([{ id, nextAt: nextAt - 5, lastAt: null }])
+      expect(await store.listAgentSchedules('main')).toMatchObject([{ id, nextAt: nextAt - 5, lastAt: null }])
     })
 
     it('forgets a schedule that has fired for the last time', async () => {
@@ -75,7 +75,7 @@ export function schedulesContract(opened: OpenStore): void {
       const { id: scheduleId } = await add(opened)
       const last = { at: start, firing: { scheduleId, due: start, nextAt: null } }
       expect(await store.accept(last)).toEqual({ outcome: 'accepted' })
-      expect(await store.listSchedules('main')).toEqual([])
+      expect(await store.listAgentSchedules('main')).toEqual([])
       expect(await store.accept(last)).toEqual({ outcome: 'conflict' })
     })
   })

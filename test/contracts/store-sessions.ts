@@ -1,6 +1,6 @@
 // The part of the store's contract about sessions, their events and routes, and about what parts keep.
 import { describe, expect, it } from 'vitest'
-import type { SessionPlace, Store } from '../../core/store/store.ts'
+import type { SessionPosition, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
 import {
   cancelledEnd,
@@ -37,7 +37,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(texts(await store.claimEvents(run, session, all))).toEqual(['one', 'two'])
       await tell(store, 'three')
       expect(texts(await store.claimEvents(run, session, all))).toEqual(['one', 'two'])
-      expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['three'])
+      expect(texts(await store.listWaitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['three'])
       await store.recoverExpiredRuns(start + 60_000)
       const [again] = await startRuns(store)
       expect(texts(await store.claimEvents(again!, session, all))).toEqual(['one', 'two'])
@@ -52,7 +52,10 @@ export function sessionsContract(opened: OpenStore): void {
         events: [newEvent({ text: 'one', inBody: true }), newEvent({ text: 'two' })],
       })
       await opened.reopen()
-      expect(texts(await opened.store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
+      expect(texts(await opened.store.listWaitingEvents(session, { count: 9, characters: 1e9 }))).toEqual([
+        'one',
+        'two',
+      ])
     })
 
     it('leave the queue when the run has rendered them', async () => {
@@ -72,7 +75,7 @@ export function sessionsContract(opened: OpenStore): void {
       await store.claimEvents(run, session, all)
       await tell(store, 'two')
       await store.endRun(run, runEnd({ status: 'failed', eventsRendered: false }))
-      expect(texts(await store.waitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
+      expect(texts(await store.listWaitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
 
     it('are taken in bounded batches, at least one at a time', async () => {
@@ -95,7 +98,7 @@ export function sessionsContract(opened: OpenStore): void {
         Array.from({ length: 1500 }, (_, n) => store.accept({ at: start, events: [newEvent({ text: String(n) })] })),
       )
       await opened.reopen()
-      expect(texts(await opened.store.waitingEvents(session, { count: 5000, characters: 1e9 }))).toEqual(
+      expect(texts(await opened.store.listWaitingEvents(session, { count: 5000, characters: 1e9 }))).toEqual(
         Array.from({ length: 1500 }, (_, n) => String(n)),
       )
       expect(await opened.store.countWaitingEvents(session)).toBe(1500)
@@ -105,15 +108,15 @@ export function sessionsContract(opened: OpenStore): void {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent({ sessionKey: 'other', mode: 'now' })] })
       expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
-      expect(await store.sessionsWithWakes()).toEqual(['other'])
+      expect(await store.listSessionsWithWakes()).toEqual(['other'])
     })
 
     it('ring until a run has taken them', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent(), newEvent({ mode: 'now' }), newEvent({ mode: 'now' })] })
-      expect(await store.sessionsWithWakes()).toEqual([session])
+      expect(await store.listSessionsWithWakes()).toEqual([session])
       await store.claimEvents(await startRun(store), session, all)
-      expect(await store.sessionsWithWakes()).toEqual([])
+      expect(await store.listSessionsWithWakes()).toEqual([])
     })
   })
 
@@ -125,13 +128,13 @@ export function sessionsContract(opened: OpenStore): void {
         at: start,
         events: [newEvent({ mode: 'now' }), named, newEvent({ agentId: 'ops', sessionKey: 'other' })],
       })
-      const wakes = await store.waitingWakes()
+      const wakes = await store.listWaitingWakes()
       expect(wakes.toSorted((a, b) => a.sessionKey.localeCompare(b.sessionKey))).toEqual([
         { agentId: 'ops', sessionKey: session, mode: 'now' },
         { agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' },
       ])
       await store.claimEvents(await startRun(store), session, all)
-      expect(await store.waitingWakes()).toEqual([{ agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' }])
+      expect(await store.listWaitingWakes()).toEqual([{ agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' }])
     })
   })
 
@@ -201,7 +204,7 @@ export function sessionsContract(opened: OpenStore): void {
       }
       const listed: string[] = []
       let pages = 0
-      for (let after: SessionPlace | undefined, more = true; more; pages++) {
+      for (let after: SessionPosition | undefined, more = true; more; pages++) {
         const { items, next } = await store.listSessions({ after, limit: 5, defaultAgentId: 'main' })
         listed.push(...items.map(({ key }) => key))
         after = next
@@ -216,8 +219,8 @@ export function sessionsContract(opened: OpenStore): void {
       await tell(store, 'one', 'two')
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'a' }] }))
       await startRuns(store, newRun(), newRun(), newRun())
-      expect(await store.sessionCounts(session)).toEqual({ events: 2, queued: 2, running: 1, transcript: 1 })
-      expect(await store.sessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
+      expect(await store.getSessionCounts(session)).toEqual({ events: 2, queued: 2, running: 1, transcript: 1 })
+      expect(await store.getSessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
     })
 
     it('hand out their transcript page by page, newest first', async () => {
@@ -225,9 +228,11 @@ export function sessionsContract(opened: OpenStore): void {
       await store.endRun(await startRun(store), runEnd({ transcript: ['a', 'b', 'c'].map((message) => ({ message })) }))
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'd' }] }))
       await store.endRun(await startRun(store, { sessionKey: 'other' }), runEnd({ transcript: [{ message: 'x' }] }))
-      const { items, next } = await store.transcript(session, { limit: 3 })
+      const { items, next } = await store.listTranscript(session, { limit: 3 })
       expect(items.map(({ message }) => message)).toEqual(['d', 'c', 'b'])
-      expect(await store.transcript(session, { limit: 3, before: next })).toMatchObject({ items: [{ message: 'a' }] })
+      expect(await store.listTranscript(session, { limit: 3, before: next })).toMatchObject({
+        items: [{ message: 'a' }],
+      })
     })
   })
 
@@ -249,7 +254,7 @@ export function sessionsContract(opened: OpenStore): void {
           route: { url: 'x' },
         },
       })
-      expect(await store.lastRoute(session)).toEqual({
+      expect(await store.getLastRoute(session)).toEqual({
         channel: 'radio',
         accountId: 'default',
         to: '2',
@@ -257,17 +262,17 @@ export function sessionsContract(opened: OpenStore): void {
         route: { url: 'x' },
         at: start + 1,
       })
-      expect(await store.lastRoute(session, 'pager')).toMatchObject({ to: '1' })
+      expect(await store.getLastRoute(session, 'pager')).toMatchObject({ to: '1' })
       await store.accept({ at: start + 2, route: { ...route, sessionKey: session, agentId: 'main', to: '3' } })
-      expect(await store.lastRoute(session)).toMatchObject({ channel: 'pager', to: '3' })
-      expect(await store.lastRoute('other')).toBeUndefined()
+      expect(await store.getLastRoute(session)).toMatchObject({ channel: 'pager', to: '3' })
+      expect(await store.getLastRoute('other')).toBeUndefined()
     })
 
     it('are not set back by an older message', async () => {
       const { store } = opened
       await store.accept({ at: start + 1, route: { ...route, sessionKey: session, agentId: 'main', to: 'new' } })
       await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main', to: 'old' } })
-      expect(await store.lastRoute(session)).toMatchObject({ to: 'new' })
+      expect(await store.getLastRoute(session)).toMatchObject({ to: 'new' })
     })
   })
 
@@ -287,26 +292,26 @@ export function sessionsContract(opened: OpenStore): void {
   describe('a lease', () => {
     it('has one owner until it runs out, and a fencing token that grows when it changes hands', async () => {
       const { store } = opened
-      expect(await store.lease('beat', 'a', start, start + 10)).toEqual({ fencingToken: 1 })
-      expect(await store.lease('beat', 'a', start + 5, start + 15)).toEqual({ fencingToken: 1 })
-      expect(await store.lease('beat', 'b', start + 14, start + 99)).toBeUndefined()
-      expect(await store.lease('beat', 'b', start + 15, start + 30)).toEqual({ fencingToken: 2 })
-      expect(await store.lease('beat', 'a', start + 16, start + 99)).toBeUndefined()
+      expect(await store.acquireLease('beat', 'a', start, start + 10)).toEqual({ fencingToken: 1 })
+      expect(await store.acquireLease('beat', 'a', start + 5, start + 15)).toEqual({ fencingToken: 1 })
+      expect(await store.acquireLease('beat', 'b', start + 14, start + 99)).toBeUndefined()
+      expect(await store.acquireLease('beat', 'b', start + 15, start + 30)).toEqual({ fencingToken: 2 })
+      expect(await store.acquireLease('beat', 'a', start + 16, start + 99)).toBeUndefined()
     })
 
     it('that is given back is free at once, and only its owner can give it back', async () => {
       const { store } = opened
-      await store.lease('beat', 'a', start, start + 10)
+      await store.acquireLease('beat', 'a', start, start + 10)
       await store.releaseLease('beat', 'b')
-      expect(await store.lease('beat', 'b', start, start + 10)).toBeUndefined()
+      expect(await store.acquireLease('beat', 'b', start, start + 10)).toBeUndefined()
       await store.releaseLease('beat', 'a')
-      expect(await store.lease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
+      expect(await store.acquireLease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
     })
 
     it('of a process that is gone is free at once', async () => {
-      await opened.store.lease('beat', 'a', start, start + 10)
+      await opened.store.acquireLease('beat', 'a', start, start + 10)
       await opened.store.expireLeases()
-      expect(await opened.store.lease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
+      expect(await opened.store.acquireLease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
     })
   })
 

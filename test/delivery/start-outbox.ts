@@ -61,7 +61,7 @@ export async function startOutbox(
   }
   onTestFinished(close)
 
-  const deliveryOf = async (id: string) => (await store.deliveriesOfRun(id.split(':')[0]!))[0]!
+  const deliveryOf = async (id: string) => (await store.listRunDeliveries(id.split(':')[0]!))[0]!
   return {
     logged,
     close,

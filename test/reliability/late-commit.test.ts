@@ -156,7 +156,7 @@ describe('a run that has ended', () => {
   it('is not run again though the store is away when its outcome is resolved', async () => {
     const { post, model } = await start()
     model.script({ text: 'All is well again.' })
-    dieBefore(thread(), 'lastRoute')
+    dieBefore(thread(), 'getLastRoute')
     const { body } = await post(
       '/hooks/agent',
       { message: 'the disk is full', channel: 'console', to: 'ops', wakeMode: 'next-heartbeat' },
@@ -168,7 +168,7 @@ describe('a run that has ended', () => {
 })
 
 describe('a run that begins while the store is away', () => {
-  it.each(['claimEvents', 'transcript'])('waits for it: %s', async (operation) => {
+  it.each(['claimEvents', 'listTranscript'])('waits for it: %s', async (operation) => {
     const { post, model } = await start()
     dieBefore(thread(), operation)
     expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({

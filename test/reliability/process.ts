@@ -44,7 +44,7 @@ export async function ended(url: string, runId: string): Promise<{ status: strin
 export async function waitingTexts(dir: string): Promise<string[]> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })
-  const events = await store.waitingEvents('agent:main:main', { count: 1_000_000, characters: 1e9 })
+  const events = await store.listWaitingEvents('agent:main:main', { count: 1_000_000, characters: 1e9 })
   await store.close()
   return events.map(({ text }) => text)
 }

@@ -168,7 +168,7 @@ async function rewind(dir: string, ms: number, id?: string): Promise<void> {
     log: createTestContext().log,
     onCommit: () => undefined,
   })
-  for (const schedule of await store.listSchedules('main')) {
+  for (const schedule of await store.listAgentSchedules('main')) {
     await store.removeSchedule(schedule.id, 'main')
     const timing =
       schedule.timing.kind === 'at' ? { kind: 'at' as const, at: schedule.timing.at - ms } : schedule.timing

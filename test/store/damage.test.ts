@@ -74,10 +74,10 @@ const damaged = { code: 'store_damaged', message: expect.stringContaining('gatew
 describe('a damaged page', () => {
   it('fails the reads that need it, and no others', async () => {
     await damage('transcript', talk)
-    const { transcript, getRun, listRuns, accept } = await open()
+    const { listTranscript, getRun, listRuns, accept } = await open()
     const outcomes = await Promise.allSettled([
-      transcript('agent:main:last', { limit: 50 }),
-      transcript('agent:main:first', { limit: 15 }),
+      listTranscript('agent:main:last', { limit: 50 }),
+      listTranscript('agent:main:first', { limit: 15 }),
       getRun('agent:main:last'),
       listRuns({}, { limit: 9 }),
       accept({ at: start, request: newRequest() }),
@@ -112,9 +112,9 @@ describe('a damaged page', () => {
 
   it('is logged once, with the file and what to do', async () => {
     await damage('transcript', talk)
-    const { transcript } = await open()
+    const { listTranscript } = await open()
     for (let n = 0; n < 3; n++)
-      await expect(transcript('agent:main:last', { limit: 50 })).rejects.toMatchObject(damaged)
+      await expect(listTranscript('agent:main:last', { limit: 50 })).rejects.toMatchObject(damaged)
     expect(logged).toEqual([
       { reason: expect.stringMatching(/gateway\.db is damaged .*restore a backup/), message: 'the store is damaged' },
     ])

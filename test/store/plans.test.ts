@@ -78,19 +78,19 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     [{ status: 'failed' }, page],
   ],
   countQueuedRuns: [[]],
-  nextRetryAt: [[start]],
+  getNextRetryAt: [[start]],
   getExposure: [['agent:main:one']],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
   claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
-  waitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
+  listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
-  sessionsWithWakes: [[]],
-  waitingWakes: [[]],
-  transcript: [['agent:main:one', page]],
+  listSessionsWithWakes: [[]],
+  listWaitingWakes: [[]],
+  listTranscript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
   listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
-  sessionCounts: [['agent:main:one']],
-  lastRoute: [['s'], ['s', 'pager']],
+  getSessionCounts: [['agent:main:one']],
+  getLastRoute: [['s'], ['s', 'pager']],
   claimDeliveries: [[claim]],
   advanceDelivery: [['m', 1, 1]],
   endDelivery: [
@@ -98,41 +98,41 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
   ],
   recoverExpiredDeliveries: [[start]],
-  deliveriesOfRun: [['held']],
+  listRunDeliveries: [['held']],
   listDeliveries: [
     [{}, page],
     [{ status: 'failed' }, page],
   ],
   getDelivery: [['m']],
   retryDelivery: [['m', start]],
-  nextDeliveryAt: [[]],
-  liveCounts: [[]],
+  getNextDeliveryAt: [[]],
+  getLiveCounts: [[]],
   addSchedule: [[newSchedule(), { at: start, most: 9 }]],
-  listSchedules: [['main']],
-  schedulePage: [
+  listAgentSchedules: [['main']],
+  listSchedules: [
     [{}, page],
     [{ agentId: 'main' }, page],
   ],
   removeSchedule: [['daily', 'main']],
   moveSchedule: [['daily', { from: start, to: start + 1 }]],
-  dueSchedules: [[start, 9]],
-  nextScheduleAt: [[]],
+  listDueSchedules: [[start, 9]],
+  getNextScheduleAt: [[]],
   getState: [['pager', 'cursor']],
   setState: [['pager', 'cursor', 1]],
   deleteState: [['pager', 'cursor']],
-  lease: [['beat', 'me', start, start]],
+  acquireLease: [['beat', 'me', start, start]],
   releaseLease: [['beat', 'me']],
   expireLeases: [[]],
   purgeExpiredKeys: [[start]],
   purge: [[{ before: start + 1 }]],
-  forgetBodies: [[{ before: start + 1 }]],
-  space: [[]],
-  shrink: [[1]],
+  purgeBodies: [[{ before: start + 1 }]],
+  getSpace: [[]],
+  reclaimSpace: [[1]],
   probe: [[]],
 }
 
 /** These ask the engine itself. */
-const withoutSql: ReadonlySet<OperationName> = new Set(['space', 'shrink'])
+const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])
 
 /**
  * Indexes of what waits or is held, the sessions by their age (read up to a limit), the handful of leases, and what is
@@ -169,8 +169,8 @@ describe('the plan of an operation', () => {
     ['listDeliveries', [{ channel: 'pager' }, { limit: 2 }]],
     ['listDeliveries', [{ status: 'failed' }, { limit: 2 }]],
     ['listRequests', [{ hook: 'agent' }, { limit: 2 }]],
-    ['transcript', ['agent:main:one', { limit: 2 }]],
-    ['waitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
+    ['listTranscript', ['agent:main:one', { limit: 2 }]],
+    ['listWaitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
     ['claimEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
   ] satisfies [OperationName, unknown[]][])(
     '%s %j reads the long texts of its own rows and of no others',
@@ -262,8 +262,8 @@ const noting = (tx: Transaction, statements: Set<string>): Transaction => ({
     statements.add(sql)
     return tx.run(sql, ...values)
   },
-  space: () => tx.space(),
-  shrink: (bytes) => tx.shrink(bytes),
+  getSpace: () => tx.getSpace(),
+  reclaimSpace: (bytes) => tx.reclaimSpace(bytes),
 })
 
 /** Counts the characters of all rows that are handed out. */

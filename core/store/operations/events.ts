@@ -88,7 +88,11 @@ function textIn(body: string): string {
   return text.trim().toWellFormed()
 }
 
-export async function waitingEvents(tx: Transaction, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]> {
+export async function listWaitingEvents(
+  tx: Transaction,
+  sessionKey: string,
+  limit: EventLimit,
+): Promise<StoredEvent[]> {
   return (await oldest(tx, sessionKey, limit)).map(toEvent)
 }
 
@@ -117,13 +121,13 @@ export async function countWaitingEvents(tx: Transaction, sessionKey: string): P
 
 const sessionsWithWakesSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
 
-export async function sessionsWithWakes(tx: Transaction): Promise<string[]> {
+export async function listSessionsWithWakes(tx: Transaction): Promise<string[]> {
   return (await tx.all<{ sessionKey: string }>(sessionsWithWakesSql)).map(({ sessionKey }) => sessionKey)
 }
 
 const wakesSql = `
   SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
 
-export async function waitingWakes(tx: Transaction): Promise<WaitingWake[]> {
+export async function listWaitingWakes(tx: Transaction): Promise<WaitingWake[]> {
   return await tx.all<WaitingWake>(wakesSql)
 }

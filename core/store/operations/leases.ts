@@ -10,9 +10,9 @@ const leaseSql = `
   WHERE lease.owner = excluded.owner OR lease.until <= ?
   RETURNING fencing_token AS "fencingToken"`
 
-export async function lease(
+export async function acquireLease(
   tx: Transaction,
-  ...[name, owner, at, until]: Parameters<Store['lease']>
+  ...[name, owner, at, until]: Parameters<Store['acquireLease']>
 ): Promise<LeaseGrant | undefined> {
   const [row] = await tx.all<{ fencingToken: number }>(leaseSql, name, owner, until, at, at)
   return row && { fencingToken: row.fencingToken }

@@ -13,7 +13,7 @@ const deliveriesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(
 /** An agent has a hundred at most. */
 const schedulesSql = 'SELECT count(*) AS count, min(next_at) AS "nextAt" FROM schedule'
 
-export async function liveCounts(tx: Transaction): Promise<LiveCounts> {
+export async function getLiveCounts(tx: Transaction): Promise<LiveCounts> {
   const [runs = { queued: 0, running: 0 }] = await tx.all<LiveCounts['runs']>(runsSql)
   const [deliveries = { pending: 0, sending: 0, failed: 0, unknown: 0 }] =
     await tx.all<LiveCounts['deliveries']>(deliveriesSql)

@@ -2,36 +2,42 @@
 import { accept } from './accept.ts'
 import { purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
-import { countWaitingEvents, sessionsWithWakes, claimEvents, waitingEvents, waitingWakes } from './events.ts'
+import {
+  countWaitingEvents,
+  listSessionsWithWakes,
+  claimEvents,
+  listWaitingEvents,
+  listWaitingWakes,
+} from './events.ts'
 import { getExposure, useEffects } from './exposure.ts'
-import { forgetBodies, purge } from './purge.ts'
-import { expireLeases, lease, releaseLease } from './leases.ts'
-import { liveCounts } from './live-counts.ts'
+import { purgeBodies, purge } from './purge.ts'
+import { expireLeases, acquireLease, releaseLease } from './leases.ts'
+import { getLiveCounts } from './live-counts.ts'
 import {
   advanceDelivery,
   claimDeliveries,
   endDelivery,
   getDelivery,
   listDeliveries,
-  deliveriesOfRun,
-  nextDeliveryAt,
+  listRunDeliveries,
+  getNextDeliveryAt,
   recoverExpiredDeliveries,
   retryDelivery,
 } from './outbox.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
-import { claimRuns, nextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
+import { claimRuns, getNextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns, retryRun } from './runs.ts'
 import {
   addSchedule,
-  dueSchedules,
-  listSchedules,
+  listDueSchedules,
+  listAgentSchedules,
   moveSchedule,
-  nextScheduleAt,
+  getNextScheduleAt,
   removeSchedule,
-  schedulePage,
+  listSchedules,
 } from './schedules.ts'
 import { listSessions } from './session-list.ts'
-import { getSession, lastRoute, sessionCounts, transcript } from './sessions.ts'
+import { getSession, getLastRoute, getSessionCounts, listTranscript } from './sessions.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
 import type { Store } from '../store.ts'
 import type { Transaction } from './transaction.ts'
@@ -65,13 +71,13 @@ export const writes = {
   moveSchedule,
   setState,
   deleteState,
-  lease,
+  acquireLease,
   releaseLease,
   expireLeases,
   purgeExpiredKeys,
   purge,
-  forgetBodies,
-  shrink: async (tx: Transaction, bytes: number) => tx.shrink(bytes),
+  purgeBodies,
+  reclaimSpace: async (tx: Transaction, bytes: number) => tx.reclaimSpace(bytes),
   probe,
 } satisfies Partial<Operations>
 
@@ -81,27 +87,27 @@ const reads = {
   getRun,
   listRuns,
   countQueuedRuns,
-  nextRetryAt,
-  waitingEvents,
+  getNextRetryAt,
+  listWaitingEvents,
   countWaitingEvents,
-  sessionsWithWakes,
-  waitingWakes,
-  transcript,
+  listSessionsWithWakes,
+  listWaitingWakes,
+  listTranscript,
   getSession,
   listSessions,
-  sessionCounts,
-  lastRoute,
-  deliveriesOfRun,
+  getSessionCounts,
+  getLastRoute,
+  listRunDeliveries,
   listDeliveries,
   getDelivery,
-  nextDeliveryAt,
+  getNextDeliveryAt,
   getExposure,
+  listAgentSchedules,
   listSchedules,
-  schedulePage,
-  dueSchedules,
-  nextScheduleAt,
-  liveCounts,
-  space: async (tx: Transaction) => tx.space(),
+  listDueSchedules,
+  getNextScheduleAt,
+  getLiveCounts,
+  getSpace: async (tx: Transaction) => tx.getSpace(),
   getState,
 } satisfies Partial<Operations>
 

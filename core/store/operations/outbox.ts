@@ -107,7 +107,7 @@ export async function recoverExpiredDeliveries(tx: Transaction, at: Timestamp): 
 
 const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
 
-export async function deliveriesOfRun(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
+export async function listRunDeliveries(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
   return inOrder(await tx.all<DeliveryRow>(ofRunSql, runId))
 }
 
@@ -155,7 +155,7 @@ const nextSql = `
   SELECT next_at AS "nextAt" FROM outbox AS waiting
   WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane} ORDER BY next_at LIMIT 1`
 
-export async function nextDeliveryAt(tx: Transaction): Promise<Timestamp | undefined> {
+export async function getNextDeliveryAt(tx: Transaction): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ nextAt: number }>(nextSql)
   return row?.nextAt
 }

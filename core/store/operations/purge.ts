@@ -1,8 +1,8 @@
 // Purging: what is over leaves the store, the oldest first, a few rows at a time; what is still to be done, or needed
 // for it, stays.
 import type {
-  ForgetBodiesStep,
-  ForgottenBodies,
+  PurgeBodiesStep,
+  PurgedBodies,
   Purgeable,
   PurgePositions,
   PurgeResult,
@@ -154,7 +154,7 @@ const bodiesSql =
   'SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?'
 const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
 
-export async function forgetBodies(tx: Transaction, { before, from = 0 }: ForgetBodiesStep): Promise<ForgottenBodies> {
+export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBodiesStep): Promise<PurgedBodies> {
   const rows = await tx.all<BodyRow>(bodiesSql, from, rowsAtOnce)
   let room = bytesAtOnce
   const young = rows.findIndex(({ at }) => at >= before)

@@ -39,7 +39,7 @@ const longestWaitMs = 7 * 24 * 60 * 60 * 1000
 const dueSql = `UPDATE run SET not_before = NULL, aside = 0 WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
 const nextRetrySql = `SELECT not_before AS "notBefore" FROM run WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
 
-export async function nextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
+export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
   return row?.notBefore
 }

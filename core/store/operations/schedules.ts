@@ -47,16 +47,16 @@ const ofAgentSql = `SELECT ${columns} FROM schedule WHERE agent_id = ? ORDER BY 
 const dueSql = `SELECT ${columns} FROM schedule WHERE next_at <= ? ORDER BY next_at LIMIT ?`
 const nextSql = 'SELECT next_at AS "nextAt" FROM schedule ORDER BY next_at LIMIT 1'
 
-export async function listSchedules(tx: Transaction, agentId: string): Promise<StoredSchedule[]> {
+export async function listAgentSchedules(tx: Transaction, agentId: string): Promise<StoredSchedule[]> {
   return (await tx.all<ScheduleRow>(ofAgentSql, agentId)).map(toSchedule)
 }
 
 const pageSql = `SELECT seq, ${columns} FROM schedule WHERE seq < ? ORDER BY seq DESC LIMIT ?`
 const pageOfAgentSql = `SELECT seq, ${columns} FROM schedule WHERE agent_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 
-export async function schedulePage(
+export async function listSchedules(
   tx: Transaction,
-  ...[{ agentId }, page]: Parameters<Store['schedulePage']>
+  ...[{ agentId }, page]: Parameters<Store['listSchedules']>
 ): Promise<Page<StoredSchedule>> {
   const { before = Number.MAX_SAFE_INTEGER, limit } = page
   const rows =
@@ -70,11 +70,11 @@ export async function schedulePage(
 
 type NumberedRow = ScheduleRow & { seq: number }
 
-export async function dueSchedules(tx: Transaction, at: Timestamp, limit: number): Promise<StoredSchedule[]> {
+export async function listDueSchedules(tx: Transaction, at: Timestamp, limit: number): Promise<StoredSchedule[]> {
   return (await tx.all<ScheduleRow>(dueSql, at, limit)).map(toSchedule)
 }
 
-export async function nextScheduleAt(tx: Transaction): Promise<Timestamp | undefined> {
+export async function getNextScheduleAt(tx: Transaction): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ nextAt: number }>(nextSql)
   return row?.nextAt
 }

@@ -1,6 +1,6 @@
 // The list of sessions: those that have begun, those that a waiting run will begin, and those in which only events
 // wait.
-import type { SessionPage, SessionPlace, Store, StoredSession } from '../store.ts'
+import type { SessionPage, SessionPosition, Store, StoredSession } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Rows that one call looks at when it filters. */
@@ -40,7 +40,7 @@ export async function listSessions(
   return { items }
 }
 
-const newest: SessionPlace = { updatedAt: Number.MAX_SAFE_INTEGER, key: '', run: Number.MAX_SAFE_INTEGER }
+const newest: SessionPosition = { updatedAt: Number.MAX_SAFE_INTEGER, key: '', run: Number.MAX_SAFE_INTEGER }
 
 const newestFirst = (one: Candidate, other: Candidate): number =>
   other.updatedAt - one.updatedAt || (one.key < other.key ? 1 : -1)
@@ -53,7 +53,7 @@ const begunSql = `
   SELECT key, agent_id AS "agentId", updated_at AS "updatedAt" FROM session
   WHERE (updated_at, key) < (?, ?) ORDER BY updated_at DESC, key DESC LIMIT ?`
 
-const begun = async (tx: Transaction, { updatedAt, key }: SessionPlace, rows: number): Promise<Candidate[]> =>
+const begun = async (tx: Transaction, { updatedAt, key }: SessionPosition, rows: number): Promise<Candidate[]> =>
   windowed(await tx.all<Candidate>(begunSql, updatedAt, key, rows), rows)
 
 /** Of several runs that wait in one session the newest counts. */
@@ -67,7 +67,7 @@ const queuedSql = `
   FROM run WHERE status = 'queued' AND seq < ? ORDER BY seq DESC LIMIT ?`
 
 /** In the order of their numbers, whatever the clock said: the next page goes on behind the last number. */
-async function queued(tx: Transaction, place: SessionPlace, rows: number): Promise<Candidate[]> {
+async function queued(tx: Transaction, place: SessionPosition, rows: number): Promise<Candidate[]> {
   const found = await tx.all<Omit<Candidate, 'hidden'> & { hidden: number }>(queuedSql, place.run, rows)
   let earliest = Number.MAX_SAFE_INTEGER
   const inOrder = found.map(({ run, key, agentId, hidden, updatedAt }) => {
@@ -91,7 +91,7 @@ const toldSql = `
 
 async function onlyTold(
   tx: Transaction,
-  { updatedAt, key }: SessionPlace,
+  { updatedAt, key }: SessionPosition,
   defaultAgentId: string,
 ): Promise<Candidate[]> {
   const found = await tx.all<Pick<StoredSession, 'key' | 'updatedAt'>>(toldSql)

@@ -49,7 +49,7 @@ const countsSql = `SELECT
   (SELECT count(*) FROM run WHERE session_key = ? AND status = 'running') AS running,
   (SELECT count(*) FROM transcript WHERE session_key = ?) AS transcript`
 
-export async function sessionCounts(tx: Transaction, key: string): Promise<SessionCounts> {
+export async function getSessionCounts(tx: Transaction, key: string): Promise<SessionCounts> {
   const [counts] = await tx.all<SessionCounts>(countsSql, key, key, key, key)
   return counts ?? { events: 0, queued: 0, running: 0, transcript: 0 }
 }
@@ -66,7 +66,7 @@ export async function appendTranscript(
 
 type TranscriptRow = Omit<StoredTranscriptEntry, 'message'> & { message: string }
 
-export async function transcript(
+export async function listTranscript(
   tx: Transaction,
   sessionKey: string,
   page: PageRequest,
@@ -104,7 +104,7 @@ const routeColumns = 'channel, account_id AS "accountId", recipient AS "to", thr
 const lastRouteSql = `SELECT ${routeColumns} FROM route WHERE session_key = ? ORDER BY at DESC LIMIT 1`
 const routeOnChannelSql = `SELECT ${routeColumns} FROM route WHERE session_key = ? AND channel = ?`
 
-export async function lastRoute(
+export async function getLastRoute(
   tx: Transaction,
   sessionKey: string,
   channel?: string,

@@ -12,7 +12,7 @@ export interface Transaction {
   all<Row>(sql: string, ...values: Value[]): Row[] | Promise<Row[]>
   /** How many rows the statement changed. */
   run(sql: string, ...values: Value[]): number | Promise<number>
-  space(): Space | Promise<Space>
+  getSpace(): Space | Promise<Space>
   /** Gives at most so many free bytes back to the disk, rounded up. */
-  shrink(bytes: number): void | Promise<void>
+  reclaimSpace(bytes: number): void | Promise<void>
 }

@@ -88,8 +88,8 @@ function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'req
   return {
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
-    space: () => prepare(spaceSql).get() as unknown as Space,
-    shrink: (bytes) => {
+    getSpace: () => prepare(spaceSql).get() as unknown as Space,
+    reclaimSpace: (bytes) => {
       db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`)
       checkpoints.request()
     },

@@ -43,7 +43,7 @@ it('keeps requests, and how their senders authenticated', async () => {
     result: { eventIds: ['e'], authentication: { scheme: 'github', secret: 1 } },
   })
   expect((await store.listRequests({ hook: 'mail' }, { limit: 9 })).items).toHaveLength(1)
-  expect(await store.sessionsWithWakes()).toEqual(['agent:main:main'])
+  expect(await store.listSessionsWithWakes()).toEqual(['agent:main:main'])
   await store.close()
 })
 
@@ -73,7 +73,7 @@ it('keeps runs with their provenance, deliveries and leases', async () => {
   ])
   expect(await store.getDelivery('m')).toMatchObject({ status: 'failed', fencingToken: 7 })
   expect(await store.retryDelivery('m', 2)).toBe(true)
-  expect(await store.lease('beat', 'b', 9, 99)).toEqual({ fencingToken: 4 })
+  expect(await store.acquireLease('beat', 'b', 9, 99)).toEqual({ fencingToken: 4 })
   expect(await store.getState('toolset:x', 'cursor')).toBe(1)
   await store.close()
 })

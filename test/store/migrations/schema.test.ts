@@ -88,10 +88,10 @@ describe('tables of an older program', () => {
     )
     await old.close()
     const store = await open()
-    expect(await store.waitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([
+    expect(await store.listWaitingEvents('agent:main:main', { count: 9, characters: 99 })).toMatchObject([
       { id: 'e', text: 'kept' },
     ])
-    expect([await store.sessionsWithWakes(), await store.waitingWakes()]).toEqual([['agent:main:main'], []])
+    expect([await store.listSessionsWithWakes(), await store.listWaitingWakes()]).toEqual([['agent:main:main'], []])
     await store.close()
   })
 
