@@ -1,5 +1,5 @@
 // What an operation may do inside a transaction: the whole of what an engine has to offer.
-import type { Space } from '../purge-records.ts'
+import type { Space } from '../store.ts'
 
 export type Value = string | number | null
 

@@ -1,7 +1,7 @@
 // One connection to the SQLite file: opened safely, its statements prepared once, its tables up to date.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Space } from '../purge-records.ts'
+import type { Space } from '../store.ts'
 import type { Dialect } from '../migrations/dialect.ts'
 import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'

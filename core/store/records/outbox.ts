@@ -1,14 +1,14 @@
-// The outbox, as it is handed in and out.
-import type { Json } from '../plugin.ts'
+// Deliveries: messages that wait in the outbox for one recipient on a channel.
+import type { Json } from '../../plugin.ts'
 import type { Timestamp } from './timestamp.ts'
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
 
-/** One message to one recipient. A status other than `pending` records what will not be sent, and why. */
+/** A status other than `pending` records a message that is not sent, with the reason. */
 export interface NewDelivery {
-  /** `<runId>:<n>`; of a message that a tool sent, an id of its own. */
+  /** `<runId>:<n>`, or an id of its own for a message that a tool sends. */
   id: string
-  /** Empty: no run asked for it, but a client over HTTP. */
+  /** Empty for a message that an HTTP client sends. */
   runId: string
   channel: string
   accountId: string
@@ -25,16 +25,16 @@ export interface StoredDelivery extends Omit<NewDelivery, 'status'> {
   status: DeliveryStatus
   attempt: number
   fencingToken: number
-  /** How many of its chunks the platform has. */
+  /** The number of chunks that the platform has confirmed. */
   chunksSent: number
-  /** True: nobody knows whether the platform got the chunk after those, for its answer or its sender was lost. */
+  /** True: it is unknown whether the platform received the next chunk, because the answer or the sender was lost. */
   uncertain: boolean
   platformId: string | null
   nextAt: Timestamp
   createdAt: Timestamp
 }
 
-/** What an attempt came to. `retry` goes back to pending, due at `nextAt`; `uncertain` as in `StoredDelivery`. */
+/** The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt`. */
 export type DeliveryEnd =
   | { status: 'sent'; platformId: string | null }
   | { status: 'failed' | 'unknown'; reason: string }

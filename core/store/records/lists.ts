@@ -1,21 +1,21 @@
-// What lists are asked for, and what they answer: filters, pages, counts.
-import type { RequestStatus } from './request-records.ts'
-import type { DeliveryStatus } from './outbox-records.ts'
+// Filters, pages and counts of lists.
+import type { RunKind, RunStatus } from '../run-spec.ts'
+import type { DeliveryStatus } from './outbox.ts'
+import type { RequestStatus } from './requests.ts'
 import type { Timestamp } from './timestamp.ts'
-import type { RunKind, RunStatus } from './run-spec.ts'
 
 export interface PageRequest {
-  /** Only what is older than this row. */
+  /** Returns only rows that are older than this one. */
   before?: number | undefined
-  /** Most rows of the answer. */
+  /** The maximum number of rows. */
   limit: number
 }
 
 export interface Page<Row> {
   items: Row[]
   /**
-   * Where to go on; absent at the end. A page with few rows, or none, may still have one: how many rows are looked at
-   * has a bound.
+   * Where the next page starts; absent on the last page. A page may be short or empty and still have a next one,
+   * because one call reads a limited number of rows.
    */
   next?: number
 }
@@ -23,17 +23,17 @@ export interface Page<Row> {
 export interface RequestFilter {
   hook?: string | undefined
   status?: RequestStatus | undefined
-  /** At least one of its runs has this status. */
+  /** At least one run of the request has this status. */
   runStatus?: RunStatus | undefined
   since?: Timestamp | undefined
-  /** Text that the body holds, in any case. */
+  /** Text that the body contains. Case is ignored. */
   text?: string | undefined
 }
 
 export interface RunFilter {
   status?: RunStatus | undefined
   kind?: RunKind | undefined
-  /** The name of the hook whose runs are wanted. */
+  /** The name of the hook that started the run. */
   hook?: string | undefined
   agentId?: string | undefined
   sessionKey?: string | undefined
@@ -44,10 +44,10 @@ export interface DeliveryFilter {
   channel?: string | undefined
 }
 
-/** How much is under way, what failed to be sent, and what is still to fire. */
+/** Counts of live runs, of deliveries that were not sent, and of schedules. */
 export interface LiveCounts {
   runs: { queued: number; running: number }
   deliveries: Record<Exclude<DeliveryStatus, 'sent' | 'skipped'>, number>
-  /** `nextAt`: when the next of them fires; null: there are none. */
+  /** `nextAt` is the time of the next firing; null when there are no schedules. */
   schedules: { count: number; nextAt: Timestamp | null }
 }

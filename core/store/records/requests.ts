@@ -1,42 +1,41 @@
-// The log of what came in, as it is handed in and out.
-import type { Json } from '../plugin.ts'
+// Webhook requests, as they are logged and listed.
+import type { Json } from '../../plugin.ts'
 import type { Timestamp } from './timestamp.ts'
 
-/** One line of the log of what came in. */
 export interface NewRequest {
   id: string
   hook: string
   client: string
-  /** A JSON object, redacted before it gets here: as text it costs the thread that takes requests half as much. */
+  /** A JSON object, redacted by the caller. It crosses to the store's thread as text, which costs half as much. */
   headers: string
-  /** What stood in the address behind the question mark: a JSON object, redacted; absent: nothing. */
+  /** The query string as a JSON object, redacted by the caller; absent when there was none. */
   query?: string | undefined
-  /** As it came; null when it was refused before it was read. */
+  /** The raw body; null when the request was refused before its body was read. */
   body: string | null
-  /** The request that an operator had repeated. */
+  /** The id of the request that an operator replayed. */
   replayOf?: string | undefined
-  /** Absent: its sender showed the hook token, or an operator had it repeated. */
+  /** Absent: the sender presented the hook token, or an operator replayed the request. */
   authentication?: Authentication | undefined
 }
 
-/** How a sender proved who it is. */
+/** How a sender proved its identity. */
 export interface Authentication {
   scheme: string
-  /** The place of the secret among those of the mapping; absent where the scheme has none. */
+  /** The index of the secret among the mapping's secrets; absent if the scheme has none. */
   secret?: number | undefined
 }
 
 export type RequestStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
 
-/** A request that led to nothing, and why. */
+/** A request that started nothing, and why. */
 export interface NewRefusal extends NewRequest {
   status: Exclude<RequestStatus, 'accepted'>
   error?: { type: string; message: string } | undefined
-  /** Of one that was skipped: it only asked whether somebody is there. */
+  /** Why a request was skipped: it was only a verification request of the sender. */
   reason?: 'handshake' | undefined
 }
 
-/** What became of a request. */
+/** What a request led to. */
 export interface RequestResult {
   runIds?: readonly string[]
   eventIds?: readonly string[]
@@ -46,7 +45,7 @@ export interface RequestResult {
   authentication?: Authentication
 }
 
-/** A request in a list: without its headers and its body. */
+/** A request in a list, without its headers and its body. */
 export interface RequestSummary extends Pick<NewRequest, 'id' | 'hook' | 'client'> {
   seq: number
   at: Timestamp

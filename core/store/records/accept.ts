@@ -1,0 +1,29 @@
+// The command that accepts new work, and its result.
+import type { NewDelivery } from './outbox.ts'
+import type { NewEvent } from './events.ts'
+import type { NewRequest } from './requests.ts'
+import type { NewRun } from './runs.ts'
+import type { Firing } from './schedules.ts'
+import type { NewRoute } from './sessions.ts'
+import type { Timestamp } from './timestamp.ts'
+
+export interface AcceptCommand {
+  at: Timestamp
+  request?: NewRequest | undefined
+  /** With a key, a second accept of the same scope and key changes nothing. */
+  idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string } | undefined
+  events?: readonly NewEvent[] | undefined
+  runs?: readonly NewRun[] | undefined
+  /** Where the latest message of this session came from. */
+  route?: ({ sessionKey: string; agentId: string } & NewRoute) | undefined
+  deliveries?: readonly NewDelivery[] | undefined
+  /** With a firing, the command is accepted only if the schedule has not fired for that time yet. */
+  firing?: Firing | undefined
+}
+
+export type AcceptResult =
+  | { outcome: 'accepted' }
+  /** The key was used with the same body. `reply` is the first request's reply. */
+  | { outcome: 'replayed'; reply: string }
+  /** The key was used with another body, or the schedule has already fired. */
+  | { outcome: 'conflict' }

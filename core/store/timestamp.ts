@@ -1,4 +1,0 @@
-// How the store writes a moment.
-
-/** Milliseconds since 1970. */
-export type Timestamp = number
