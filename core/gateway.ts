@@ -142,9 +142,9 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
 
   /** Requests the wakes that are on disk. It goes on until the store answers or the runtime is replaced. */
   function requestWaitingWakes(runtime: Runtime): void {
-    const patience = { everyMs: retryMs, givenUp: () => stopping.aborted || current !== runtime }
+    const patience = { everyMs: retryMs, isGivenUp: () => stopping.aborted || current !== runtime }
     retryUntilStored(work.events.requestWaitingWakes, patience).catch((error: unknown) => {
-      if (!patience.givenUp()) log.error(describeError(error), 'waiting events could not be looked at')
+      if (!patience.isGivenUp()) log.error(describeError(error), 'waiting events could not be looked at')
     })
   }
 

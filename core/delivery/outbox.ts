@@ -70,7 +70,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
   const deliver = async (delivery: StoredDelivery): Promise<void> => {
     const { id, fencingToken, channel, accountId } = delivery
     // What the platform did can't be undone, so it is recorded however long the store is away.
-    const patience = { everyMs: limits.firstBackoff, givenUp: () => closing }
+    const patience = { everyMs: limits.firstBackoff, isGivenUp: () => closing }
     const advance = (chunksSent: number) =>
       retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience)
     const end = await sendDelivery(delivery, { link: connections.get(channel, accountId), limits, advance })

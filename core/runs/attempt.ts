@@ -115,7 +115,7 @@ async function readSession(deps: AttemptDeps, run: StoredRun, signal: AbortSigna
 
 /** Waits for as long as the store is away: nothing has begun that could fail. */
 const whenStoreAnswers = <Result>(ask: () => Promise<Result>, signal: AbortSignal): Promise<Result> =>
-  untilAborted(retryUntilStored(ask, { everyMs: storeRetryMs, givenUp: () => signal.aborted }), signal)
+  untilAborted(retryUntilStored(ask, { everyMs: storeRetryMs, isGivenUp: () => signal.aborted }), signal)
 
 interface Turn {
   run: StoredRun

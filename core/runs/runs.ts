@@ -81,7 +81,7 @@ export function createRuns(deps: RunsDeps): Runs {
     for (const run of claimed) begin(run)
   }
   const poller = createPoller({ claim, retryMs, log })
-  const patience = { everyMs: retryMs, givenUp: () => closing }
+  const patience = { everyMs: retryMs, isGivenUp: () => closing }
 
   /** Claims when the next run is due that is tried again. */
   const claimDue = async (): Promise<void> => {

@@ -1,17 +1,16 @@
-// Tells what has been stored: a store around a store, so that whatever changes a run, a delivery, an event or the log
-// of requests is heard of.
-import { acceptedResult, refusedResult } from './operations/requests.ts'
+// Publishes change events: wraps a store so that every committed change of a request, event, run or delivery is
+// published to the subscribers of its feed.
 import { createFeed, type Feed } from './feed.ts'
+import { describeAccepted, describeRefused } from './operations/requests.ts'
 import type {
   AcceptCommand,
-  AcceptResult,
-  RequestSummary,
   NewDelivery,
   NewRun,
+  RequestSummary,
   RunEnd,
   Store,
-  StoredEvent,
   StoredDelivery,
+  StoredEvent,
   StoredRun,
   Timestamp,
 } from './store.ts'
@@ -27,11 +26,9 @@ export interface StoreChanges {
   requests: Feed<RequestChange>
   events: Feed<StoredEvent>
   runs: Feed<RunChange>
-  /** What becomes of deliveries. */
   outbox: Feed<DeliveryChange>
 }
 
-/** The same store, and what it lets be heard. */
 export function withChangeEvents(store: Store): { store: Store; changes: StoreChanges } {
   const changes: StoreChanges = {
     requests: createFeed(),
@@ -41,78 +38,76 @@ export function withChangeEvents(store: Store): { store: Store; changes: StoreCh
   }
   return {
     changes,
-    store: { ...store, ...arrivals(store, changes), ...runChanges(store, changes), ...deliveryChanges(store, changes) },
+    store: {
+      ...store,
+      ...publishRequests(store, changes),
+      ...publishRuns(store, changes),
+      ...publishDeliveries(store, changes),
+    },
   }
 }
 
-function arrivals(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
-  const feeds = Object.values(changes) as readonly Pick<Feed<unknown>, 'hasSubscribers'>[]
+function publishRequests(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
   return {
-    // Where nobody listens, nobody waits for the telling either.
-    accept: (command) => {
-      const stored = store.accept(command)
-      return feeds.some((feed) => feed.hasSubscribers())
-        ? stored.then((result) => publishOutcome(changes, command, result))
-        : stored
+    accept: async (command) => {
+      const result = await store.accept(command)
+      if (result.outcome === 'accepted') publishAccepted(changes, command)
+      return result
     },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
       const { id, hook, client, status } = refusal
-      changes.requests.publish({ id, at, hook, client, status, result: refusedResult(refusal) })
+      changes.requests.publish({ id, at, hook, client, status, result: describeRefused(refusal) })
     },
   }
-}
-
-function publishOutcome(changes: StoreChanges, command: AcceptCommand, result: AcceptResult): AcceptResult {
-  if (result.outcome === 'accepted') publishAccepted(changes, command)
-  return result
 }
 
 function publishAccepted(changes: StoreChanges, command: AcceptCommand): void {
   const { at, request, runs = [], events = [], deliveries = [] } = command
   if (request) {
     const { id, hook, client } = request
-    changes.requests.publish({ id, at, hook, client, status: 'accepted', result: acceptedResult(request, command) })
+    changes.requests.publish({ id, at, hook, client, status: 'accepted', result: describeAccepted(request, command) })
   }
   for (const event of events) changes.events.publish({ ...event, at })
-  for (const run of runs) changes.runs.publish({ run: queued(run, at), deliveries: [] })
-  for (const delivery of deliveries) changes.outbox.publish(fresh(delivery, at))
+  for (const run of runs) changes.runs.publish({ run: asQueuedRun(run, at), deliveries: [] })
+  for (const delivery of deliveries) changes.outbox.publish(asPendingDelivery(delivery, at))
 }
 
-/** A run, and a delivery, as they are stored first. */
-const queued = (run: NewRun, at: Timestamp): RunChange['run'] => ({
+const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
   ...run,
-  ...untried,
+  attempt: 0,
+  fencingToken: 0,
   status: 'queued',
   result: {},
   createdAt: at,
   startedAt: null,
   endedAt: null,
 })
-const fresh = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
+
+const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
   ...delivery,
-  ...untried,
+  attempt: 0,
+  fencingToken: 0,
   chunksSent: 0,
   uncertain: false,
   platformId: null,
   nextAt: at,
   createdAt: at,
 })
-const untried = { attempt: 0, fencingToken: 0 }
 
-function runChanges(
+function publishRuns(
   store: Store,
   { runs, events, outbox }: StoreChanges,
 ): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
-  const publishRun = createReread(runs, async (id) => {
+  const publishRun = createRereadPublisher(runs, async (id) => {
     const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
     return run && { run, deliveries }
   })
-  const publishDelivery = createReread(outbox, (id) => store.getDelivery(id))
-  const tellEnd = async (id: string, end: RunEnd): Promise<void> => {
+  const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
+  const publishEnd = async (id: string, end: RunEnd): Promise<void> => {
     await publishRun(id)
     for (const event of end.events) events.publish({ ...event, at: end.at })
-    for (const delivery of end.deliveries) outbox.publish(fresh(delivery, end.at))
+    for (const delivery of end.deliveries) outbox.publish(asPendingDelivery(delivery, end.at))
     if (end.alert) await publishDelivery(end.alert.delivery.id)
   }
   return {
@@ -122,55 +117,55 @@ function runChanges(
       return claimed
     },
     endRun: async (run, end) => {
-      const ended = await store.endRun(run, end)
-      if (ended) await tellEnd(run.id, end)
-      return ended
+      const isEnded = await store.endRun(run, end)
+      if (isEnded) await publishEnd(run.id, end)
+      return isEnded
     },
     releaseRun: async (run, retry) => {
-      const released = await store.releaseRun(run, retry)
-      if (released) await publishRun(run.id)
-      return released
+      const isReleased = await store.releaseRun(run, retry)
+      if (isReleased) await publishRun(run.id)
+      return isReleased
     },
     retryRun: async (id, retry) => {
-      const retried = await store.retryRun(id, retry)
-      if (retried) await Promise.all([publishRun(retry.id), publishRun(id)])
-      return retried
+      const isRetried = await store.retryRun(id, retry)
+      if (isRetried) await Promise.all([publishRun(retry.id), publishRun(id)])
+      return isRetried
     },
     cancelQueuedRun: async (id, end) => {
-      const cancelled = await store.cancelQueuedRun(id, end)
-      if (cancelled) await tellEnd(id, end)
-      return cancelled
+      const isCancelled = await store.cancelQueuedRun(id, end)
+      if (isCancelled) await publishEnd(id, end)
+      return isCancelled
     },
   }
 }
 
-function deliveryChanges(store: Store, { outbox }: StoreChanges): Pick<Store, 'endDelivery' | 'retryDelivery'> {
-  const publishDelivery = createReread(outbox, (id) => store.getDelivery(id))
+function publishDeliveries(store: Store, { outbox }: StoreChanges): Pick<Store, 'endDelivery' | 'retryDelivery'> {
+  const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
   return {
-    endDelivery: async (...call) => {
-      const ended = await store.endDelivery(...call)
-      if (ended) await publishDelivery(call[0])
-      return ended
+    endDelivery: async (id, ...rest) => {
+      const isEnded = await store.endDelivery(id, ...rest)
+      if (isEnded) await publishDelivery(id)
+      return isEnded
     },
     retryDelivery: async (id, at) => {
-      const retried = await store.retryDelivery(id, at)
-      if (retried) await publishDelivery(id)
-      return retried
+      const isRetried = await store.retryDelivery(id, at)
+      if (isRetried) await publishDelivery(id)
+      return isRetried
     },
   }
 }
 
 /**
- * Whoever makes these changes holds little more than an id, so what is told is read again, before the next change can
- * be made and told.
+ * The callers of these operations know little more than an id, so the record is read again before it is published. The
+ * caller waits for that, so that the next change of the record is published after this one.
  */
-function createReread<Change>(
+function createRereadPublisher<Change>(
   feed: Feed<Change>,
   read: (id: string) => Promise<Change | undefined>,
 ): (id: string) => Promise<void> {
   return async (id) => {
     if (!feed.hasSubscribers()) return
-    // The change itself is on disk: where the store cannot read it again, only this news is lost.
+    // The change is on disk. If the record cannot be read again, only the event is lost.
     const change = await read(id).catch(() => undefined)
     if (change !== undefined) feed.publish(change)
   }

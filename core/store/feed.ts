@@ -1,10 +1,9 @@
-// A feed: publishes items of one kind to its current subscribers. It keeps nothing.
+// A feed publishes items of one kind to its current subscribers. It stores nothing.
 
 export interface Feed<Item> {
-  /** Whether telling reaches anybody. */
   hasSubscribers(): boolean
   publish(item: Item): void
-  /** Calls the listener with all news from now on; it must not throw. Returns how to leave. */
+  /** Calls `subscriber` with every item from now on. It must not throw. @returns a function that unsubscribes */
   subscribe(subscriber: (item: Item) => void): () => void
 }
 
@@ -16,7 +15,7 @@ export function createFeed<Item>(): Feed<Item> {
       for (const subscriber of subscribers) subscriber(item)
     },
     subscribe: (subscriber) => {
-      // A listener of its own for each call, so that whoever listens twice leaves once for each.
+      // A function of its own for each subscription: the same subscriber may subscribe twice.
       const own = (item: Item): void => subscriber(item)
       subscribers.add(own)
       return () => void subscribers.delete(own)

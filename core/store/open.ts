@@ -8,38 +8,39 @@ import type { Store } from './store.ts'
 
 export interface StoreOptions {
   url: string
-  /** The configuration directory, which a relative path in the URL starts from. */
+  /** The configuration directory. Relative paths in the URL are resolved against it. */
   dir: string
   log: Log
-  /** Called with each commit: how many operations shared it. */
+  /** Called after each commit with the number of operations in it. */
   onCommit?: (operations: number) => void
 }
 
 export async function openStore({ url, dir, log, onCommit }: StoreOptions): Promise<Store> {
-  const { scheme, rest } = split(url)
+  const { scheme, rest } = splitUrl(url)
   if (scheme !== 'sqlite' || rest === '') {
-    throw new GatewayError(
-      'store_unavailable',
-      `storage.url must be "sqlite:" and a path, like "sqlite:state/gateway.db"${scheme && scheme !== 'sqlite' ? `; "${scheme}:" is not a store that this program has` : ''}.`,
-    )
+    const unknown = scheme && scheme !== 'sqlite' ? `; "${scheme}:" is not a supported store` : ''
+    const sentence = `storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db"${unknown}.`
+    throw new GatewayError('store_unavailable', sentence)
   }
   const path = resolve(dir, rest)
-  makeFolder(dirname(path))
+  createDirectory(dirname(path))
   return createSqliteStore({ path, log, ...(onCommit && { onCommit }) })
 }
 
-function makeFolder(folder: string): void {
+function createDirectory(directory: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    const sentence = `The folder ${folder} of the store cannot be made (${code}); let the gateway's user write there, or choose another storage.url.`
+    const sentence =
+      `The directory ${directory} of the store cannot be created (${code}); ` +
+      "give the gateway's user write access, or choose another storage.url."
     throw new GatewayError('store_unavailable', sentence, { cause })
   }
 }
 
-/** Only the scheme is ever repeated to anyone: what follows may hold a password. */
-function split(url: string): { scheme: string; rest: string } {
+/** Error messages repeat only the scheme: the rest of a URL may contain a password. */
+function splitUrl(url: string): { scheme: string; rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/s.exec(url) ?? []
   return { scheme, rest }
 }

@@ -1,20 +1,20 @@
-// Claiming work from the store: rung as often as anyone likes, one claim at a time, again after a failure.
+// A poller claims work from the store: on each notification, one claim at a time, and again after a failure.
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 
 export interface Poller {
-  /** There may be something to claim. */
+  /** Claims work now, or once more after the claim that is under way. */
   notify(): void
-  /** The same in `ms`; a later call replaces an earlier one. */
+  /** Notifies in `ms`. A later call replaces an earlier one. */
   notifyIn(ms: number): void
   /** Resolves when no claim is under way. */
   settled(): Promise<void>
-  /** Claims no more; resolves when the last claim is over. */
+  /** Stops claiming. Resolves when the last claim has ended. */
   close(): Promise<void>
 }
 
 interface PollerDeps {
-  /** Takes what there is and sets it going. */
+  /** Claims the available work and starts it. */
   claim(): Promise<void>
   retryMs: number
   log: Log
@@ -22,8 +22,8 @@ interface PollerDeps {
 
 export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
   let claiming: Promise<void> | undefined
-  let notifiedMeanwhile = false
-  let closed = false
+  let isNotifiedAgain = false
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
   const outage = createOutage(log, {
     failed: 'could not claim work; it is tried again',
@@ -33,9 +33,9 @@ export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
   const claimAll = async (): Promise<void> => {
     try {
       do {
-        notifiedMeanwhile = false
+        isNotifiedAgain = false
         await claim()
-      } while (notifiedMeanwhile && !closed)
+      } while (isNotifiedAgain && !isClosed)
       outage.worked()
     } catch (error) {
       outage.failed(error)
@@ -46,13 +46,13 @@ export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
   }
 
   const notify = (): void => {
-    if (claiming) notifiedMeanwhile = true
-    else if (!closed) claiming = claimAll()
+    if (claiming) isNotifiedAgain = true
+    else if (!isClosed) claiming = claimAll()
   }
 
   const notifyIn = (ms: number): void => {
     clearTimeout(timer)
-    if (!closed) timer = setTimeout(notify, ms).unref()
+    if (!isClosed) timer = setTimeout(notify, ms).unref()
   }
 
   return {
@@ -60,7 +60,7 @@ export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
     notifyIn,
     settled: async () => await claiming,
     close: async () => {
-      closed = true
+      isClosed = true
       clearTimeout(timer)
       await claiming
     },

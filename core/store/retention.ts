@@ -1,25 +1,25 @@
-// Retention: looks now and then whether anything is older, or takes more room, than the operator wants, and has it
-// purged in small steps.
+// Retention: purges records that are older than the retention limits, or that make the store larger than its limit, in
+// small steps.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
-import type { PurgeResult, PurgePositions, Store, Timestamp } from './store.ts'
+import type { PurgePositions, PurgeResult, Store, Timestamp } from './store.ts'
 
 export interface Retention {
-  /** Looks now, and from then on again and again. */
+  /** Checks the limits now and then periodically. */
   start(): void
-  /** The limits may have changed. */
+  /** Checks the limits now, because they may have changed. */
   notify(): void
-  /** Ends after the step that is under way; the next start goes on. */
+  /** Stops after the step that is under way. The next start continues from there. */
   close(): Promise<void>
 }
 
 export interface RetentionLimits {
-  /** How long what is over is kept, in days; 0: for good. */
+  /** How many days ended records are kept; 0: forever. */
   days: number
-  /** How long bodies of requests are kept, in hours; 0: as long as the requests. */
+  /** How many hours the bodies of requests are kept; 0: as long as the requests. */
   bodyHours: number
-  /** The size that the store is kept below, in MiB; 0: any. */
+  /** The maximum size of the store in MiB; 0: unlimited. */
   maxMb: number
 }
 
@@ -29,134 +29,136 @@ interface RetentionDeps {
   log: Log
 }
 
-const [hourMs, dayMs, mib] = [60 * 60 * 1000, 24 * 60 * 60 * 1000, 1024 * 1024]
-/** Between two looks at the size, and at the age. */
-const [lookMs, sweepMs] = [30_000, hourMs]
-/** However little room there is: whoever has just been answered may still ask what became of it. */
-const youngMs = 60_000
-/** The part of the store that may be free: what is given back today would have to be asked for again tomorrow. */
-const spareShare = 0.1
-const givenBackAtOnce = 2 * mib
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+const mib = 1024 * 1024
+const sizeCheckMs = 30_000
+const ageCheckMs = hourMs
+/** Records younger than this are kept even if the store is too large: their senders may still ask for the result. */
+const minAgeMs = 60_000
+/** The share of the store that may stay free. Space returned to the disk today would have to be allocated tomorrow. */
+const maxFreeShare = 0.1
+const reclaimStepBytes = 2 * mib
 
 export function createRetention({ store, limits, log }: RetentionDeps): Retention {
-  let turn = Promise.resolve()
+  let lastCheck = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
-  let sweptAt = -Infinity
-  let crowded = false
-  /** No request up to this one has a body left to delete. */
-  let bodyless = 0
-  let closing = false
+  let ageCheckedAt = -Infinity
+  let isTooLarge = false
+  /** No request up to this one has a body that can be deleted. */
+  let lastBodyless = 0
+  let isClosing = false
   const outage = createOutage(log, {
     failed: 'could not purge old records; it is tried again',
-    worked: 'old records can be forgotten again',
+    worked: 'old records can be purged again',
   })
 
-  const look = (): void => {
-    turn = turn
-      .then(sweep)
+  const check = (): void => {
+    lastCheck = lastCheck
+      .then(checkLimits)
       .then(() => void outage.worked(), outage.failed)
-      .then(lookLater)
+      .then(checkLater)
   }
-  const lookLater = (): void => {
+  const checkLater = (): void => {
     clearTimeout(timer)
-    if (!closing) timer = setTimeout(look, lookMs).unref()
+    if (!isClosing) timer = setTimeout(check, sizeCheckMs).unref()
   }
 
-  async function sweep(): Promise<void> {
+  async function checkLimits(): Promise<void> {
     const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0 }
     try {
-      await purgeOld(total)
-      await purgeBeyond(limits().maxMb * mib, total)
+      await purgeByAge(total)
+      await purgeBySize(limits().maxMb * mib, total)
     } finally {
       if (Object.values(total).some((count) => count > 0)) log.info(total, 'old records were purged')
     }
-    await giveBack()
+    await reclaimFreeSpace()
   }
 
-  async function purgeOld(total: Counts): Promise<void> {
-    if (performance.now() < sweptAt + sweepMs) return
-    // Set before it begins: whoever changes the limits meanwhile has all of it looked at again.
-    sweptAt = performance.now()
+  async function purgeByAge(total: Counts): Promise<void> {
+    if (performance.now() < ageCheckedAt + ageCheckMs) return
+    // Set before the work starts: a change of the limits meanwhile resets it, so that everything is checked again.
+    ageCheckedAt = performance.now()
     const { days, bodyHours } = limits()
     try {
       if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
       if (bodyHours > 0) await purgeBodies(Date.now() - bodyHours * hourMs, total)
     } catch (error) {
-      sweptAt = -Infinity
+      ageCheckedAt = -Infinity
       throw error
     }
   }
 
   async function purgeBodies(before: Timestamp, total: Counts): Promise<void> {
     let isComplete = true
-    for (let [from, more] = [bodyless, true]; more && !closing;) {
-      const begun = performance.now()
+    for (let [from, more] = [lastBodyless, true]; more && !isClosing;) {
+      const startedAt = performance.now()
       const step = await store.purgeBodies({ before, from })
       total.bodies += step.count
       ;({ last: from, more } = step)
-      // What a waiting event needs is looked for again next time.
+      // The next check starts before the first body that a waiting event still needs.
       isComplete &&= step.complete
-      if (isComplete) bodyless = from
-      if (more) await rest(begun)
+      if (isComplete) lastBodyless = from
+      if (more) await rest(startedAt)
     }
   }
 
-  async function purgeBeyond(most: number, total: Counts): Promise<void> {
-    const isBeyond = async (): Promise<boolean> => {
+  async function purgeBySize(maxBytes: number, total: Counts): Promise<void> {
+    const exceedsLimit = async (): Promise<boolean> => {
       const { bytes, free } = await store.getSpace()
-      return most > 0 && bytes - free > most
+      return maxBytes > 0 && bytes - free > maxBytes
     }
-    await purgeWhile(isBeyond, Date.now() - youngMs, total)
-    const wasCrowded = crowded
-    crowded = await isBeyond()
-    if (crowded && !wasCrowded && !closing)
+    await purgeWhile(exceedsLimit, Date.now() - minAgeMs, total)
+    const wasTooLarge = isTooLarge
+    isTooLarge = await exceedsLimit()
+    if (isTooLarge && !wasTooLarge && !isClosing)
       log.warn(
-        { maxMb: most / mib },
+        { maxMb: maxBytes / mib },
         'the store is larger than storage.retention.maxMb, but what is left is still needed',
       )
   }
 
-  async function purgeWhile(wanted: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
+  async function purgeWhile(isNeeded: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
     let from: PurgePositions | undefined
-    while (!closing && (await wanted())) {
-      const begun = performance.now()
+    while (!isClosing && (await isNeeded())) {
+      const startedAt = performance.now()
       const { counts, next } = await store.purge({ before, from })
       for (const [kind, count] of Object.entries(counts)) total[kind as keyof typeof counts] += count
       if (!next) return
       from = next
-      await rest(begun)
+      await rest(startedAt)
     }
   }
 
-  async function giveBack(): Promise<void> {
-    const most = limits().maxMb * mib
-    for (let left = Infinity; !closing;) {
-      const begun = performance.now()
+  async function reclaimFreeSpace(): Promise<void> {
+    const maxBytes = limits().maxMb * mib
+    for (let previousBytes = Infinity; !isClosing;) {
+      const startedAt = performance.now()
       const { bytes, free } = await store.getSpace()
-      const excess = Math.max(free - bytes * spareShare, most > 0 ? Math.min(free, bytes - most) : 0)
-      // The engine may not be able to part with all of it.
-      if (excess <= 0 || bytes >= left) return
-      left = bytes
-      await store.reclaimSpace(Math.min(excess, givenBackAtOnce))
-      await rest(begun)
+      const excess = Math.max(free - bytes * maxFreeShare, maxBytes > 0 ? Math.min(free, bytes - maxBytes) : 0)
+      // The engine may not be able to return all of it.
+      if (excess <= 0 || bytes >= previousBytes) return
+      previousBytes = bytes
+      await store.reclaimSpace(Math.min(excess, reclaimStepBytes))
+      await rest(startedAt)
     }
   }
 
   return {
-    start: look,
+    start: check,
     notify: () => {
-      sweptAt = -Infinity
-      look()
+      ageCheckedAt = -Infinity
+      check()
     },
     close: async () => {
-      closing = true
+      isClosing = true
       clearTimeout(timer)
-      await turn
+      await lastCheck
     },
   }
 }
 
 type Counts = PurgeResult['counts'] & { bodies: number }
 
-/** As long as the step has taken: half of the store's time is left to everybody else. */
-const rest = (begun: number): Promise<void> => delay(performance.now() - begun)
+/** Waits as long as the step took, so that half of the store's time is left to other callers. */
+const rest = (startedAt: number): Promise<void> => delay(performance.now() - startedAt)

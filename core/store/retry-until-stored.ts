@@ -1,23 +1,23 @@
-// Writes that must not be lost: repeated for as long as the store is away.
+// Repeats a write that must not be lost until the store is available again.
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 
-interface Patience {
+interface RetryOptions {
   everyMs: number
-  /** True: it is time to stop; the next start finds out what was not written. */
-  givenUp(): boolean
+  /** True: stop retrying. The next start of the gateway finds out what was not written. */
+  isGivenUp(): boolean
 }
 
-/** The write's result. Throws what is not the store's absence, and that too once the patience is over. */
+/** Rejects with any error other than `store_unavailable`, and with that one when `isGivenUp` returns true. */
 export async function retryUntilStored<Result>(
   write: () => Promise<Result>,
-  { everyMs, givenUp }: Patience,
+  { everyMs, isGivenUp }: RetryOptions,
 ): Promise<Result> {
   for (;;) {
     try {
       return await write()
     } catch (error) {
-      if (givenUp() || !(error instanceof GatewayError && error.code === 'store_unavailable')) throw error
+      if (isGivenUp() || !(error instanceof GatewayError && error.code === 'store_unavailable')) throw error
       await delay(everyMs, undefined, { ref: false })
     }
   }

@@ -52,13 +52,13 @@ export async function insertRequest(tx: Transaction, request: NewRequest, comman
   await insert(tx, request, {
     at: command.at,
     status: 'accepted',
-    result: acceptedResult(request, command),
+    result: describeAccepted(request, command),
     awaited: command.events?.some(({ inBody }) => inBody) ?? false,
   })
 }
 
 /** What was accepted names what it led to. */
-export function acceptedResult(
+export function describeAccepted(
   { replayOf, authentication }: NewRequest,
   { runs, events }: AcceptCommand,
 ): RequestResult {
@@ -71,10 +71,10 @@ export function acceptedResult(
 }
 
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
-  await insert(tx, refusal, { at, status: refusal.status, result: refusedResult(refusal), awaited: false })
+  await insert(tx, refusal, { at, status: refusal.status, result: describeRefused(refusal), awaited: false })
 }
 
-export const refusedResult = ({ error, reason, replayOf, authentication }: NewRefusal): RequestResult => ({
+export const describeRefused = ({ error, reason, replayOf, authentication }: NewRefusal): RequestResult => ({
   ...(error && { error }),
   ...(reason !== undefined && { reason }),
   ...(replayOf !== undefined && { replayOf }),
