@@ -1,6 +1,5 @@
 // The command `check`: says `ok`, or everything that is wrong with the configuration.
 import { homedir } from 'node:os'
-import type { Command } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { type ConfigDocument, readConfigFile } from '../config/file/read.ts'
 import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
@@ -9,19 +8,7 @@ import { findWarnings } from '../findings.ts'
 import { loadExtensions } from '../loader/registry.ts'
 import { CommandError } from './command-error.ts'
 
-export function register(program: Command): void {
-  program
-    .command('check')
-    .description('Check the configuration and start nothing. The exit code is 1 for an error, else 0.')
-    .option(
-      '--config <file>',
-      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
-    )
-    .option('--strict', 'exit with 1 for a warning, too')
-    .action(check)
-}
-
-async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
+export async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
   const document = readDocument(config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   try {

@@ -1,6 +1,5 @@
 // Talks to the control API of the gateway that runs: at the configured address, with the configured credential.
 import { homedir } from 'node:os'
-import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { resolveCredential } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file/read.ts'
@@ -19,15 +18,6 @@ export interface ControlOptions {
   config?: string
   url?: string
 }
-
-/** The options that every command has that talks to the gateway. */
-export const withControlOptions = (command: Command): Command =>
-  command
-    .option(
-      '--config <file>',
-      'configuration file (default: as for start); its gateway section says where the gateway is, and the credential',
-    )
-    .option('--url <address>', 'where the gateway is, when not where the configuration says', trimmedAddress)
 
 /** Longest wait for one answer. */
 const patienceMs = 60_000
@@ -91,12 +81,6 @@ function addressOf({ bind, port }: Listening, file: string): string {
     )
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-function trimmedAddress(text: string): string {
-  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
-  return text.replace(/\/+$/, '')
 }
 
 function notReached(address: string, { name, cause }: Error): CommandError {

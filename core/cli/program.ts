@@ -5,6 +5,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { GatewayError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
+import { registerCommands } from './commands.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
@@ -12,7 +13,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .description('Runs agents, and lets the outside world reach them over HTTP.')
     .version(version)
     .showHelpAfterError()
-  for (const { register } of await Promise.all(commandsFor(argv.slice(2)).map((load) => load()))) register(program)
+  registerCommands(program)
   refuseUnknownCommand(program, argv[2])
   try {
     await program.parseAsync(argv)
@@ -22,33 +23,9 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   }
 }
 
-interface CommandModule {
-  register(program: Command): void
-}
-
-export const commands: Record<string, () => Promise<CommandModule>> = {
-  start: () => import('./start.ts'),
-  check: () => import('./check.ts'),
-  setup: () => import('./setup.ts'),
-  transform: () => import('./transform.ts'),
-  requests: () => import('./requests.ts'),
-  replay: () => import('./replay.ts'),
-}
-
-/**
- * Only the one that is asked for, since loading all would take longer than what most of them do; all for a page of
- * help.
- */
-function commandsFor([first = 'start', ...others]: readonly string[]): (() => Promise<CommandModule>)[] {
-  const helps = [first, ...others].some((word) => word === '-h' || word === '--help')
-  const asked = first.startsWith('-') && !helps ? 'start' : first
-  const command = Object.hasOwn(commands, asked) ? commands[asked] : undefined
-  return command ? [command] : Object.values(commands)
-}
-
 /** `start` need not be named, so a mistyped command would be taken for an argument of it. */
 function refuseUnknownCommand(program: Command, first: string | undefined): void {
-  const names = ['help', ...Object.keys(commands)]
+  const names = ['help', ...program.commands.map((command) => command.name())]
   if (first === undefined || first.startsWith('-') || names.includes(first)) return
   const meant = nearest(first, names)
   program.error(`There is no command "${first}"${meant ? `; did you mean "${meant}"?` : '.'}`)

@@ -1,8 +1,5 @@
 // The requests that a command is for: its options, and the lines that the gateway has of them, page by page.
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../config/duration.ts'
 import type { Control } from './control-client.ts'
-import { runStatuses } from '../store/run-spec.ts'
 import { escapeInLine } from './escape-for-terminal.ts'
 
 /** One line of `GET /api/requests`. */
@@ -26,43 +23,6 @@ export interface Filter {
   since?: string
   until?: string
   text?: string
-}
-
-export const withFilterOptions = (command: Command): Command =>
-  command
-    .option('--hook <name>', 'only those of this hook')
-    .addOption(
-      new Option('--status <status>', 'only those with this status').choices([
-        'accepted',
-        'skipped',
-        'rejected',
-        'failed',
-        'duplicate',
-      ]),
-    )
-    .addOption(
-      new Option('--run-status <status>', 'only those that led to a run with this status').choices(runStatuses),
-    )
-    .option(
-      '--since <time>',
-      'only what came since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z',
-      parseMoment,
-    )
-    .option('--until <time>', 'only what came before then', parseMoment)
-    .option('--text <text>', 'only those whose body holds this text')
-
-function parseMoment(text: string): string {
-  const ms = parseDuration(text)
-  if (ms !== undefined) return new Date(Date.now() - ms).toISOString()
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at))
-    throw new InvalidArgumentError('It must be a duration such as 90m, 2h or 3d, or a time such as 2026-11-20T08:00Z.')
-  return new Date(at).toISOString()
-}
-
-export function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
-  return Number(text)
 }
 
 /** Newest first. A page is asked for when somebody wants to know what is on it. */

@@ -1,32 +1,13 @@
 // The command `requests`: lists what came in through the hooks, so that an id can be found.
-import type { Command } from 'commander'
-import { type ControlOptions, openControl, withControlOptions } from './control-client.ts'
-import {
-  describeLine,
-  type Filter,
-  type RequestLine,
-  lineHead,
-  listRequests,
-  parseCount,
-  withFilterOptions,
-} from './request-list.ts'
-
-export function register(program: Command): void {
-  const command = program
-    .command('requests')
-    .description('List what came in through the hooks of the running gateway, newest first.')
-  withControlOptions(withFilterOptions(command))
-    .option('--limit <number>', 'most lines', parseCount, 50)
-    .option('--json', 'one JSON object a line, as the gateway answers it')
-    .action(list)
-}
+import { type ControlOptions, openControl } from './control-client.ts'
+import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
 
 interface ListOptions extends ControlOptions, Filter {
   limit: number
   json?: boolean
 }
 
-async function list({ limit, json, ...options }: ListOptions): Promise<void> {
+export async function printRequests({ limit, json, ...options }: ListOptions): Promise<void> {
   // Whoever reads may have enough, as `head` does.
   process.stdout.on('error', () => process.exit(0))
   let count = 0

@@ -1,21 +1,11 @@
 // The command `setup`: writes a first configuration, and says which model servers run on this machine.
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import { writeFirstConfig } from '../config/file/first-run.ts'
 import { findLocalServers, type LocalServer } from '../config/local-servers.ts'
 import { commandLine, firstConfigFile } from '../config/file/locate.ts'
 
-export function register(program: Command): void {
-  program
-    .command('setup')
-    .description('Write a first configuration with fresh tokens, ready to start.')
-    .option('--config <file>', 'where to write it (default: where start looks for it)')
-    .option('--force', 'replace a file that exists')
-    .action(setup)
-}
-
-async function setup({ config, force }: { config?: string; force?: boolean }): Promise<void> {
+export async function setup({ config, force }: { config?: string; force?: boolean }): Promise<void> {
   const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
   const localServers = await findLocalServers()
   writeFirstConfig(file, { force, localServers })

@@ -1,6 +1,5 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway, ends it in good order.
 import { homedir } from 'node:os'
-import { type Command, InvalidArgumentError } from 'commander'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file/read.ts'
@@ -23,24 +22,12 @@ import { createLife, type Life } from './life.ts'
 import { removeListening, writeListening } from './listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
-export function register(program: Command): void {
-  program
-    .command('start', { isDefault: true })
-    .description('Run the gateway. The first run writes a configuration.')
-    .option(
-      '--config <file>',
-      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
-    )
-    .option('--port <number>', 'port to listen on instead of gateway.port; 0 picks a free one', parsePort)
-    .action(start)
-}
-
 interface StartOptions {
   config?: string
   port?: number
 }
 
-async function start(options: StartOptions): Promise<void> {
+export async function start(options: StartOptions): Promise<void> {
   const life = createLife()
   try {
     await run(options, life)
@@ -142,11 +129,4 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   const log = await createLog(config.log, redactor)
   life.configured({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
   return { document, resolved, extensions, log, redactor }
-}
-
-function parsePort(text: string): number {
-  const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
-  return port
 }

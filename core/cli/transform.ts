@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
 import { type ConfigDocument, readConfigFile, readConfigText } from '../config/file/read.ts'
 import { locateConfig } from '../config/file/locate.ts'
 import { resolveConfig } from '../config/resolve.ts'
@@ -14,24 +13,6 @@ import type { LogLine } from '../sandbox/ipc-frames.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import { CommandError } from './command-error.ts'
 
-export function register(program: Command): void {
-  program
-    .command('transform')
-    .description('Work on transforms.')
-    .command('test')
-    .description('Run a transform on a payload, in the sandbox, and print what it returns; nothing is started.')
-    .argument('<module>', 'the transform, as in transform.module: seen from the transforms directory')
-    .requiredOption('--payload <file>', 'a file with the payload, in JSON; "-" is standard input')
-    .option('--header <name: value>', 'a header of the request; may be given several times', collect, [])
-    .option('--export <name>', 'the function to run, as in transform.export', 'default')
-    .option('--now <time>', 'what the transform is told that the time is, ISO 8601')
-    .option(
-      '--config <file>',
-      'configuration file, whose transforms directory is used (default: as for start, else ./transforms)',
-    )
-    .action(test)
-}
-
 interface TestOptions {
   payload: string
   header: string[]
@@ -40,7 +21,7 @@ interface TestOptions {
   config?: string
 }
 
-async function test(module: string, options: TestOptions): Promise<void> {
+export async function testTransform(module: string, options: TestOptions): Promise<void> {
   const document = documentOf(options.config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   extensions.close()
@@ -79,8 +60,6 @@ function showError(error: Error): void {
     process.stderr.write(`The hook would refuse this with ${error.status} ${error.code}: ${error.message}\n`)
   } else process.stderr.write(`${error.message}\n`)
 }
-
-const collect = (value: string, before: string[]): string[] => [...before, value]
 
 /** Without a configuration file the defaults hold, and the transforms lie in ./transforms. */
 function documentOf(option: string | undefined): ConfigDocument {

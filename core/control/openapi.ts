@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document, made from the schemas that the routes themselves carry.
-import { STATUS_CODES } from 'node:http'
 import { Failure } from '../http/failure.ts'
+import { STATUS_CODES } from '../http/node-http.ts'
 import type { RouteGroup, RouteInfo } from '../http/route-list.ts'
 
 type Node = Readonly<Record<string, unknown>>

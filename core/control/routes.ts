@@ -10,7 +10,6 @@ import type { Endpoint } from './endpoint.ts'
 import { count } from './counters.ts'
 import type { Meters } from './meters.ts'
 import { type Metrics, metricsType } from './metrics.ts'
-import { createOpenApi } from './openapi.ts'
 import { readVersion } from './version.ts'
 
 export interface ControlRoutesDeps {
@@ -69,7 +68,8 @@ function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
 
 /** Made anew each time: a transform that is edited may take other payloads from then on. */
 function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps['routes']): void {
-  routeGroup.get('/openapi.json', { schema: schemas.document }, (_request, reply) => {
+  routeGroup.get('/openapi.json', { schema: schemas.document }, async (_request, reply) => {
+    const { createOpenApi } = await import('./openapi.ts')
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(createOpenApi(routes(), readVersion())))
   })
 }

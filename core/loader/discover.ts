@@ -1,11 +1,12 @@
 // Finds the files of our own extensions: channels/*, plugins/*/*, in the source tree or in the build.
 import { readdir } from 'node:fs/promises'
-import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
 
-/** `.ts` when we run from source, `.js` when we run from the build. */
+/** `.ts` when the gateway runs from source, `.js` when it runs from the build, which is in `dist`. */
 const fileExtension = extname(import.meta.filename)
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const packageRoot = dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json'))
+const root = fileExtension === '.ts' ? packageRoot : join(packageRoot, 'dist')
 
 /** @returns absolute paths, sorted, so that every start sees the same order. */
 export async function discoverExtensions(): Promise<string[]> {

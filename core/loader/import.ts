@@ -2,7 +2,7 @@
 // very gateway.
 import { chmod, mkdir } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import * as contract from '../plugin.ts'
@@ -35,7 +35,7 @@ export async function importOwn(file: string): Promise<unknown> {
   return defaultOf(await import(pathToFileURL(file).href))
 }
 
-const contractUrl = new URL(`../plugin${extname(import.meta.filename)}`, import.meta.url).href
+const contractUrl = import.meta.resolve('svc-gateway/plugin')
 
 /**
  * A plugin may lie anywhere, and may even bring a copy of us for its own tests: it gets the contract of the gateway

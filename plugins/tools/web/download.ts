@@ -1,6 +1,5 @@
 // Gets one page over HTTP: every hop checked before it is connected to, within a time and a size.
-import { type ClientRequest, get as getPlainly, type IncomingMessage, type RequestOptions } from 'node:http'
-import { get as getSafely } from 'node:https'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { isIP } from 'node:net'
 import { InputError } from 'svc-gateway/plugin'
 import { type Addresses, PrivateAddressError } from './addresses.ts'
@@ -78,8 +77,9 @@ async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimi
     ...(!anywhere && { lookup: addresses.lookup }),
   }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const sent: ClientRequest =
-    url.protocol === 'https:' ? getSafely(url, options, resolve) : getPlainly(url, options, resolve)
+  // Importing node:http takes about 40 ms, because it loads Node's fetch client, so nothing imports it at startup.
+  const { get } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
+  const sent = get(url, options, resolve)
   sent.on('error', (error) => reject(failure(error, signal)))
   return promise
 }

@@ -1,0 +1,148 @@
+// Declares the commands, their options and their help texts. The code of a command is imported only when it runs, so
+// that help is printed without loading the gateway.
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../config/duration.ts'
+import { runStatuses } from '../store/run-spec.ts'
+
+export function registerCommands(program: Command): void {
+  registerStart(program)
+  registerCheck(program)
+  registerSetup(program)
+  registerTransform(program)
+  registerRequests(program)
+  registerReplay(program)
+}
+
+function registerStart(program: Command): void {
+  program
+    .command('start', { isDefault: true })
+    .description('Run the gateway. The first run writes a configuration.')
+    .option(
+      '--config <file>',
+      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
+    )
+    .option('--port <number>', 'port to listen on instead of gateway.port; 0 picks a free one', parsePort)
+    .action(async (options) => (await import('./start.ts')).start(options))
+}
+
+function registerCheck(program: Command): void {
+  program
+    .command('check')
+    .description('Check the configuration without starting the gateway. The exit code is 1 if there is an error.')
+    .option(
+      '--config <file>',
+      'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
+    )
+    .option('--strict', 'exit with 1 for a warning, too')
+    .action(async (options) => (await import('./check.ts')).check(options))
+}
+
+function registerSetup(program: Command): void {
+  program
+    .command('setup')
+    .description('Write a first configuration with fresh tokens, ready to start.')
+    .option('--config <file>', 'where to write it (default: where start looks for it)')
+    .option('--force', 'replace an existing file')
+    .action(async (options) => (await import('./setup.ts')).setup(options))
+}
+
+function registerTransform(program: Command): void {
+  const collect = (value: string, before: string[]): string[] => [...before, value]
+  program
+    .command('transform')
+    .description('Work on transforms.')
+    .command('test')
+    .description('Run a transform on a payload in the sandbox and print what it returns. Starts nothing.')
+    .argument('<module>', 'the transform, as in transform.module: relative to the transforms directory')
+    .requiredOption('--payload <file>', 'a file with the payload as JSON; "-" reads standard input')
+    .option('--header <name: value>', 'a header of the request; repeat the option for several', collect, [])
+    .option('--export <name>', 'the function to run, as in transform.export', 'default')
+    .option('--now <time>', 'the time that the transform sees as now, in ISO 8601')
+    .option(
+      '--config <file>',
+      'configuration file, whose transforms directory is used (default: as for start, else ./transforms)',
+    )
+    .action(async (module, options) => (await import('./transform.ts')).testTransform(module, options))
+}
+
+function registerRequests(program: Command): void {
+  const command = program.command('requests').description('List webhook requests of the running gateway, newest first.')
+  addControlOptions(addFilterOptions(command))
+    .option('--limit <number>', 'most lines', parseCount, 50)
+    .option('--json', 'print one JSON object per line, as the gateway returns it')
+    .action(async (options) => (await import('./requests.ts')).printRequests(options))
+}
+
+function registerReplay(program: Command): void {
+  const command = program
+    .command('replay')
+    .description('Replay a webhook request of the running gateway, or several that a filter selects.')
+    .argument('[request-id]', 'the request, as "requests" lists it')
+    .option('--dry-run', 'show what would happen; nothing is started')
+    .option('--mapping <id>', 'the mapping or preset to use instead of the one that matches')
+    .option('--body <file>', 'a file with JSON to use instead of the stored body; "-" reads standard input')
+  addControlOptions(addFilterOptions(command))
+    .option('--yes', 'several: replay them after the dry run of all of them')
+    .option('--again', 'several: include requests that were replayed before')
+    .option('--limit <number>', 'several: refuse to start when more than this many match', parseCount, 100)
+    .option('--rate <number>', 'several: most requests per second', parseCount, 5)
+    .option('--json', 'print one JSON object per line')
+    .action(async (id, options) => (await import('./replay.ts')).replay(id, options))
+}
+
+/** The options of every command that talks to a running gateway. */
+const addControlOptions = (command: Command): Command =>
+  command
+    .option(
+      '--config <file>',
+      'configuration file (default: as for start); its gateway section holds the address and the credential',
+    )
+    .option('--url <address>', 'address of the gateway, if not the configured one', parseAddress)
+
+const addFilterOptions = (command: Command): Command =>
+  command
+    .option('--hook <name>', 'only requests to this hook')
+    .addOption(
+      new Option('--status <status>', 'only requests with this status').choices([
+        'accepted',
+        'skipped',
+        'rejected',
+        'failed',
+        'duplicate',
+      ]),
+    )
+    .addOption(new Option('--run-status <status>', 'only requests with a run in this status').choices(runStatuses))
+    .option(
+      '--since <time>',
+      'only requests since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z',
+      parseMoment,
+    )
+    .option('--until <time>', 'only requests before then', parseMoment)
+    .option('--text <text>', 'only requests whose body contains this text')
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+  return port
+}
+
+function parseAddress(text: string): string {
+  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
+  return text.replace(/\/+$/, '')
+}
+
+function parseMoment(text: string): string {
+  const ms = parseDuration(text)
+  if (ms !== undefined) return new Date(Date.now() - ms).toISOString()
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('It must be a duration such as 90m, 2h or 3d, or a time such as 2026-11-20T08:00Z.')
+  return new Date(at).toISOString()
+}
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
+  return Number(text)
+}
