@@ -1,11 +1,13 @@
-// Builds dist/. With --if-stale only when a source is newer: then `npm start` runs what the sources say, without Node
-// stripping types at every start.
+// Builds dist/: one file for each entry point and extension, with shared chunks, source maps and types. With --if-stale
+// only when a source is newer, so that `npm start` runs the current sources without stripping types at every start.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown'
 
 const root = join(import.meta.dirname, '..')
-const stamp = join(root, 'dist', '.built')
+const dist = join(root, 'dist')
+const stamp = join(dist, '.built')
 const sources = [
   'core',
   'channels',
@@ -15,61 +17,101 @@ const sources = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
-  '.ci/tsconfig.json',
+  '.ci',
 ]
 
-function build(): void {
-  rmSync(join(root, 'dist'), { recursive: true, force: true })
-  run('tsc', '-p', '.ci')
-  // TypeBox is seven hundred small files, which cost a tenth of a second at every start; folded into ours they cost
-  // nothing.
-  run(
-    'rolldown',
-    'dist/core/typebox.js',
-    '--file',
-    'dist/core/typebox.js',
-    '--format',
-    'esm',
-    '--platform',
-    'node',
-    '--log-level',
-    'silent',
-  )
-  // A sandbox process is given its code as one text, and may read no file. SES is in it, so its licence goes along.
-  run(
-    'rolldown',
-    'dist/core/sandbox/runner.js',
-    '--file',
-    'dist/core/sandbox/runner.js',
-    '--format',
-    'esm',
-    '--platform',
-    'node',
-    '--log-level',
-    'silent',
-  )
-  copyFileSync(join(root, 'node_modules', 'ses', 'LICENSE'), join(root, 'dist', 'core', 'sandbox', 'LICENSE-ses'))
+async function build(): Promise<void> {
+  rmSync(dist, { recursive: true, force: true })
+  compileTypes()
+  const modules = [...(await bundleGateway()), ...(await bundleRunner())]
+  copyLicenses(modules)
   writeFileSync(stamp, '')
 }
 
-function run(command: string, ...args: string[]): void {
+function compileTypes(): void {
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
   try {
-    execFileSync(join(root, 'node_modules', '.bin', command), args, {
-      cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
+    execFileSync(tsc, ['-p', '.ci/tsconfig.types.json'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    process.stderr.write(
-      missing
-        ? `${command} is not installed; run "npm ci", with the development packages.\n`
-        : `The build failed in ${command}.\n`,
-    )
-    process.exit(1)
+    throw new Error(missing ? 'tsc is not installed; run "npm ci" with the development packages.' : 'tsc failed.', {
+      cause: error,
+    })
   }
 }
 
-/** A folder counts too: its time changes when a file leaves it. */
+/**
+ * Packages stay outside of the bundle, except TypeBox: its 700 small files take a tenth of a second to load one by one.
+ * All chunks are at the root of dist/, where worker threads find their entry files beside the chunk that starts them.
+ */
+async function bundleGateway(): Promise<string[]> {
+  const input = {
+    main: 'core/main.ts',
+    plugin: 'core/plugin.ts',
+    testing: 'test/contracts.ts',
+    worker: 'core/store/sqlite/worker.ts',
+    checkpointer: 'core/store/sqlite/checkpointer.ts',
+    ...extensionFiles(),
+  }
+  const external = (id: string): boolean => /^[\w@]/.test(id) && !/^(typebox|svc-gateway)(\/|$)/.test(id)
+  const modules = await bundle(
+    { input, external },
+    {
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+      chunkFileNames: '[name].js',
+      codeSplitting: { groups: [{ name: 'packages', test: /node_modules/ }] },
+    },
+  )
+  // Node reads the map of each file that it loads, and nobody needs the places of an error inside TypeBox.
+  rmSync(join(dist, 'packages.js.map'))
+  return modules
+}
+
+/** An extension is one file, or a folder with an index file. */
+function extensionFiles(): Record<string, string> {
+  const folders = ['channels', ...readdirSync(join(root, 'plugins')).map((name) => `plugins/${name}`)]
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `${folder}/${entry.name}/index.ts` : `${folder}/${entry.name}`,
+    ),
+  )
+  return Object.fromEntries(files.map((file) => [file.replace(/\.ts$/, ''), file]))
+}
+
+/** A sandbox process gets its code as one text and cannot read files. */
+const bundleRunner = (): Promise<string[]> =>
+  bundle({ input: 'core/sandbox/runner.ts' }, { codeSplitting: false, file: join(dist, 'runner.js') })
+
+/** @returns the paths of the modules in it */
+async function bundle(input: RolldownOptions, output: OutputOptions): Promise<string[]> {
+  await using built = await rolldown({
+    cwd: root,
+    platform: 'node',
+    tsconfig: false,
+    resolve: { conditionNames: ['svc-gateway-source', 'node', 'import'] },
+    logLevel: 'warn',
+    ...input,
+  })
+  const { output: files } = await built.write({
+    format: 'esm',
+    ...(output.file === undefined && { dir: dist }),
+    ...output,
+  })
+  return files.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+}
+
+/** The licenses of bundled packages require their text to be in every copy. */
+function copyLicenses(modules: readonly string[]): void {
+  const names = modules.map((path) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
+  for (const name of new Set(names.filter((name) => name !== undefined))) {
+    const folder = join(root, 'node_modules', name)
+    for (const file of readdirSync(folder).filter((file) => /^licen[cs]e/i.test(file)))
+      copyFileSync(join(folder, file), join(dist, `${file.toUpperCase()}-${name.replace('/', '-')}`))
+  }
+}
+
+/** A folder counts too: its time changes when a file is removed from it. */
 function newestIn(path: string): number {
   const { mtimeMs } = statSync(path)
   const inside = statSync(path).isDirectory() ? readdirSync(path).map((name) => newestIn(join(path, name))) : []
@@ -81,4 +123,9 @@ function isStale(): boolean {
   return sources.some((source) => newestIn(join(root, source)) > built)
 }
 
-if (!process.argv.includes('--if-stale') || isStale()) build()
+if (!process.argv.includes('--if-stale') || isStale()) {
+  await build().catch((error: Error) => {
+    process.stderr.write(`The build failed: ${error.message}\n`)
+    process.exitCode = 1
+  })
+}

@@ -11,7 +11,9 @@ if (major < 24 || (major === 24 && minor < 15)) {
   )
   process.exit(1)
 }
-// Compiled code is kept for the next start, in the user's own cache, where nobody else can write: it is executed.
+// Stack traces name the TypeScript sources of the build.
+process.setSourceMapsEnabled(true)
+// Compiled code is kept for the next start. It is executed, so it is in the user's own cache, where nobody else can write.
 module.enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-gateway', 'compiled'))
 const { runProgram } = await import('./cli/program.ts')
 await runProgram(process.argv)

@@ -69,7 +69,7 @@ async function startWith(dir: string, changes: object): Promise<Server> {
   }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return await start({ args: [source('../../dist/core/main.js'), 'start', '--config', file], path: '/hooks/wake' })
+  return await start({ args: [source('../../dist/main.js'), 'start', '--config', file], path: '/hooks/wake' })
 }
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
