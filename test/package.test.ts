@@ -1,4 +1,4 @@
-// The package as its users get it: packed, installed into an empty folder, started, and used to write a plugin against.
+// The package as its users get it: packed, installed into an empty folder, started, and used by a plugin.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +8,24 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+
+interface Plugin {
+  source: string
+  extensions: { kind: string; name: string }[]
+}
+
+const dice = `import { clip, defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
+const Args = Type.Object({ sides: Type.Integer() })
+const roll = defineTool<Static<typeof Args>>({
+  name: 'roll',
+  description: 'Rolls a die.',
+  args: Args,
+  execute({ sides }) {
+    if (sides === 1) throw new InputError('One side is not enough.')
+    return clip(sides as never)
+  },
+})
+export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll] })`
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,25 +44,27 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => rm(dir, { recursive: true }))
 
-/** Starts the installed command; its first run writes a configuration into `home`. */
-async function start(home: string) {
+/** Starts the installed command in a new folder `home`; without a configuration, it writes one. */
+async function start(home: string, config?: object) {
   await mkdir(home)
+  if (config) await writeFile(join(home, 'gateway.json5'), JSON.stringify(config), { mode: 0o600 })
   const child = spawn(join(dir, 'node_modules', '.bin', 'svc-gateway'), ['--port', '0'], {
     cwd: home,
     env: { ...process.env, HOME: home },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const lines = createInterface({ input: child.stdout })
-  for await (const line of lines) {
+  let log = ''
+  child.stderr.on('data', (chunk) => (log += String(chunk)))
+  for await (const line of createInterface({ input: child.stdout })) {
     const [, url] = /^listening on (http:\S+)$/.exec(line) ?? []
-    if (url) return { child, url }
+    if (url) return { child, url, log: () => log }
   }
-  throw new Error('it ended without listening')
+  throw new Error('the command ended without listening')
 }
 
 describe('the installed package', () => {
-  it('starts without a configuration, answers, and ends when it is told to', async () => {
+  it('starts without a configuration, answers, and ends on SIGTERM', async () => {
     const { child, url } = await start(join(dir, 'home'))
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     expect((await fetch(`${url}/hooks/wake`, { method: 'POST', body: '{}' })).status).toBe(401)
@@ -53,26 +73,42 @@ describe('the installed package', () => {
     expect(await readdir(join(dir, 'home', '.svc-gateway'))).toEqual(expect.arrayContaining(['gateway.json5', 'state']))
   })
 
-  it('has all of its parts, and takes a plugin', async () => {
-    await writeFile(
-      join(dir, 'dice.ts'),
-      `import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
-       const Args = Type.Object({ sides: Type.Integer() })
-       const roll = defineTool<Static<typeof Args>>({ name: 'roll', description: 'Rolls.', args: Args, execute: ({ sides }) => { throw new InputError(String(sides)) } })
-       export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll] })`,
+  it('loads its own extensions and a plugin, and names TypeScript sources in stack traces', async () => {
+    await writeFile(join(dir, 'dice.ts'), dice)
+    const token = 'token-of-the-gateway-0123456789'
+    const { url, log } = await start(join(dir, 'plugged'), {
+      gateway: { auth: { token } },
+      plugins: [join(dir, 'dice.ts')],
+    })
+    const headers = { authorization: `Bearer ${token}` }
+    const roll = async (sides: number) => {
+      const body = JSON.stringify({ tool: 'roll', args: { sides } })
+      const response = await fetch(`${url}/tools/invoke`, { method: 'POST', headers, body })
+      return (await response.json()) as unknown
+    }
+    expect(await roll(1)).toMatchObject({ error: { type: 'invalid_arguments', message: 'One side is not enough.' } })
+    expect(await roll(0)).toMatchObject({ error: { type: 'tool_failed' } })
+    expect(log()).toMatch(/"error":"TypeError","at":"clip \([^"]*\bcore\/plugin\.ts:\d+:\d+\)"/)
+    const { plugins } = (await (await fetch(`${url}/api/extensions`, { headers })).json()) as { plugins: Plugin[] }
+    const own = plugins
+      .find(({ source }) => source === 'svc-gateway')
+      ?.extensions.map(({ kind, name }) => `${kind} ${name}`)
+    expect(own).toEqual(
+      expect.arrayContaining([
+        'channel console',
+        'preset github',
+        'provider builtin',
+        'toolset sessions',
+        'toolset mcp',
+      ]),
     )
-    await writeFile(
-      join(dir, 'load.mjs'),
-      `import { loadExtensions } from './node_modules/svc-gateway/dist/core/loader/registry.js'
-       import { InputError } from 'svc-gateway/plugin'
-       const log = { debug() {}, info() {}, warn() {}, error() {} }
-       const { channels, toolsets, problems } = await loadExtensions({ plugins: ['./dice.ts'], dir: import.meta.dirname, log })
-       let thrown
-       try { toolsets.get('dice').tools[0].execute({ sides: 6 }) } catch (error) { thrown = error instanceof InputError }
-       console.log(JSON.stringify({ channels: [...channels.keys()], thrown, problems }))`,
-    )
-    const { stdout } = await run(process.execPath, ['load.mjs'], { cwd: dir })
-    expect(JSON.parse(stdout)).toEqual({ channels: expect.arrayContaining(['console']), thrown: true, problems: [] })
+  })
+
+  it('holds few files, the licences of bundled packages, and no tests but the contracts', async () => {
+    const files = await readdir(join(dir, 'node_modules', 'svc-gateway', 'dist'), { recursive: true })
+    expect(files).toEqual(expect.arrayContaining(['LICENSE-ses', 'LICENSE-typebox', 'testing.js', 'runner.js']))
+    expect(files.filter((file) => file.endsWith('.js')).length).toBeLessThan(100)
+    expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   })
 
   it('runs transforms from the build', async () => {
@@ -82,7 +118,7 @@ describe('the installed package', () => {
       '{ "order": "A-17", "currency": "EUR", "total": 5, "lines": [{ "sku": "TEA", "title": "Tea", "quantity": 1, "stock": 9 }] }',
     )
     const args = ['transform', 'test', 'order-lines.ts', '--payload', payload]
-    const { stdout } = await run(process.execPath, [join(root, 'dist', 'core', 'main.js'), ...args], {
+    const { stdout } = await run(process.execPath, [join(root, 'dist', 'main.js'), ...args], {
       cwd: root,
       env: { ...process.env, HOME: dir },
     })
@@ -91,33 +127,33 @@ describe('the installed package', () => {
     ])
   })
 
-  it('types what a plugin needs', async () => {
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2024',
-      '--types',
-      '',
-      '--skipLibCheck',
-    ]
-    await run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'dice.ts'], { cwd: dir })
+  it('has types for both entry points', async () => {
+    const check = (file: string) => run(join(root, 'node_modules', '.bin', 'tsc'), [...typeFlags, file], { cwd: dir })
+    await writeFile(join(dir, 'dice.ts'), dice)
+    await check('dice.ts')
+    const suites = `import { channelContract, presetContract } from 'svc-gateway/testing'
+      import channel from './wrong.ts'
+      channelContract(channel, { wrong: true })`
+    await writeFile(join(dir, 'wrong.ts'), 'export default 5')
+    await writeFile(join(dir, 'suites.ts'), suites)
+    await expect(check('suites.ts')).rejects.toMatchObject({
+      stdout: expect.stringContaining("Argument of type 'number' is not assignable"),
+    })
     await writeFile(
       join(dir, 'wrong.ts'),
       `import { defineChannel } from 'svc-gateway/plugin'\nexport default defineChannel({ name: 5 })`,
     )
-    await expect(
-      run(join(root, 'node_modules', '.bin', 'tsc'), [...flags, 'wrong.ts'], { cwd: dir }),
-    ).rejects.toMatchObject({
+    await expect(check('wrong.ts')).rejects.toMatchObject({
       stdout: expect.stringContaining("Type 'number' is not assignable to type 'string'"),
     })
   })
 })
 
+const typeFlags =
+  '--noEmit --strict --module nodenext --target es2024 --skipLibCheck --allowImportingTsExtensions'.split(' ')
+
 describe('an older Node', () => {
-  it('is told in one sentence what is needed', async () => {
+  it('gets one sentence that names the version it needs', async () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })`
     const options = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, join(root, 'core', 'main.ts')]
     const failed = await run(process.execPath, options).catch((error: unknown) => error)
