@@ -5,6 +5,7 @@ import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
 import type { ToolEffect, ToolApi } from './tool-api.ts'
 
+export { InputError } from './input-error.ts'
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
 export type * from './tool-api.ts'
@@ -144,14 +145,6 @@ export interface Channel<Config = unknown> {
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────────────────────────
-
-/**
- * Throw it from `execute` when the caller's input is at fault: the message reaches the caller. Any other error does
- * not.
- */
-export class InputError extends Error {
-  override readonly name = 'InputError'
-}
 
 /** One call of a tool, and what it may ask of the gateway. */
 export interface ToolContext extends ExtensionContext, ToolApi {

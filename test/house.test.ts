@@ -52,6 +52,7 @@ const floors: Record<string, number> = {
   'transform.ts': 1,
   'tool-api.ts': 1,
   'errors.ts': 1,
+  'input-error.ts': 1,
   'typebox.ts': 1,
   'well-formed.ts': 1,
 }

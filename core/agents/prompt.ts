@@ -2,7 +2,8 @@
 // external content wrapper.
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
-import { InputError, type Log } from '../plugin.ts'
+import { isInputError } from '../input-error.ts'
+import type { Log } from '../plugin.ts'
 import { wrapExternalContent, externalContentNotice } from '../sessions/external-content.ts'
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { StoredEvent } from '../store/store.ts'
@@ -97,9 +98,9 @@ export const createNotesOutage = (agentId: string, log: Log): Outage =>
     worked: 'HEARTBEAT.md can be read again',
     describe: (error) => ({
       agentId,
-      ...(error instanceof InputError ? { reason: error.message } : describeError(error)),
+      ...(isInputError(error) ? { reason: error.message } : describeError(error)),
     }),
   })
 
 const isMissing = (error: unknown): boolean =>
-  error instanceof InputError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+  isInputError(error) && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'

@@ -2,6 +2,7 @@
 import { compileExpression, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
 import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
+import { isInputError } from '../input-error.ts'
 import type { ActionOverrides, Log, Preset } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
@@ -254,13 +255,11 @@ function withFixedKey({ sessionKey, ...fields }: Fields): Fields {
     : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 
-/** By its name, since a plugin may bring a copy of the contract of its own. */
 function ask<Answer>(question: () => Answer): Answer {
   try {
     return question()
   } catch (cause) {
-    if (cause instanceof Error && cause.name === 'InputError')
-      throw new GatewayError('invalid_request', cause.message, { cause })
+    if (isInputError(cause)) throw new GatewayError('invalid_request', cause.message, { cause })
     throw new GatewayError('transform_failed', undefined, { cause })
   }
 }

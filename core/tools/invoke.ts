@@ -1,6 +1,7 @@
 // One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
 import { GatewayError, throwSiteOf } from '../errors.ts'
-import { InputError, type Json, type Log, type Tool, type ToolContext, type ToolApi } from '../plugin.ts'
+import { isInputError } from '../input-error.ts'
+import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from './deadline.ts'
@@ -109,10 +110,6 @@ function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
   deps.log.error({ tool: entry.tool.name, toolset: entry.toolset, ...whereThrown(error) }, 'tool failed')
   return error instanceof GatewayError ? error : new GatewayError('tool_failed', undefined, { cause: error })
 }
-
-/** By name too: a plugin may carry its own copy of the contract. */
-const isInputError = (error: unknown): error is Error =>
-  error instanceof InputError || (error instanceof Error && error.name === 'InputError')
 
 function whereThrown(error: unknown): { error?: string | undefined; at?: string | undefined } {
   const { cause, at } = throwSiteOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)

@@ -1,4 +1,5 @@
 // Has a preset judge a payload as the door does: its schema first, then its action.
+import { isInputError } from '../../core/input-error.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { ActionOverrides, Preset } from '../../core/plugin.ts'
 import { compileCheck, firstProblem } from '../../core/typebox.ts'
@@ -30,7 +31,7 @@ function judgeWith(preset: Preset): LoadedPreset['judge'] {
       const action = preset.toAction?.({ payload, headers, config: {} })
       return action === null ? 'skipped' : [action ?? {}].flat()
     } catch (error) {
-      if ((error as Error).name === 'InputError') return { refused: (error as Error).message }
+      if (isInputError(error)) return { refused: error.message }
       throw error
     }
   }
