@@ -4,7 +4,7 @@ import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/file/paths.ts'
-import { bundleName } from './compartment.ts'
+import { bundleName } from './runner/compartment.ts'
 import type { TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
 

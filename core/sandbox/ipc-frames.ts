@@ -4,8 +4,8 @@ import { Buffer } from 'node:buffer'
 /**
  * What the gateway asks for; a frame holds the index. `load` makes a transform ready under a number, `drop` forgets it.
  */
-export const requests = ['load', 'drop', 'run'] as const
-export type RequestKind = (typeof requests)[number]
+export const requestKinds = ['load', 'drop', 'run'] as const
+export type RequestKind = (typeof requestKinds)[number]
 
 /** How a request ended; a frame holds the index. `ready` is said once, when the child has shut itself in. */
 export const outcomes = ['ready', 'ok', 'compile', 'no_function', 'payload_mismatch', 'threw', 'bad_result'] as const
@@ -14,7 +14,7 @@ export type Outcome = (typeof outcomes)[number]
 export interface Frame {
   /** Of the request, and again of its answer; 0 is that of `ready`. */
   id: number
-  /** Index in `requests` or `outcomes`. */
+  /** Index in `requestKinds` or `outcomes`. */
   kind: number
   /** Of a request the transform's number; of an answer the microseconds it took. */
   number: number

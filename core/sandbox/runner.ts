@@ -6,10 +6,10 @@ import { Buffer } from 'node:buffer'
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers'
-import { createRequestHandler } from './request-handler.ts'
-import { createFrameReader, type Frame, outcomes, requests, writeFrame } from './ipc-frames.ts'
-import { createPositionFinder } from './stack-positions.ts'
-import { lockDown, type SharedGlobals } from './lockdown.ts'
+import { createRequestHandler } from './runner/request-handler.ts'
+import { createFrameReader, type Frame, outcomes, requestKinds, writeFrame } from './ipc-frames.ts'
+import { createPositionFinder } from './runner/stack-positions.ts'
+import { lockDown, type SharedGlobals } from './runner/lockdown.ts'
 
 const box = Buffer.alloc(4)
 const gateway = new Socket({ fd: 3, readable: true, writable: true })
@@ -43,7 +43,7 @@ function listen(shared: SharedGlobals): void {
     recordActiveRequest(frame.id)
     begin({
       id: frame.id,
-      kind: requests[frame.kind],
+      kind: requestKinds[frame.kind],
       number: frame.number,
       first: frame.first.toString(),
       second: frame.second.toString(),

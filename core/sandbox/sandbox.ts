@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
 import type { Log, TransformInput } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import type { ChildLimits } from './child.ts'
+import type { ChildLimits } from './pool/child.ts'
 import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { createPool, type Pool } from './pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
@@ -50,7 +50,7 @@ export interface Sandbox {
    */
   load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
   /** Without a transform there is no process. */
-  status(): { processes: { pid: number | undefined; waiting: number }[]; transforms: TransformState[] }
+  status(): { processes: { pid: number | undefined; pending: number }[]; transforms: TransformState[] }
   close(): Promise<void>
 }
 
@@ -74,8 +74,8 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
       heapMb: 128,
       rssMb: 384,
       processes: 1,
-      maxWaiting: 1024,
-      maxWaitingBytes: 67_108_864,
+      maxPending: 1024,
+      maxPendingBytes: 67_108_864,
       loadMs: 3000,
       readRunner,
       log,

@@ -2,13 +2,13 @@
 // stays in use.
 import type { Log, TransformResult } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import { faultOf, type DescribePosition, describePositionsIn, readLines } from './answer.ts'
+import { faultOf, type DescribePosition, describePositionsIn, readLines } from './response.ts'
 import { type Bundle, bundleTransform } from './bundle.ts'
-import { type Answer, ChildEnded } from './child.ts'
+import { type ChildResponse, ChildEnded } from './pool/child.ts'
 import { type TransformsDirectory, fingerprint } from './transforms-directory.ts'
 import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
-import type { Pool, Run } from './pool.ts'
+import type { Pool, RunRequest } from './pool.ts'
 import type { ReadResult } from './result.ts'
 import { TransformError } from './transform-error.ts'
 import type { Watcher } from './watch.ts'
@@ -36,7 +36,7 @@ export interface Transform {
   ready: Promise<void>
   payloadSchema(): JsonSchema | undefined
   state(): TransformState
-  run(run: Run): Promise<TransformRun>
+  run(request: RunRequest): Promise<TransformRun>
   close(): void
 }
 
@@ -51,7 +51,7 @@ interface TransformDeps {
 }
 
 interface Version {
-  number: number
+  moduleId: number
   schema: JsonSchema | undefined
   describePosition: DescribePosition
   loadedAt: string
@@ -106,7 +106,7 @@ export function createTransform({
     if (!closed) watch.follow(seen)
   }
 
-  async function probe({ code, map }: Bundle): Promise<Answer> {
+  async function probe({ code, map }: Bundle): Promise<ChildResponse> {
     const answer = await pool.probe({ code, exportName }).catch((error: unknown) => {
       if (!(error instanceof ChildEnded)) throw error
       throw new TransformError(
@@ -119,16 +119,16 @@ export function createTransform({
     return answer
   }
 
-  function put(bundle: Bundle, { body }: Answer): void {
+  function put(bundle: Bundle, { body }: ChildResponse): void {
     const schema = readPayloadSchema(body)
     const before = version
     version = {
-      number: pool.add({ code: bundle.code, exportName }),
+      moduleId: pool.add({ code: bundle.code, exportName }),
       schema,
       describePosition: describePositionsIn(bundle.map),
       loadedAt: new Date().toISOString(),
     }
-    if (before) pool.drop(before.number)
+    if (before) pool.remove(before.moduleId)
     problem = undefined
     breaker.recordSuccess()
     log.info({ transform: module }, before ? 'transform reloaded' : 'transform loaded')
@@ -147,7 +147,7 @@ export function createTransform({
       )
   }
 
-  async function run(call: Run): Promise<TransformRun> {
+  async function run(request: RunRequest): Promise<TransformRun> {
     if (!version && work) await work
     for (let attempt = 1; ; attempt++) {
       if (!version) throw problem ?? new TransformError('crash', `The transform ${module} is closed.`)
@@ -157,19 +157,20 @@ export function createTransform({
           `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`,
         )
       try {
-        return conclude(await pool.run(version.number, call), version)
+        return conclude(await pool.run(version.moduleId, request), version)
       } catch (error) {
         if (!(error instanceof ChildEnded)) throw error
         // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose
         // process ended for reasons unknown.
-        if (attempt < (error.guilty ? attemptsAfter[error.reason] : maxAttempts)) continue
+        if (attempt < (error.wasActive ? attemptsAfter[error.reason] : maxAttempts)) continue
         throw recordFailure(error)
       }
     }
   }
 
-  function recordFailure({ reason, guilty }: ChildEnded): TransformError {
-    if (!guilty) return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
+  function recordFailure({ reason, wasActive }: ChildEnded): TransformError {
+    if (!wasActive)
+      return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
     if (breaker.recordFailure())
       log.error(
         { transform: module, reason },
@@ -178,7 +179,7 @@ export function createTransform({
     return new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}.`)
   }
 
-  function conclude(answer: Answer, { describePosition }: Version): TransformRun {
+  function conclude(answer: ChildResponse, { describePosition }: Version): TransformRun {
     const logs = readLines(answer.logs)
     for (const [level, text] of logs) log[level]({ transform: module }, text)
     breaker.recordSuccess()
@@ -208,7 +209,7 @@ export function createTransform({
     close() {
       closed = true
       watch.close()
-      if (version) pool.drop(version.number)
+      if (version) pool.remove(version.moduleId)
       version = undefined
     },
   }

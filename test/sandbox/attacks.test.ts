@@ -1,7 +1,7 @@
 // Each attack is contained: nothing gets out, the gateway is unhurt, and others are served all the while.
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nodeFlags } from '../../core/sandbox/process.ts'
+import { nodeFlags } from '../../core/sandbox/pool/process.ts'
 import { readRunner } from '../../core/sandbox/runner-code.ts'
 import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
 import { attacks } from './attacks.ts'

@@ -360,7 +360,7 @@ describe('the processes', () => {
       Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())),
     )
     const faults = ends.map((end) => (end.status === 'rejected' ? (end.reason as TransformError) : undefined))
-    expect(faults.filter((error) => error?.message.startsWith('Too many calls'))).toHaveLength(1100 - 1024)
+    expect(faults.filter((error) => error?.message.startsWith('Too many transform runs'))).toHaveLength(1100 - 1024)
     expect(faults.at(-1)).toMatchObject({ fault: 'busy', code: 'overloaded', status: 503, retryAfter: 1 })
   })
 })

@@ -1,7 +1,7 @@
 // What a transform's process is held to.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readResidentMb } from '../../core/sandbox/child.ts'
+import { readResidentMb } from '../../../core/sandbox/pool/child.ts'
 
 describe('the memory that a process uses', () => {
   it('is read in units that do not depend on the size of a page', () => {

@@ -1,7 +1,7 @@
 // Inside a child: one transform in a compartment of its own, with a console and a few globals that the language does
 // not bring.
-import { compileInterpreted, type Check } from '../typebox.ts'
-import { type LogLine, maxLineLength, type Outcome } from './ipc-frames.ts'
+import { compileInterpreted, type Check } from '../../typebox.ts'
+import { type LogLine, maxLineLength, type Outcome } from '../ipc-frames.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
 export interface LoadedTransform {

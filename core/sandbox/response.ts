@@ -3,7 +3,7 @@
 import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
-import type { Answer } from './child.ts'
+import type { ChildResponse } from './pool/child.ts'
 import { type LogLine, logLevels, type Thrown } from './ipc-frames.ts'
 import { TransformError } from './transform-error.ts'
 
@@ -16,7 +16,7 @@ interface FaultContext {
 
 /** An answer that is none, as an error that names the place and never the payload. */
 export function faultOf(
-  { outcome, body }: Answer,
+  { outcome, body }: ChildResponse,
   { module, exportName, describePosition, logs = [] }: FaultContext,
 ): TransformError {
   if (outcome === 'payload_mismatch')

@@ -11,7 +11,7 @@ import {
   outcomes,
   type RequestKind,
   type Thrown,
-} from './ipc-frames.ts'
+} from '../ipc-frames.ts'
 import type { Position } from './stack-positions.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
