@@ -6,7 +6,7 @@ import { placeInFile, type ResolvedConfig } from './config/resolve.ts'
 import type { Finding } from './config/file/secrets.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
-import { findUndeclaredNames } from './tools/declared.ts'
+import { findUndeclaredNames } from './tools/unmatched-names.ts'
 
 export interface CheckedConfig {
   document: ConfigDocument

@@ -1,6 +1,6 @@
 // Builds the way to a tool: the registry, the policy, the rule of two, and the call itself.
 import { isOwnToolset } from '../loader/registry.ts'
-import { declareTheirTools } from '../tools/declared.ts'
+import { declareAllTools } from '../tools/unmatched-names.ts'
 import { createInvoke } from '../tools/invoke.ts'
 import { createPolicy } from '../tools/policy.ts'
 import { createRuleOfTwo } from '../tools/rule-of-two.ts'
@@ -29,7 +29,7 @@ export async function buildTools(
     isForeign: (toolset) => !isOwnToolset(extensions, toolset),
   })
   // Where every toolset declares its tools, unmatched names are already among the warnings about the configuration.
-  const unmatched = declareTheirTools(extensions.toolsets.values()) ? [] : policy.problems
+  const unmatched = declareAllTools(extensions.toolsets.values()) ? [] : policy.problems
   for (const problem of [...registry.problems, ...unmatched]) log.warn({}, problem)
   const ruleOfTwo = createRuleOfTwo({ store: services.storage.store, policy, effects: config.tools.effects, log })
   const timeoutMs = config.tools.timeoutSeconds * 1000

@@ -18,14 +18,14 @@ export interface Shape {
   /** `<provider>/<model>` */
   model: string
   group: GroupPolicy | undefined
-  subagent: boolean
+  isSubagent: boolean
   fromHook: boolean
 }
 
 /** All layers, also those that say nothing to this shape. */
 export function resolveLayers(
   config: LayerConfig,
-  { caller, agentId, model, group, subagent, fromHook }: Shape,
+  { caller, agentId, model, group, isSubagent, fromHook }: Shape,
 ): Layer[] {
   const all: PolicySection<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
   const own: PolicySection<ToolPolicyConfig> = {
@@ -41,7 +41,7 @@ export function resolveLayers(
     { layer: 'agent', ...listsAt(own) },
     { layer: 'agent_by_provider', ...listsAt(ownBy) },
     { layer: 'group', ...(group && listsAt(group)) },
-    { layer: 'subagent', ...(subagent && subagentLists(config.tools)) },
+    { layer: 'subagent', ...(isSubagent && subagentLists(config.tools)) },
     { layer: 'origin', ...(fromHook && originLists(all, own)) },
     { layer: 'http', ...(caller === 'http' && httpLists(config.gateway.tools)) },
   ]

@@ -5,7 +5,6 @@ import type { Log, Tool, ToolContext, ToolEffect } from '../plugin.ts'
 import type { Exposure, Store } from '../store/store.ts'
 import type { RegisteredTool } from './registry.ts'
 import type { Verdict } from './evaluate.ts'
-import type { ToolCall } from './invoke.ts'
 import { isNamed, matches } from './names.ts'
 import type { Policy } from './policy.ts'
 import type { Subject } from './subject.ts'
@@ -15,7 +14,7 @@ export interface RuleOfTwo {
    * Resolves when the call may go on, with what it does noted on disk.
    * Throws `tool_withheld` when the caller holds external content and has done the other thing before.
    */
-  admit(entry: RegisteredTool, call: ToolCall, context: ToolContext): Promise<void>
+  admit(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<void>
   /** What is known of a tool before it is called. */
   effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
   /**
@@ -23,6 +22,13 @@ export interface RuleOfTwo {
    * now.
    */
   explain(entry: RegisteredTool, subject: Subject, used?: Effects): Promise<Verdict>
+}
+
+/** What the rule needs to know of a tool call. */
+export interface RuleOfTwoCall {
+  args: unknown
+  subject: Subject
+  runId?: string | undefined
 }
 
 type Effects = Pick<Exposure, 'readsPrivate' | 'sends'>

@@ -2,13 +2,16 @@
 // seems to.
 import { nearest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
+import { isOwnToolset, type Extensions } from '../loader/registry.ts'
+import type { Toolset } from '../plugin.ts'
 import { normalizeName, isNamed, matches, type PolicyTool } from './names.ts'
 import { groups } from './profiles.ts'
+import { expectedTools } from './registry.ts'
 
 type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
 /** A name that means no tool: the keys of its list, and the rest of a sentence about it. */
-export interface IdleName {
+export interface UnmatchedName {
   keys: readonly string[]
   problem: string
 }
@@ -17,7 +20,7 @@ export interface IdleName {
 export function findUnmatchedNames(
   config: PolicyConfig,
   { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] },
-): IdleName[] {
+): UnmatchedName[] {
   const certain = [...known, ...expected.filter(({ name }) => !name.includes('*'))]
   const all = [
     ...certain.map(({ name }) => name),
@@ -52,7 +55,7 @@ interface Known {
   names: readonly string[]
 }
 
-function unmatched({ keys, names }: List, known: Known): IdleName[] {
+function unmatched({ keys, names }: List, known: Known): UnmatchedName[] {
   return names
     .filter((name) => !known.means(name))
     .map((name) => {
@@ -94,4 +97,29 @@ function listsIn(value: unknown, keys: readonly string[]): List[] {
   if (Array.isArray(value)) return [{ keys, names: value as string[] }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, child]) => listsIn(child, [...keys, key]))
+}
+
+/**
+ * Whether every toolset says which tools it brings. What an opened one brings beside is known to the running gateway
+ * alone.
+ */
+export const declareAllTools = (toolsets: Iterable<Toolset<never>>): boolean =>
+  [...toolsets].every(({ open, expected }) => !open || expected)
+
+/** Nothing where a toolset must be opened first: any name may be one of its tools. */
+export function findUndeclaredNames(
+  config: Config,
+  extensions: Pick<Extensions, 'toolsets' | 'sources'>,
+): UnmatchedName[] {
+  const toolsets = [...extensions.toolsets.values()]
+  if (!declareAllTools(toolsets)) return []
+  const known = toolsets.flatMap((toolset) => (toolset.tools ?? []).map((tool) => viewOf(tool, toolset.name)))
+  const expected = toolsets.flatMap((toolset) =>
+    expectedTools(toolset, config.tools[toolset.name] ?? {}).map((tool) => viewOf(tool, toolset.name)),
+  )
+  return findUnmatchedNames(config, { known, expected })
+
+  function viewOf({ name, group }: Pick<PolicyTool, 'name' | 'group'>, toolset: string): PolicyTool {
+    return { name, group, toolset, foreign: !isOwnToolset(extensions, toolset) }
+  }
 }

@@ -53,7 +53,7 @@ function actual(one: Case): boolean {
     agentId: 'main',
     model: 'hosted/model',
     group: group && { path: 'channels.chat.groups.c1.tools', policy: group },
-    subagent: one.subagent !== 'off',
+    isSubagent: one.subagent !== 'off',
     fromHook: one.origin !== 'off',
   }
   return evaluatePolicy(resolveLayers(config, shape), { name: one.tool }).allowed
