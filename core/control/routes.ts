@@ -7,9 +7,9 @@ import { setRouteGroup, type RouteInfo } from '../http/route-list.ts'
 import { Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
 import type { Endpoint } from './endpoint.ts'
-import { count } from './counters.ts'
-import type { Meters } from './meters.ts'
-import { type Metrics, metricsType } from './metrics.ts'
+import { count } from './metrics/counters.ts'
+import type { Meters } from './metrics/meters.ts'
+import { type Metrics, metricsType } from './metrics/metrics.ts'
 import { readVersion } from './version.ts'
 
 export interface ControlRoutesDeps {

@@ -29,7 +29,6 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
       return given !== undefined && matches(given)
     },
     judge(request, passes) {
-      if (passes && throttle.isEmpty()) return
       const { key } = request.client
       if (passes) return throttle.clear(key)
       const seconds = throttle.lockedFor(key)
@@ -66,7 +65,6 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
   const matches = createMatcher(credential)
   return (caller, given) => {
     const passes = given !== undefined && matches(given)
-    if (passes && (!throttle || throttle.isEmpty())) return
     const { client } = caller
     const counted = throttle && !(exemptLoopback && client.local) ? throttle : undefined
     const seconds = counted?.lockedFor(client.key) ?? 0
@@ -86,15 +84,11 @@ export function createGatewayAuth(check: CheckCredential): onRequestHookHandler 
   }
 }
 
-/** Compares in the same time whatever the given value is and however long: equal-sized digests, never the texts. */
+/** Compares in constant time for any length of the given value: compares SHA-256 digests, never the texts. */
 export function createMatcher(expected: string): (given: string) => boolean {
-  const digest = hash('sha256', expected, 'buffer')
-  // Written over each time: a buffer of its own would cost each request more than the hash.
-  const other = Buffer.alloc(digest.length)
-  return (given) => {
-    other.write(hash('sha256', given, 'binary'), 'binary')
-    return timingSafeEqual(other, digest)
-  }
+  const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
+  const digest = sha256(expected)
+  return (given) => timingSafeEqual(sha256(given), digest)
 }
 
 /** A token in the URL ends up in logs and histories, so it is refused even beside a good header. */
@@ -110,7 +104,7 @@ export type ReadHeader = (name: string) => string | undefined
 export const headerReader =
   (request: FastifyRequest): ReadHeader =>
   (name) =>
-    single(request, name)
+    readSingleHeader(request, name)
 
 /** What a sender of webhooks gives as its token: the bearer's, else that of the header of our own. */
 export function hookToken(header: ReadHeader): string | undefined {
@@ -131,14 +125,15 @@ export function headerValue(header: string): string | undefined {
   return isUtf8(bytes) ? bytes.toString('utf8') : value
 }
 
-/** The value of a header that may come once. Node keeps the first or joins them; both would hide the second. */
-function single({ raw }: FastifyRequest, name: string): string | undefined {
-  let value: string | undefined
-  for (let index = 0; index < raw.rawHeaders.length; index += 2) {
-    const key = raw.rawHeaders[index] as string
-    if (key.length !== name.length || key.toLowerCase() !== name) continue
-    if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
-    value = raw.rawHeaders[index + 1]
-  }
+/**
+ * Reads a header that may be sent once. Node's `headers` keeps the first of two or joins them, which would hide that the
+ * header was repeated.
+ */
+function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): string | undefined {
+  const [value, repeated] = rawHeaders.filter(
+    (_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1,
+  )
+  if (repeated !== undefined)
+    throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
   return value
 }

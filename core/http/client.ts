@@ -1,7 +1,6 @@
 // Who is calling: the client's address behind trusted proxies, and the key under which its failures are counted.
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { memoize } from './memoize.ts'
 
 export interface Client {
   /** The address, for the log. */
@@ -17,15 +16,13 @@ export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) =>
 /** @param trustedProxies addresses or CIDRs; throws on anything else. */
 export function createClientOf(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedList(trustedProxies)
-  const peerOf = memoize((remote) => client(normalAddress(remote) ?? 'unknown'))
-  const ownHost = memoize(isOwnHost)
   return (request) => {
     const found = findClient(request)
-    return found.local && !ownHost(request.headers.host ?? '') ? { ...found, local: false } : found
+    return found.local && !isOwnHost(request.headers.host ?? '') ? { ...found, local: false } : found
   }
 
   function findClient({ headers, socket }: Parameters<ClientOf>[0]): Client {
-    const peer = peerOf(socket.remoteAddress ?? '')
+    const peer = client(normalAddress(socket.remoteAddress ?? '') ?? 'unknown')
     if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return peer
     if (!trusted(peer.address)) return { ...peer, local: false }
     const hops = [headers['x-forwarded-for'] ?? []]

@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse as Respon
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { type ErrorCode, GatewayError } from '../errors.ts'
+import { linger } from './linger.ts'
 import { createServer, ServerResponse } from './node-http.ts'
 
 /** What one connection may take; times in milliseconds. */
@@ -28,10 +29,6 @@ export const connectionLimits: ConnectionLimits = {
 }
 
 const maxHeaderBytes = 16_384
-
-/** How much and how long a client may go on writing after its answer was sent. */
-const lingerBytes = 64 * 1_048_576
-const lingerMs = 5_000
 
 export interface Listener {
   /** Makes the Node server; Fastify's `serverFactory`. */
@@ -231,22 +228,4 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   if (error.code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 'payload_too_large'
   return 'malformed_http'
-}
-
-/**
- * Says that no more will be written, throws away what still comes in, and ends for good when the client does or a bound
- * is reached.
- */
-function linger(socket: Socket): void {
-  let left = lingerBytes
-  // Without this the HTTP parser would go on reading.
-  socket.removeAllListeners('data')
-  socket.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) socket.destroy()
-  })
-  const bound = setTimeout(() => socket.destroy(), lingerMs)
-  socket.once('close', () => clearTimeout(bound))
-  socket.resume()
-  socket.end()
 }

@@ -1,7 +1,6 @@
 // Builds the HTTP server that the route groups are hung into: what every request and every response has in common.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   fastify,
   type FastifyInstance,
@@ -10,12 +9,12 @@ import {
   type FastifyServerOptions,
 } from 'fastify'
 import { fastifyPlugin } from 'fastify-plugin'
-import { type ErrorCode, GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
-import { type Client, type ClientOf, createClientOf } from './client.ts'
+import { type Client, createClientOf } from './client.ts'
+import { createErrorHandler, createRefusal, type Fail, pathOf } from './error-handler.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'
-import { noRoute } from './methods.ts'
-import { envelope, headersOf, logFailure, rawResponse, securityHeaders, toGatewayError } from './replies.ts'
+import { securityHeaders, toGatewayError } from './replies.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -68,7 +67,7 @@ export function createServer({
 }: ServerOptions): FastifyInstance {
   const clientOf = createClientOf(trustedProxies)
   const nextId = createRequestIds()
-  const fail = createFailureReply({ log, listener, clientOf })
+  const fail = createErrorHandler({ log, listener, clientOf })
   const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
   app.decorateRequest('client', { getter: clientOfRequest })
   app.decorateRequest('rawBody', null as never)
@@ -95,8 +94,6 @@ export function createServer({
     return listener.upgradeOf(this.raw)
   }
 }
-
-type Fail = (error: GatewayError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 function fastifyOptions({
   listener,
@@ -153,13 +150,20 @@ function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMess
   }
 }
 
-function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
-  const { error, allow } = noRoute(app, pathOf(request.raw))
-  if (allow !== undefined) reply.header('allow', allow)
-  throw error
-}
+const routedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] as string
+/**
+ * Throws 405 when the path has a route for another method, else 404. It asks the router, so that a route need not list
+ * the methods that it refuses. It runs before authentication: a wrong method is no failed attempt.
+ */
+function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
+  const url = pathOf(request.raw)
+  const allowed = routedMethods.filter((method) => app.findRoute({ method, url }) !== null)
+  if (allowed.length === 0) throw new GatewayError('not_found')
+  const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ')
+  reply.header('allow', allow)
+  throw new GatewayError('method_not_allowed', `This path takes ${allow}.`)
+}
 
 /**
  * From the start on Fastify takes POST for a method without a body, and the route groups read it themselves (body.ts):
@@ -171,50 +175,4 @@ async function leaveBodiesToRoutes(app: FastifyInstance): Promise<void> {
     app.addHttpMethod('POST', { overrideExisting: true })
     done()
   })
-}
-
-/**
- * Answers with the envelope, leaves one log line, and ends the connection where the rest of the request can't be
- * trusted or awaited.
- */
-function createFailureReply({ log, listener, clientOf }: { log: Log; listener: Listener; clientOf: ClientOf }): Fail {
-  return (error, request, reply) => {
-    const { raw, rawBody } = request
-    const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
-    logFailure(log, error, {
-      reqId: request.id,
-      method: raw.method ?? '',
-      path: pathOf(raw),
-      bodyBytes,
-      client: clientOf(raw).address,
-    })
-    const ends = endsConnection(error, raw)
-    if (ends) listener.closeAfterAnswer(raw)
-    return reply
-      .code(error.status)
-      .headers({ ...headersOf(error), ...(ends && { connection: 'close' }) })
-      .send(envelope(error))
-  }
-}
-
-/**
- * A body of this size that nobody reads is thrown away and the connection kept; a larger one, or one of unknown size,
- * is not awaited.
- */
-const awaitedBytes = 65_536
-
-function endsConnection({ code }: GatewayError, { complete, headers }: IncomingMessage): boolean {
-  if (code === 'malformed_http' || code === 'headers_too_large' || code === 'request_timeout') return true
-  return (
-    !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > awaitedBytes)
-  )
-}
-
-function createRefusal(log: Log, nextId: () => string) {
-  return (code: ErrorCode, socket: Socket): string => {
-    const error = new GatewayError(code)
-    const reqId = nextId()
-    logFailure(log, error, { reqId, client: socket.remoteAddress })
-    return rawResponse(error, reqId)
-  }
 }

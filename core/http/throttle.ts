@@ -21,8 +21,6 @@ export interface Throttle {
   fail(key: string): void
   /** Forgets the client's failures and its lock. */
   clear(key: string): void
-  /** True when no client has failed lately: nothing to look up, then. */
-  isEmpty(): boolean
 }
 
 export function createThrottle({
@@ -59,7 +57,7 @@ export function createThrottle({
     lockedUntil.delete(key)
   }
 
-  return { lockedFor, fail, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }
+  return { lockedFor, fail, clear }
 }
 
 /**
@@ -80,6 +78,5 @@ function createTable<Value>(size: number) {
       young.delete(key)
       old.delete(key)
     },
-    isEmpty: (): boolean => young.size === 0 && old.size === 0,
   }
 }

@@ -2,7 +2,7 @@
 import { resolveCredential } from '../config/credentials.ts'
 import type { Config } from '../config/schema.ts'
 import { createEndpoints } from '../control/endpoints.ts'
-import { createMetrics } from '../control/metrics.ts'
+import { createMetrics } from '../control/metrics/metrics.ts'
 import { registerControl } from '../control/routes.ts'
 import { readVersion } from '../control/version.ts'
 import { createChat } from '../control/ws/chat.ts'

@@ -1,7 +1,7 @@
 // GET /metrics: what Prometheus reads, in its text format, with few labels and no secret.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createValues, labels } from '../../core/control/counters.ts'
+import { createValues, labels } from '../../core/control/metrics/counters.ts'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.ts'
 

@@ -1,9 +1,9 @@
 // What the gateway tells Prometheus: counts since the start, and how things stand at this moment.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { type Counter, type Histogram, labels } from './counters.ts'
 import type { Meters } from './meters.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from '../version.ts'
 
 export interface Metrics {
   /** Everything in the text format of Prometheus. */

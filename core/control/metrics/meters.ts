@@ -1,5 +1,5 @@
 // Counts what happens, from the start on: plain numbers in memory, read when somebody asks for /metrics.
-import type { Store } from '../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
 import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
 import { createRunMeters, type RunMeters } from './run-meters.ts'

@@ -1,5 +1,5 @@
 // Counts runs: how they end, how long they take, why they fail and what they cost, by kind, agent and model.
-import type { RunEnd, RunRef, Store, StoredRun } from '../store/store.ts'
+import type { RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
 import { type Counter, count, createHistogram, createValues, type Histogram, labels } from './counters.ts'
 
 export interface RunMeters {
