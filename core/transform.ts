@@ -1,4 +1,7 @@
 // What a transform is given and what it may return: a part of the contract, kept in a file of its own.
+import type { ActionOverrides } from './action.ts'
+
+export type { ActionOverrides } from './action.ts'
 
 /**
  * What the default function of a transform is called with: frozen copies, without credentials, cookies and signatures.
@@ -14,28 +17,6 @@ export interface TransformInput<Payload = unknown> {
   readonly now: string
   /** The entry of `hooks.mappings` that the transform belongs to, without its secrets. */
   readonly mapping: Readonly<Record<string, unknown>>
-}
-
-/** Fields of the action, in place of those that the mapping gives. */
-export interface ActionOverrides {
-  action?: 'wake' | 'agent'
-  /** What the agent is asked to do. */
-  message?: string
-  /** The line of news of a wake. */
-  text?: string
-  name?: string
-  agentId?: string
-  sessionKey?: string
-  wakeMode?: 'now' | 'next-heartbeat'
-  deliver?: boolean
-  channel?: string
-  to?: string
-  accountId?: string
-  threadId?: string
-  model?: string
-  thinking?: string
-  timeoutSeconds?: number
-  idempotencyKey?: string
 }
 
 /**

@@ -50,10 +50,11 @@ const floors: Record<string, number> = {
   'outage.ts': 3,
   'plugin.ts': 2,
   'transform.ts': 1,
+  'action.ts': 0,
   'tool-api.ts': 1,
   'errors.ts': 1,
   'input-error.ts': 1,
-  'typebox.ts': 1,
+  'typebox.ts': -1,
   'well-formed.ts': 1,
 }
 

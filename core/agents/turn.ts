@@ -3,7 +3,7 @@
 import type { LanguageModelMiddleware, ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin.ts'
-import type { Thinking } from '../store/run-spec.ts'
+import type { Thinking } from '../action.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'

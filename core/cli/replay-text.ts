@@ -1,44 +1,11 @@
 // What a replay came to, or would come to, in words for people.
+import type { Authentication, ReplayReply } from '../control/replay-reply.ts'
+import type { MappedReply } from '../hooks/schemas.ts'
+import type { ActionPreview, TurnPreview } from '../runs/turn-preview.ts'
 import { escapeForTerminal, escapeInLine } from './escape-for-terminal.ts'
 
-interface Turn {
-  prompt: string
-  model: string
-  thinking?: string
-  timeoutSeconds: number
-  tools: readonly string[]
-  withheld?: readonly string[]
-  delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
-}
-
-interface Action extends Partial<Turn> {
-  action: 'wake' | 'agent'
-  sessionKey?: string
-  agentId?: string
-  text?: string
-  mode?: string
-}
-
-interface Authentication {
-  scheme: string
-  secret?: number
-}
-
-/** The answer of `POST /api/requests/<id>/replay`. */
-export interface ReplayAnswer {
-  requestId?: string
-  skipped?: true
-  runId?: string
-  runIds?: readonly string[]
-  eventId?: string
-  eventIds?: readonly string[]
-  warnings?: readonly string[]
-  mapping?: string
-  matchedBy?: string
-  auth?: { scheme: string; given?: Authentication }
-  actions?: readonly Action[]
-  heartbeat?: Turn
-}
+/** The reply of `POST /api/requests/<id>/replay`: the reply of the hook, or that of a dry run. */
+export type ReplayAnswer = ReplayReply & Partial<Omit<MappedReply, 'ok'>>
 
 /** One line. */
 export function describeReplay({
@@ -93,18 +60,18 @@ const authenticationText = ({ scheme, secret }: Authentication): string =>
 
 const row = (name: string, text: string): string => `  ${name.padEnd(9)} ${escapeInLine(text)}`
 
-function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: Action, index: number): string[] {
+function actionRows({ action, agentId, sessionKey = '', text, mode, ...turn }: ActionPreview, index: number): string[] {
   return [
     '',
     `${index + 1}. ${action}`,
     ...(agentId === undefined ? [] : [row('agent', agentId)]),
     row('session', sessionKey),
     ...(text === undefined ? [] : [row('text', text), row('mode', mode ?? '')]),
-    ...(turn.prompt === undefined ? [] : turnRows(turn as Turn)),
+    ...(turn.prompt === undefined ? [] : turnRows(turn as TurnPreview)),
   ]
 }
 
-function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], delivery, prompt }: Turn): string[] {
+function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], delivery, prompt }: TurnPreview): string[] {
   return [
     row(
       'model',
@@ -118,7 +85,7 @@ function turnRows({ model, thinking, timeoutSeconds, tools, withheld = [], deliv
   ]
 }
 
-function deliveryText({ channel, accountId, to, threadId, reason }: NonNullable<Turn['delivery']>): string {
+function deliveryText({ channel, accountId, to, threadId, reason }: NonNullable<TurnPreview['delivery']>): string {
   if (reason !== undefined) return `cannot be delivered: ${reason}`
   return [
     `to ${to} on ${channel}`,

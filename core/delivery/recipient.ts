@@ -1,6 +1,6 @@
 // Decides where a reply goes: the channel, the account and the recipient; or why it can go nowhere.
 import type { Config } from '../config/schema.ts'
-import { fallbackChannel } from '../config/schema/mappings.ts'
+import { fallbackChannel } from '../action.ts'
 import type { Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'

@@ -1,4 +1,5 @@
 // Checks an action against the rules, then starts it: from here on every hook takes the same path.
+import type { ActionOverrides } from '../action.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { Models } from '../agents/models.ts'
 import type { Runs } from '../runs/runs.ts'
@@ -8,7 +9,7 @@ import { GatewayError } from '../errors.ts'
 import { resolveHookSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, NewEvent, NewRun, Authentication } from '../store/store.ts'
-import type { AgentBody, AgentReply, WakeBody, WakeReply } from './action.ts'
+import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
 import type { RequestLog } from './request-log.ts'
 
 /** What the route group knows of a request beside its action. */
@@ -91,19 +92,16 @@ export const sourceOf = (
   concurrencyLimit,
 })
 
-/** The agent payload, and what only a mapping may set. */
-export interface AgentWork extends AgentBody {
-  accountId?: string | undefined
-  threadId?: string | undefined
-  /** The session that the operator has chosen. */
+/** The fields of an agent action, from the body of a request or from a mapping. */
+export interface AgentWork extends Omit<ActionOverrides, 'action' | 'text' | 'idempotencyKey'> {
+  message: string
+  /** The session key that the operator chose. */
   fixedKey?: string | undefined
 }
 
-/** The wake payload, and what only a mapping may set. */
-export interface WakeWork extends WakeBody {
-  agentId?: string | undefined
-  sessionKey?: string | undefined
-  /** The session that the operator has chosen. */
+/** The fields of a wake action. Only a mapping may set an agent and a session. */
+export interface WakeWork extends WakeBody, Pick<ActionOverrides, 'agentId' | 'sessionKey'> {
+  /** The session key that the operator chose. */
   fixedKey?: string | undefined
 }
 
@@ -113,7 +111,7 @@ const withoutMappingFields = ({
   threadId: _thread,
   fixedKey: _key,
   ...body
-}: AgentWork): AgentBody => body
+}: AgentWork): AgentWork => body
 
 /**
  * What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they

@@ -1,8 +1,17 @@
 // What a request would come to, for whoever wants to see it before anything is started: nothing here stores or sends.
 import type { Preview } from '../runs/preview.ts'
+import type { ActionPreview } from '../runs/turn-preview.ts'
 import type { NewEvent, NewRun, StoredRequest } from '../store/store.ts'
+import type { Plan } from './dispatch.ts'
 import type { Mapping } from './mapping.ts'
-import type { Replayed } from './replay.ts'
+
+/** What a stored request would become. */
+export interface PlannedReplay {
+  /** Absent: the request is skipped. */
+  plan: Plan<object> | undefined
+  /** Absent: the request goes to `/hooks/wake` or `/hooks/agent`. */
+  mapping?: Mapping
+}
 
 interface Asked {
   request: StoredRequest
@@ -10,7 +19,7 @@ interface Asked {
   chosen: boolean
 }
 
-export function createDryRun(preview: Preview): (replayed: Replayed, asked: Asked) => Promise<object> {
+export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: Asked) => Promise<object> {
   return async ({ plan, mapping }, { request, chosen }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {
@@ -19,32 +28,27 @@ export function createDryRun(preview: Preview): (replayed: Replayed, asked: Aske
       ...(mapping && { mapping: mapping.id }),
       matchedBy: chosen ? 'request' : matchedBy(mapping),
       auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenBy(request) },
-      actions: [...events.map(viewWake), ...(await Promise.all(runs.map(viewAgent)))],
+      actions: [...events.map(viewEvent), ...(await Promise.all(runs.map(viewRun)))],
       ...(events.length > 0 && { heartbeat: await preview.heartbeat(events) }),
     }
   }
 
-  async function viewAgent(run: NewRun): Promise<object> {
-    const { agentId, sessionKey, spec } = run
-    const { message, name, deliver, wakeMode } = spec
+  async function viewRun(run: NewRun): Promise<ActionPreview> {
+    const { agentId, sessionKey } = run
+    const { origin: _origin, deliver, ...fields } = run.spec
     return {
       action: 'agent',
       agentId,
       sessionKey,
-      message,
-      name,
+      ...fields,
+      ...deliver,
       deliver: deliver !== null,
-      channel: deliver?.channel,
-      to: deliver?.to,
-      accountId: deliver?.accountId,
-      threadId: deliver?.threadId,
-      wakeMode,
       ...(await preview.run(run)),
     }
   }
 }
 
-const viewWake = ({ agentId, sessionKey, text, mode }: NewEvent): object => ({
+const viewEvent = ({ agentId, sessionKey, text, mode }: NewEvent): ActionPreview => ({
   action: 'wake',
   agentId,
   sessionKey,

@@ -1,14 +1,20 @@
 // Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
+import type { ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
-import { type createAgentBody, defined, trimNames, WakeBody } from './action.ts'
+import { type createAgentBody, trimNames, WakeBody } from './schemas.ts'
 import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
-import type { Fields } from './mapping.ts'
+
+/** The fields of one action, as far as they are known. */
+export interface MappedFields extends ActionOverrides {
+  /** A session key that the operator chose: the rules for keys from requests do not apply to it. */
+  fixedKey?: string | undefined
+}
 
 export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
 
 /** Of fields that all say something. Throws `invalid_request` for what a payload would be refused for, too. */
-export type ReadAction = (fields: Fields) => Action
+export type ReadAction = (fields: MappedFields) => Action
 
 export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
   const { agentId, sessionKey } = agentBody.properties
@@ -21,8 +27,10 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
   }
 }
 
-const wakeFields = (text: string | undefined, { wakeMode: mode, agentId, sessionKey, fixedKey }: Fields): object =>
-  defined({ text, mode, agentId, sessionKey, fixedKey })
+const wakeFields = (
+  text: string | undefined,
+  { wakeMode: mode, agentId, sessionKey, fixedKey }: MappedFields,
+): object => defined({ text, mode, agentId, sessionKey, fixedKey })
 
 function fitting(check: Check, body: object): object {
   if (check.fits(body)) return body
@@ -30,6 +38,13 @@ function fitting(check: Check, body: object): object {
     'invalid_request',
     `The hook makes no valid action of this payload: ${firstProblem(check.problems(body), 'it')}.`,
   )
+}
+
+/** Copies the fields that have a value. */
+export function defined<Values extends object>(values: Values): Partial<Values> {
+  const given: Partial<Values> = {}
+  for (const key in values) if (values[key] !== undefined && key !== '__proto__') given[key] = values[key]
+  return given
 }
 
 function lazily<Made>(make: () => Made): () => Made {

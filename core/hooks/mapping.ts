@@ -1,16 +1,16 @@
 // One mapping: what it makes of a payload, by templates, a transform or a preset.
+import { type ActionField, actionFields, isTemplateField, type TemplateField, templateKeys } from '../action.ts'
 import { compileExpression, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
 import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
-import type { ActionOverrides, Log, Preset } from '../plugin.ts'
+import type { Log, Preset } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
-import { defined } from './action.ts'
-import type { Action, ReadAction } from './mapped-action.ts'
+import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
 import { createRate, type Rate } from './rate.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
@@ -73,12 +73,6 @@ interface MappingDeps {
   /** The public address below which the hooks lie, where the configuration says it. */
   address?: string | undefined
   log: Log
-}
-
-/** Fields of one action, as far as they are known. */
-export interface Fields extends ActionOverrides {
-  /** The session that the operator has chosen, and no sender. */
-  fixedKey?: string | undefined
 }
 
 export function createMapping(
@@ -147,59 +141,51 @@ function compileForEach(forEach: string | undefined): (request: MappedRequest) =
   }
 }
 
-/** What the mapping itself says. A template that renders blank says nothing; undefined: there is nothing that could. */
-function compileFields(config: MappingConfig): ((scope: TemplateScope) => Fields) | undefined {
-  const {
-    action,
-    wakeMode,
-    agentId,
-    deliver,
-    channel,
-    accountId,
-    threadId,
-    timeoutSeconds,
-    sessionKey,
-    messageTemplate,
-    textTemplate,
-    name,
-    to,
-    model,
-    thinking,
-  } = config
-  const plain = defined({ action, wakeMode, agentId, deliver, channel, accountId, threadId, timeoutSeconds })
-  // A payload must not choose another namespace than that of the hooks.
-  const ownKey = sessionKey !== undefined && (!isTemplate(sessionKey) || sessionKey.trim().startsWith('hook:'))
-  const texts = {
-    message: messageTemplate,
-    text: textTemplate,
-    name,
-    to,
-    model,
-    thinking,
-    [ownKey ? 'fixedKey' : 'sessionKey']: sessionKey,
-  }
-  const templates = Object.entries(defined(texts)).map(([key, text]) => [key, compileTemplate(text as string)] as const)
+/**
+ * Compiles the fields that the configuration sets; undefined when it sets none. A template that renders blank leaves
+ * its field unset.
+ */
+function compileFields(config: MappingConfig): ((scope: TemplateScope) => MappedFields) | undefined {
+  const plain = defined(Object.fromEntries(plainFields.map((field) => [field, config[field]])))
+  const templates = templateFields.flatMap((field) => {
+    const text = config[templateKeys[field]]
+    return text === undefined ? [] : [[fieldFor(field, text), compileTemplate(text)] as const]
+  })
   if (templates.length === 0 && Object.keys(plain).length === 0) return undefined
   return (scope) => {
     const fields: Record<string, unknown> = { ...plain }
-    for (const [key, template] of templates) {
+    for (const [field, template] of templates) {
       const text = notBlankOf(template(scope))
-      if (text !== undefined) fields[key] = text
+      if (text !== undefined) fields[field] = text
     }
     return fields
   }
 }
 
+const fieldNames = Object.keys(actionFields) as ActionField[]
+const templateFields = fieldNames.filter((field) => isTemplateField(field))
+const plainFields = fieldNames.filter((field) => !isTemplateField(field))
+
+/** A payload must not choose a session outside the namespace of the hooks, so only such a key is the operator's own. */
+const fieldFor = (field: TemplateField, template: string): keyof MappedFields =>
+  field === 'sessionKey' && (!isTemplate(template) || isHookKey(template)) ? 'fixedKey' : field
+
+const isHookKey = (key: string): boolean => key.trim().startsWith('hook:')
+
 /**
  * The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset.
  */
-function combine(fields: Fields, said: Fields | readonly Fields[] | undefined, settings: Fields | undefined): Fields[] {
+function combine(
+  fields: MappedFields,
+  said: MappedFields | readonly MappedFields[] | undefined,
+  settings: MappedFields | undefined,
+): MappedFields[] {
   if (!said) return [merge(fields, settings)]
   return [said].flat().map((overrides) => merge(merge(fields, overrides), settings))
 }
 
 /** A session key takes the place of any other, whoever chose that. */
-function merge(fields: Fields, overrides: Fields | undefined): Fields {
+function merge(fields: MappedFields, overrides: MappedFields | undefined): MappedFields {
   if (!overrides) return fields
   const given = defined(overrides)
   if (given.sessionKey === undefined && given.fixedKey === undefined) return { ...fields, ...given }
@@ -209,7 +195,7 @@ function merge(fields: Fields, overrides: Fields | undefined): Fields {
 
 // ── Transforms and presets ──────────────────────────────────────────────────────────────────────
 
-type Said = Fields | readonly Fields[] | null | undefined
+type Said = MappedFields | readonly MappedFields[] | null | undefined
 
 function createTransformCall(
   handle: TransformHandle,
@@ -247,10 +233,10 @@ function createPresetReader(preset: Preset, config: Record<string, unknown>) {
  * Transforms and presets are the operator's choice, and so are the sessions that they name among those of the hooks.
  */
 const withFixedKeys = (said: Said): Said =>
-  Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as Fields)
+  Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as MappedFields)
 
-function withFixedKey({ sessionKey, ...fields }: Fields): Fields {
-  return sessionKey?.trim().startsWith('hook:')
+function withFixedKey({ sessionKey, ...fields }: MappedFields): MappedFields {
+  return sessionKey !== undefined && isHookKey(sessionKey)
     ? { ...fields, fixedKey: sessionKey }
     : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }

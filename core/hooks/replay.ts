@@ -5,9 +5,9 @@ import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
 import type { StoredRequest } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
-import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './action.ts'
-import { type IncomingRequest, type Dispatch, direct, type Plan, sourceOf } from './dispatch.ts'
-import { createDryRun } from './dry-run.ts'
+import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
+import { type IncomingRequest, type Dispatch, direct, sourceOf } from './dispatch.ts'
+import { createDryRun, type PlannedReplay } from './dry-run.ts'
 import type { RequestLog } from './request-log.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
@@ -36,14 +36,6 @@ interface ReplayDeps {
   requestLog: RequestLog
   createId: () => string
   preview: Preview
-}
-
-/** What a request comes to. */
-export interface Replayed {
-  /** Absent: it is skipped. */
-  plan: Plan<object> | undefined
-  /** The one that has it; absent: it goes to an endpoint of the gateway's own. */
-  mapping?: Mapping
 }
 
 export function createReplay({
@@ -83,7 +75,7 @@ export function createReplay({
     return { ...reply, requestId }
   }
 
-  function planDirect(hook: string, rawBody: string): Replayed {
+  function planDirect(hook: string, rawBody: string): PlannedReplay {
     const payload = parsePayload(rawBody, 'object', undefined)
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
@@ -100,7 +92,7 @@ export function createReplay({
   async function planMapped(
     request: StoredRequest,
     { rawBody, wanted, edited }: { rawBody: string; wanted: string | undefined; edited: boolean },
-  ): Promise<Replayed> {
+  ): Promise<PlannedReplay> {
     const { hook } = request
     const headers = request.headers as Record<string, string>
     const query = visibleQuery(request.query as Record<string, unknown>)

@@ -18,7 +18,7 @@ import {
   trimNames,
   WakeBody,
   WakeReply,
-} from './action.ts'
+} from './schemas.ts'
 import { type AuthContext, readIncomingRequest, refusalOf } from './incoming-request.ts'
 import { type Dispatch, type Dispatched, direct } from './dispatch.ts'
 import type { RequestLog } from './request-log.ts'

@@ -1,4 +1,7 @@
 // Says in one sentence what is wrong with the declaration of an extension, and how to mend it.
+import { actionFields } from '../action.ts'
+import { HooksSection } from '../config/schema/hooks.ts'
+import { Mapping } from '../config/schema/mappings.ts'
 import type { Extension, Tool } from '../plugin.ts'
 import { compileCheck } from '../typebox.ts'
 
@@ -14,19 +17,14 @@ const needs: Record<Kind, Record<string, Need>> = {
   preset: { description: 'text', payload: 'schema', mapping: 'object' },
 }
 
-/** What the section of a preset may hold of a mapping's keys. */
-const keysOfMappings =
-  'id match auth action name agentId sessionKey messageTemplate textTemplate wakeMode deliver channel to ' +
-  'accountId threadId model thinking timeoutSeconds allowUnsafeExternalContent transform idempotencyKey forEach concurrency rateLimit'
-
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
   provider: { names: [], settings: ['kind'] },
   preset: {
-    names: ['wake', 'agent', 'enabled', 'token', 'path', 'presets', 'mappings'],
-    settings: keysOfMappings.split(' '),
+    names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
+    settings: Object.keys(Mapping.properties),
   },
 }
 

@@ -2,7 +2,6 @@
 // would go.
 import type { Recipients } from '../delivery/recipient.ts'
 import { fitting } from '../store/operations/events.ts'
-import type { Thinking } from '../store/run-spec.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import type { RuleOfTwo } from '../tools/rule-of-two.ts'
@@ -13,21 +12,7 @@ import { beganOutside, beginsWithPrivate } from '../agents/exposure.ts'
 import { eventBatch, heartbeatNotes } from '../agents/prompt.ts'
 import { subjectOfTurn } from '../agents/turn.ts'
 import { planTurn, type TurnPlan } from '../agents/turn-plan.ts'
-
-export interface TurnPreview {
-  /** The user message of the turn. The markers of the external content wrapper are other ones each time. */
-  prompt: string
-  /** `<provider>/<model>` */
-  model: string
-  thinking?: Thinking | undefined
-  timeoutSeconds: number
-  /** Names of the tools that the policy leaves it. */
-  tools: string[]
-  /** Those of them that the rule of two would refuse at the beginning of the turn; absent: it does not hold. */
-  withheld?: string[]
-  /** Absent: the reply is not delivered. With a `reason` it has nowhere to go. */
-  delivery?: { channel: string; accountId?: string; to: string; threadId?: string; reason?: string }
-}
+import type { TurnPreview } from './turn-preview.ts'
 
 /** Reads, and changes nothing. */
 export interface Preview {

@@ -1,7 +1,7 @@
 // Builds the webhook side: mappings, dispatch, the routes below hooks.path, and the replay of kept requests.
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { createAgentBody } from '../hooks/action.ts'
+import { createAgentBody } from '../hooks/schemas.ts'
 import { createDispatch } from '../hooks/dispatch.ts'
 import { createMappings } from '../hooks/mappings.ts'
 import { createReplay } from '../hooks/replay.ts'

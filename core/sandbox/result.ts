@@ -1,30 +1,18 @@
 // What a transform may return, checked where it arrives.
+import { overrideFields } from '../action.ts'
 import type { TransformResult } from '../plugin.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
 
-const Text = Type.Optional(Type.String())
+/**
+ * The type of each field. A value that the rules of the endpoint reject is the fault of the sender (400), so it is
+ * checked there; only an unknown `action` is the fault of the transform.
+ */
+const typesOnly = Object.entries(overrideFields).map(([field, schema]) => [
+  field,
+  Type.Optional(field === 'action' ? schema : { type: 'type' in schema ? schema.type : 'string' }),
+])
 
-const Overrides = Type.Object(
-  {
-    action: Type.Optional(Type.Enum(['wake', 'agent'])),
-    message: Text,
-    text: Text,
-    name: Text,
-    agentId: Text,
-    sessionKey: Text,
-    wakeMode: Text,
-    deliver: Type.Optional(Type.Boolean()),
-    channel: Text,
-    to: Text,
-    accountId: Text,
-    threadId: Text,
-    model: Text,
-    thinking: Text,
-    timeoutSeconds: Type.Optional(Type.Number()),
-    idempotencyKey: Text,
-  },
-  { additionalProperties: false },
-)
+const Overrides = Type.Object(Object.fromEntries(typesOnly), { additionalProperties: false })
 
 export type ReadResult = (text: string) => TransformResult
 

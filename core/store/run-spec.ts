@@ -1,9 +1,6 @@
 // What a run is asked to do and what it leaves behind, as it is stored.
+import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin.ts'
-
-export type WakeMode = 'now' | 'next-heartbeat'
-export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-export type Thinking = (typeof thinkingLevels)[number]
 
 export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -48,24 +45,19 @@ export interface Initiator {
 export const isFromHook = ({ kind, viaHook }: Origin): boolean => kind === 'hook' || viaHook === true
 
 /** Where a reply is asked to go. */
-export interface Recipient {
-  /** A channel's name, or `last`: where the main session last heard from. */
+export interface Recipient extends Pick<ActionOverrides, 'to' | 'accountId' | 'threadId'> {
+  /** The name of a channel, or `last`: the channel of the latest message to the main session. */
   channel: string
-  to?: string | undefined
-  accountId?: string | undefined
-  threadId?: string | undefined
   /** What the channel wants to have back with a message to this recipient. */
   route?: Json | undefined
 }
 
-export interface RunSpec {
+/** Fields of an action that are not stored in the spec: they choose the session, the agent or the recipient. */
+type FieldsElsewhere = 'action' | 'text' | 'agentId' | 'sessionKey' | 'idempotencyKey' | 'deliver' | keyof Recipient
+
+export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   message: string
-  /** Human-readable name of what asked for the run. */
-  name?: string | undefined
   origin: Origin
-  model?: string | undefined
-  thinking?: Thinking | undefined
-  timeoutSeconds?: number | undefined
   /** Null: the reply is not delivered. */
   deliver: Recipient | null
   wakeMode: WakeMode

@@ -1,13 +1,12 @@
 // The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies
 // where it must.
 import { join, relative, resolve } from 'node:path'
+import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema.ts'
-import { thinkingLevels } from '../schema/agents.ts'
-import { promisedChannels } from '../schema/mappings.ts'
 import { compileExpression, findTemplateProblem, isTemplate } from '../template.ts'
 import { hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
@@ -114,26 +113,19 @@ export function* textWarnings({
   yield { keys: [other], problem, warning: true }
 }
 
-const templated = [
-  'name',
-  'sessionKey',
-  'messageTemplate',
-  'textTemplate',
-  'to',
-  'model',
-  'thinking',
-  'idempotencyKey',
-] as const
-const untemplated = ['agentId', 'channel', 'accountId', 'threadId'] as const
+/** Text fields that are used as written. */
+const plainTextKeys = Object.entries(overrideFields)
+  .filter(([field, schema]) => 'type' in schema && schema.type === 'string' && !isTemplateField(field))
+  .map(([field]) => field as 'agentId' | 'channel' | 'accountId' | 'threadId')
 
 function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
-  for (const key of templated) {
+  for (const key of Object.values(templateKeys)) {
     const problem = findTemplateProblem(mapping[key] ?? '')
     if (problem !== undefined) yield { keys: [key], problem, warning: true }
   }
-  for (const key of untemplated)
+  for (const key of plainTextKeys)
     if (isTemplate(mapping[key] ?? ''))
-      yield { keys: [key], problem: 'is taken as it stands: {{ … }} means nothing here' }
+      yield { keys: [key], problem: 'is used as written: {{ … }} has no meaning here' }
 }
 
 function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext): Iterable<RuleFinding> {

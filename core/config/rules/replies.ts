@@ -1,6 +1,6 @@
 // Warnings about replies that cannot be delivered: to a channel that cannot be used, or to nobody.
+import { fallbackChannel } from '../../action.ts'
 import { resolveAccounts } from '../accounts.ts'
-import { fallbackChannel } from '../schema/mappings.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 /** Where a mapping, a preset or a heartbeat sends its replies. */

@@ -1,4 +1,5 @@
 // The config section `agents`: the defaults of all agents, and each agent by its id.
+import { thinkingLevels } from '../../action.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import { AgentTools } from './tool-policy.ts'
@@ -24,7 +25,6 @@ const ModelList = Type.Array(
   },
 )
 
-export const thinkingLevels = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 const Thinking = Type.Enum([...thinkingLevels], { description: 'How long the model thinks before it answers.' })
 
 const ActiveHours = Type.Object(

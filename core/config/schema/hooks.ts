@@ -47,7 +47,7 @@ const OnFailure = Type.Object(
   },
 )
 
-const HooksSection = Type.Object(
+export const HooksSection = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: 'Turns the webhook endpoints on.' }),
     token: Type.Optional(

@@ -1,5 +1,5 @@
 // Events: lines of text that wait in a session for its next run.
-import type { WakeMode } from '../run-spec.ts'
+import type { WakeMode } from '../../action.ts'
 import type { Timestamp } from './timestamp.ts'
 
 export interface NewEvent {

@@ -1,49 +1,33 @@
-// The two actions that every hook becomes, as schemas of what a caller may send and what it is answered.
-import { promisedChannels } from '../config/schema/mappings.ts'
-import { notBlank, type Static, Type } from '../typebox.ts'
-import { runStatuses, thinkingLevels } from '../store/run-spec.ts'
+// Schemas of the hook endpoints: the bodies and headers that callers send, and the replies.
+import { actionFields, annotationsOf, promisedChannels, wakeModes } from '../action.ts'
+import { runStatuses } from '../store/run-spec.ts'
+import { type Static, Type } from '../typebox.ts'
 
-const Text = (description: string) => Type.String({ pattern: notBlank, description })
-
-const WakeMode = (description: string) => Type.Enum(['now', 'next-heartbeat'], { default: 'now', description })
-
-export const WakeBody = Type.Object({
-  text: Text('Description of the event.'),
-  mode: Type.Optional(
-    WakeMode('`now` triggers an immediate heartbeat; `next-heartbeat` waits for the next periodic check.'),
-  ),
-})
+export const WakeBody = Type.Object({ text: actionFields.text, mode: Type.Optional(actionFields.wakeMode) })
 export type WakeBody = Static<typeof WakeBody>
 
-/** The agent payload; its channels are those of the loaded plugins and the promised ones. */
+// An account and a thread are for the operator to choose, in a mapping; the body of a request cannot set them.
+const { action: _action, text: _text, accountId: _account, threadId: _thread, message, ...optional } = actionFields
+
+/** The body of an agent request. `channel` may name a loaded channel or one of the promised channels. */
 export function createAgentBody(loadedChannels: Iterable<string>) {
   const channels = [...new Set(['last', ...promisedChannels, ...loadedChannels])]
+  const { default: defaultChannel, description } = annotationsOf(optional.channel)
+  const sessionKey = `${annotationsOf(optional.sessionKey).description} Rejected unless \`hooks.allowRequestSessionKey\` is true.`
   return Type.Object({
-    message: Text('Prompt or message for the agent.'),
-    name: Type.Optional(Text('Human-readable name of the hook, used as a prefix in session summaries.')),
-    agentId: Type.Optional(Text('Agent that runs it; an unknown id means the default agent.')),
-    sessionKey: Type.Optional(Text("Key of the agent's session; refused unless hooks.allowRequestSessionKey is true.")),
-    wakeMode: Type.Optional(
-      WakeMode('`now` triggers a heartbeat right after the run; `next-heartbeat` waits for the next periodic check.'),
-    ),
-    deliver: Type.Optional(Type.Boolean({ default: true, description: 'Whether the reply is sent to the channel.' })),
-    channel: Type.Optional(
-      Type.Enum(channels, {
-        default: 'last',
-        description: 'Channel for the reply; `last` is where the main session last heard from.',
+    message,
+    ...Type.Partial(
+      Type.Object({
+        ...optional,
+        sessionKey: Type.String({ ...optional.sessionKey, description: sessionKey }),
+        channel: Type.Enum(channels, { default: defaultChannel, description }),
       }),
-    ),
-    to: Type.Optional(Text('Recipient on the channel; absent: the last recipient in the main session.')),
-    model: Type.Optional(Text('Model for this run: `<provider>/<model>` or an alias.')),
-    thinking: Type.Optional(Type.Enum([...thinkingLevels], { description: 'Thinking level for this run.' })),
-    timeoutSeconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of the run, in seconds.' }),
-    ),
+    ).properties,
   })
 }
 export type AgentBody = Static<ReturnType<typeof createAgentBody>>
 
-/** Names of agents, channels and models mean the same with blanks around them. */
+/** Trims the names of agents, channels and models, which may have white space around them. */
 export function trimNames(body: object): void {
   const fields = body as Record<string, unknown>
   for (const name of ['agentId', 'channel', 'model']) {
@@ -52,16 +36,9 @@ export function trimNames(body: object): void {
   }
 }
 
-/** Without the fields that say nothing. A loop, since every mapped request goes through it several times. */
-export function defined<Values extends object>(values: Values): Partial<Values> {
-  const given: Partial<Values> = {}
-  for (const key in values) if (values[key] !== undefined && key !== '__proto__') given[key] = values[key]
-  return given
-}
-
 export const WakeReply = Type.Object({
   ok: Type.Literal(true),
-  mode: Type.Enum(['now', 'next-heartbeat']),
+  mode: Type.Enum([...wakeModes]),
   eventId: Type.String(),
   warnings: Type.Optional(
     Type.Array(Type.String(), { description: 'What is not done as asked: that another agent is woken.' }),
@@ -117,6 +94,8 @@ export const MappedReply = Type.Object({
     ),
   ),
 })
+
+export type MappedReply = Static<typeof MappedReply>
 
 /** Headers that both endpoints know; what is wrong with them is told by whoever reads them. */
 export const IdempotencyHeader = Type.Object({
