@@ -117,7 +117,7 @@ const rules: readonly Rule[] = [
   keptIn(
     'Fastify',
     /^(fastify|fastify-plugin|@fastify\/.*)$/,
-    /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|incoming-request|mcp|socket)\.ts$)/,
+    /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|route-context|incoming-request|mcp|socket)\.ts$)/,
   ),
   {
     name: 'only the store knows SQL',

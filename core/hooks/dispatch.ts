@@ -1,4 +1,4 @@
-// Checks an action against the rules, then starts it: from here on every hook takes the same path.
+// Checks an action against the rules of its endpoint, then stores and starts it. Every hook takes this path.
 import type { ActionOverrides } from '../action.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { Models } from '../agents/models.ts'
@@ -12,59 +12,59 @@ import type { AcceptCommand, NewEvent, NewRun, Authentication } from '../store/s
 import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
 import type { RequestLog } from './request-log.ts'
 
-/** What the route group knows of a request beside its action. */
+/** A request as it is stored, without its action. */
 export interface IncomingRequest {
   /** `wake`, `agent`, or the name of a mapped hook. */
   hook: string
   client: string
-  /** A JSON object, without secrets. */
+  /** A JSON object without secrets. */
   headers: string
-  /** The same, where the address has one. */
+  /** The query as a JSON object without secrets; absent: the URL has no query. */
   query?: string | undefined
   rawBody: string
-  /** False: the body is not stored. */
+  /** Whether the body is stored. */
   keepBody: boolean
-  /** `bodyHash` is empty where the key identifies the request by itself. */
+  /** `bodyHash` is empty when the key alone identifies the request. */
   idempotency?: { scope: string; key: string; bodyHash: string } | undefined
-  /** The request that an operator has repeated with this one. */
+  /** Id of the request that an operator replayed as this one. */
   replayOf?: string | undefined
-  /** Absent: the hook token, or an operator's word. */
+  /** Absent: the sender showed the hook token, or an operator replayed the request. */
   authentication?: Authentication | undefined
 }
 
 export interface Dispatched<Reply> {
   reply: Reply
-  /** True: this very request was accepted before, and `reply` is the reply it got then. */
+  /** True: the request is a duplicate, and `reply` is the reply to the first one. */
   replayed: boolean
   requestId: string
 }
 
-/** What an action comes to once every rule of its endpoint is applied: the work, and the reply that it earns. */
+/** The work that an action would start, and the reply to its request. */
 export interface Plan<Reply> {
   work: Pick<AcceptCommand, 'events' | 'runs'>
   reply: Reply
 }
 
-/** The hook that an action came through. */
+/** Where an action came from. */
 export interface Source {
-  /** Its name. */
+  /** Name of the hook. */
   hook: string
   /** True: its text is shown to the model without the external content wrapper. */
   trusted: boolean
-  /** How its sender proved who it is. */
+  /** How the sender authenticated: with the hook token, or with a credential of the mapping. */
   auth: 'token' | 'signed'
-  /** The mapping that has it. */
+  /** Id of the mapping. */
   mapping?: string | undefined
-  /** True: the body of the request is the action itself. */
+  /** Whether the body of the request is the action itself. */
   direct: boolean
   /** Whether the body is stored. */
   keepBody: boolean
-  /** How many of its runs may be under way at once; absent: any number. */
+  /** How many of its runs may be in progress at once. Absent: any number. */
   concurrencyLimit?: NewRun['concurrencyLimit']
 }
 
-/** Of a request whose body is the action: what it says is the sender's. */
-export const direct = (hook: string, keepBody: boolean): Source => ({
+/** The source of a request whose body is the action itself. */
+export const directSource = (hook: string, keepBody: boolean): Source => ({
   hook,
   trusted: false,
   auth: 'token',
@@ -72,8 +72,8 @@ export const direct = (hook: string, keepBody: boolean): Source => ({
   keepBody,
 })
 
-/** Of a request that a mapping has turned into actions. */
-export const sourceOf = (
+/** The source of a request that a mapping turns into actions. */
+export const mappingSource = (
   hook: string,
   {
     id,
@@ -105,7 +105,7 @@ export interface WakeWork extends WakeBody, Pick<ActionOverrides, 'agentId' | 's
   fixedKey?: string | undefined
 }
 
-/** A body that a sender wrote may hold any field; those that only a mapping may set are ignored. */
+/** Removes the fields that only a mapping may set: the body of a request may hold any field. */
 const withoutMappingFields = ({
   accountId: _account,
   threadId: _thread,
@@ -113,17 +113,14 @@ const withoutMappingFields = ({
   ...body
 }: AgentWork): AgentWork => body
 
-/**
- * What an action would start, by every rule of its endpoint; nothing is kept. Throws `invalid_request` for what they
- * refuse.
- */
+/** Applies the rules of an endpoint and stores nothing. Throws `invalid_request` when a rule rejects the action. */
 export interface Planner {
   planWake(body: WakeWork, source: Source): Plan<WakeReply>
   planAgent(body: AgentWork, source: Source): Plan<AgentReply>
 }
 
 export interface Dispatch extends Planner {
-  /** Stores it, all or nothing, and sets it going. */
+  /** Stores the request and its work in one transaction; the work then starts. */
   accept<Reply extends object>(incoming: IncomingRequest, plan: Plan<Reply>): Promise<Dispatched<Reply>>
 }
 
@@ -140,7 +137,7 @@ interface DispatchDeps extends PlannerDeps {
   requestLog: RequestLog
 }
 
-/** How long an Idempotency-Key is remembered. */
+/** How long an idempotency key is stored. */
 const idempotencyMs = 24 * 60 * 60 * 1000
 
 export function createPlanner(deps: PlannerDeps): Planner {
@@ -254,18 +251,18 @@ function createRun(
   }
 }
 
-/** What is not done as asked. A warning holds nothing of the body. */
+/** Says what differs from the request. A warning quotes nothing of the body. */
 function warningsOf({ recipients }: PlannerDeps, { agentId }: AgentWork, { agentId: runsAs, spec }: NewRun): string[] {
   const undeliverable = spec.deliver && recipients.whyUndeliverable(spec.deliver)
   return [...agentWarnings(agentId, runsAs), ...(undeliverable ? [undeliverable] : [])]
 }
 
-const agentWarnings = (asked: string | undefined, agentId: string): string[] =>
-  asked === undefined || asked.trim().toLowerCase() === agentId
+const agentWarnings = (requested: string | undefined, agentId: string): string[] =>
+  requested === undefined || requested.trim().toLowerCase() === agentId
     ? []
-    : ['agentId names no configured agent; the default agent runs it.']
+    : ['agentId names no configured agent; the default agent is used.']
 
-/** Where the event of a mapping goes. Without an agent and a session it is the main session, as for every wake. */
+/** The session for the event of a mapping: the main session, unless the mapping names an agent or a session. */
 function wakeTarget(
   { config, agents, createId }: PlannerDeps,
   { agentId, sessionKey, fixedKey }: WakeWork,
@@ -280,15 +277,15 @@ function wakeTarget(
   }
 }
 
-/** The list holds for the id that was asked for, known or not; asking for none is always allowed. */
-function checkAgentId({ hooks }: Config, asked: string | undefined): void {
+/** Checks the requested id, whether or not such an agent exists. A request without an agent is always allowed. */
+function checkAgentId({ hooks }: Config, requested: string | undefined): void {
   const allowed = hooks.allowedAgentIds
-  if (asked === undefined || !allowed || allowed.includes('*')) return
-  const id = asked.trim().toLowerCase()
+  if (requested === undefined || !allowed || allowed.includes('*')) return
+  const id = requested.trim().toLowerCase()
   if (!allowed.some((entry) => entry.trim().toLowerCase() === id)) {
     throw new GatewayError(
       'invalid_request',
-      'agentId is not one of hooks.allowedAgentIds; leave it out for the default agent, or add it there.',
+      'agentId is not one of hooks.allowedAgentIds; leave it out for the default agent, or add it to the list.',
     )
   }
 }

@@ -1,4 +1,4 @@
-// What the route group keeps of a request: who sent it, its harmless headers, its body, its idempotency key.
+// Reads what is stored of a request: its sender, its headers without secrets, its body and its idempotency key.
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -6,56 +6,53 @@ import { headerReader } from '../http/auth.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretHeader, isSecretParameter, redactQuery, redacted } from './secret-headers.ts'
+import { isSecretName, redactQuery, redacted } from './secret-names.ts'
 
-const longestKey = 256
+const maxKeyLength = 256
 
-/** What is known of a request once it has proven that it may ask. */
+/** An authenticated request. */
 export interface AuthContext {
   /** `wake`, `agent`, or the name of a mapped hook. */
   hook: string
-  /** Further headers, in lower case, that hold a secret or a signature. */
+  /** More headers, in lower case, that hold a secret or a signature. */
   hidden?: readonly string[] | undefined
-  /** Absent: the hook token. */
+  /** Absent: the sender showed the hook token. */
   authentication?: Authentication | undefined
-  /** False: the body is used and not kept. */
+  /** Whether the body is stored. */
   keepBody: boolean
 }
 
-export interface Kept extends AuthContext {
-  /**
-   * The id of the request where the signature covers it: a header that anybody could change does not take precedence
-   * over it.
-   */
+export interface RequestDetails extends AuthContext {
+  /** The id of the request that the signature covers: it takes precedence over headers, which anybody could change. */
   signedId?: string | undefined
   /** The id that the mapping or preset found in the request. */
   providerId?: string | undefined
-  /** The source that its mapping is for: two services that share a name may use the same ids. */
+  /** The `match.source` of the mapping: two services that share a name may use the same ids. */
   source?: string | undefined
 }
 
-export function readIncomingRequest(request: FastifyRequest, kept: Kept): IncomingRequest {
-  const { client, headers, query, authentication } = senderOf(request, kept)
+export function readIncomingRequest(request: FastifyRequest, details: RequestDetails): IncomingRequest {
+  const { client, headers, query, authentication } = senderOf(request, details)
   return {
-    hook: kept.hook,
+    hook: details.hook,
     client,
     headers,
     query,
     authentication,
     rawBody: request.text,
-    keepBody: kept.keepBody,
-    idempotency: idempotencyOf(request, kept),
+    keepBody: details.keepBody,
+    idempotency: idempotencyOf(request, details),
   }
 }
 
-/** What is kept of a request of which nothing was to be made. */
+/** The record of a request that a mapping skipped. */
 export const skippedOf = (request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> => ({
   ...senderOf(request, authContext),
   body: authContext.keepBody ? request.text : null,
   status: 'skipped',
 })
 
-/** What is kept of a request that was refused: as much of it as was read. */
+/** The record of a rejected request, with as much of its body as was read. */
 export function refusalOf(
   request: FastifyRequest,
   error: GatewayError,
@@ -63,58 +60,57 @@ export function refusalOf(
 ): Omit<NewRefusal, 'id' | 'hook'> {
   return {
     ...senderOf(request, authContext),
-    body: keptBytes(request, authContext)?.toString('utf8') ?? null,
+    body: storedBytes(request, authContext)?.toString('utf8') ?? null,
     status: error.status < 500 ? 'rejected' : 'failed',
     error: { type: error.code, message: recordedMessage(error) },
   }
 }
 
-/**
- * What is kept of a request that only asks whether somebody is there: the tokens in its body are for nobody to read.
- */
+/** The record of a handshake, without the tokens in its body. */
 export function handshakeOf(request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> {
-  const bytes = keptBytes(request, authContext)
+  const bytes = storedBytes(request, authContext)
   return {
     ...senderOf(request, authContext),
-    body: bytes && withoutSecrets(bytes.toString('utf8')),
+    body: bytes && redactBody(bytes.toString('utf8')),
     status: 'skipped',
     reason: 'handshake',
   }
 }
 
-/** Null where they were not read, too. */
-const keptBytes = ({ rawBody }: FastifyRequest, { keepBody }: AuthContext): Buffer | null => (keepBody ? rawBody : null)
+/** Null when the body is not stored or was not read. */
+const storedBytes = ({ rawBody }: FastifyRequest, { keepBody }: AuthContext): Buffer | null =>
+  keepBody ? rawBody : null
 
 const senderOf = (
   request: FastifyRequest,
   { hidden = [], authentication }: Pick<AuthContext, 'hidden' | 'authentication'>,
 ) => ({
   client: request.client.address,
-  headers: harmless(request.headers, hidden),
+  headers: redactHeaders(request.headers, hidden),
   query: queryOf(request),
   authentication,
 })
 
-/** Whoever reads the record may read what a transform threw; its sender and the log may not. */
+/** The record may quote what a transform threw; the reply to the sender and the log must not. */
 function recordedMessage(error: GatewayError): string {
   if (!(error instanceof TransformError)) return error.publicMessage
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }
 
-const withoutSecrets = (body: string): string =>
-  JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretParameter(name) ? redacted : value))
+const redactBody = (body: string): string =>
+  JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretName(name) ? redacted : value))
 
 /**
- * An id that the provider assigned identifies the request by itself, since its retries carry fresh times and counters;
- * a key that a caller chose is compared with the body. The two have scopes of their own, so that nobody can use up the
- * id of a request that is still to come.
+ * An id that the provider assigned identifies the request by itself, because retries carry new times and counters. A key
+ * that the caller chose is compared with the body. The two have separate scopes: a caller must not be able to use up
+ * the id of a future request.
  */
 function idempotencyOf(
   request: FastifyRequest,
-  { hook, signedId, providerId, source }: Kept,
+  { hook, signedId, providerId, source }: RequestDetails,
 ): IncomingRequest['idempotency'] {
   const key = signedId === undefined && request.headers['idempotency-key'] !== undefined ? readKey(request) : undefined
-  // Some providers send their id in this very header.
+  // Some providers send their id in this header.
   if (key !== undefined && key !== providerId)
     return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
   const id = signedId ?? providerId
@@ -124,10 +120,10 @@ function idempotencyOf(
 }
 
 export function checkProviderId(id: string): void {
-  if (id.length <= longestKey) return
+  if (id.length <= maxKeyLength) return
   throw new GatewayError(
     'invalid_request',
-    `The id of the request is longer than ${longestKey} characters; what names it must be shorter.`,
+    `The id of the request is longer than ${maxKeyLength} characters; use a shorter id.`,
   )
 }
 
@@ -135,24 +131,24 @@ function readKey(request: FastifyRequest): string {
   const key = headerReader(request)('idempotency-key') ?? ''
   if (!key.trim())
     throw new GatewayError('invalid_request', 'Idempotency-Key is blank; send a key, or leave the header out.')
-  if (key.length > longestKey)
+  if (key.length > maxKeyLength)
     throw new GatewayError(
       'invalid_request',
-      `Idempotency-Key is longer than ${longestKey} characters; send a shorter one.`,
+      `Idempotency-Key is longer than ${maxKeyLength} characters; send a shorter one.`,
     )
   return key
 }
 
-/** Most requests have none, and pay for none. */
 const queryOf = ({ url, query }: FastifyRequest): string | undefined =>
   url.includes('?') ? redactQuery(query) : undefined
 
-/** Credentials and signatures are never kept. */
-function harmless(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
-  const kept: Record<string, string> = {}
+/** All headers as JSON; credentials and signatures are redacted. */
+function redactHeaders(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
+  const redactedHeaders: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value !== undefined) kept[name] = isSecretHeader(name) || hidden.includes(name) ? redacted : String(value)
+    if (value === undefined) continue
+    redactedHeaders[name] = isSecretName(name) || hidden.includes(name) ? redacted : String(value)
   }
-  return JSON.stringify(kept)
+  return JSON.stringify(redactedHeaders)
 }

@@ -1,4 +1,4 @@
-// Turns the fields that a mapping has put together into an action that the rules of its endpoint accept.
+// Checks the fields that a mapping produced against the schema of their endpoint, and plans the resulting actions.
 import type { ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
@@ -13,7 +13,7 @@ export interface MappedFields extends ActionOverrides {
 
 export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
 
-/** Of fields that all say something. Throws `invalid_request` for what a payload would be refused for, too. */
+/** Throws `invalid_request` where the same fields in a request body would be rejected. */
 export type ReadAction = (fields: MappedFields) => Action
 
 export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
@@ -22,8 +22,8 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
   const agent = lazily(() => compileCheck(agentBody))
   return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
     trimNames(body)
-    if (action === 'wake') return { action, body: fitting(wake(), wakeFields(text, body)) as WakeWork }
-    return { action, body: fitting(agent(), body) as AgentWork }
+    if (action === 'wake') return { action, body: checked(wake(), wakeFields(text, body)) as WakeWork }
+    return { action, body: checked(agent(), body) as AgentWork }
   }
 }
 
@@ -32,7 +32,7 @@ const wakeFields = (
   { wakeMode: mode, agentId, sessionKey, fixedKey }: MappedFields,
 ): object => defined({ text, mode, agentId, sessionKey, fixedKey })
 
-function fitting(check: Check, body: object): object {
+function checked(check: Check, body: object): object {
   if (check.fits(body)) return body
   throw new GatewayError(
     'invalid_request',
@@ -52,7 +52,7 @@ function lazily<Made>(make: () => Made): () => Made {
   return () => (made ??= make())
 }
 
-/** What several actions of one request are answered; one alone is answered as at its own endpoint. */
+/** The reply to a request with several actions. A single action gets the reply of its own endpoint. */
 export interface SeveralReply {
   ok: true
   runIds?: string[]
@@ -60,7 +60,7 @@ export interface SeveralReply {
   warnings?: string[]
 }
 
-/** All actions of one request, as one piece of work. */
+/** Plans all actions of one request as one piece of work. */
 export function planActions(planner: Planner, actions: readonly Action[], source: Source): Plan<object> {
   const plans = actions.map((action) =>
     action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source),

@@ -14,7 +14,8 @@ import { type Action, defined, type MappedFields, type ReadAction } from './mapp
 import { createRate, type Rate } from './rate.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
-import { createVerifier, type Verifier } from './auth/signature.ts'
+import { createVerifier } from './auth/signature.ts'
+import type { Verifier } from './auth/verifier.ts'
 
 /** What a mapping sees of a request. */
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {

@@ -10,7 +10,7 @@ import type { createAgentBody } from './schemas.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
-import type { Verifier } from './auth/signature.ts'
+import type { Verifier } from './auth/verifier.ts'
 
 /** A verifier, and the secrets whose use it tells of. */
 interface Guarding {

@@ -6,13 +6,13 @@ import { parsePayload } from '../http/payload.ts'
 import type { StoredRequest } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
-import { type IncomingRequest, type Dispatch, direct, sourceOf } from './dispatch.ts'
+import { type IncomingRequest, type Dispatch, directSource, mappingSource } from './dispatch.ts'
 import { createDryRun, type PlannedReplay } from './dry-run.ts'
 import type { RequestLog } from './request-log.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import { redactQuery, visibleHeaders, visibleQuery } from './secret-headers.ts'
+import { redactQuery, visibleHeaders, visibleQuery } from './secret-names.ts'
 
 export interface ReplayRequest {
   /** Who asks for it. */
@@ -80,7 +80,7 @@ export function createReplay({
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
     if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
-    const source = direct(hook, keepBody)
+    const source = directSource(hook, keepBody)
     return {
       plan:
         hook === 'wake'
@@ -104,7 +104,10 @@ export function createReplay({
     const { actions } = await mapping
       .resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() })
       .finally(leave)
-    return { plan: actions.length > 0 ? planActions(dispatch, actions, sourceOf(hook, mapping)) : undefined, mapping }
+    return {
+      plan: actions.length > 0 ? planActions(dispatch, actions, mappingSource(hook, mapping)) : undefined,
+      mapping,
+    }
   }
 
   function named(id: string): Mapping {

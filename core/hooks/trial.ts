@@ -14,10 +14,10 @@ import type { TransformRun } from '../sandbox/transform.ts'
 import { createId } from '../store/ids.ts'
 import { createAgentBody } from './schemas.ts'
 import { checkProviderId } from './incoming-request.ts'
-import { createPlanner, sourceOf } from './dispatch.ts'
+import { createPlanner, mappingSource } from './dispatch.ts'
 import { createActionReader, planActions } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
-import { visibleHeaders } from './secret-headers.ts'
+import { visibleHeaders } from './secret-names.ts'
 import type { SecretUse } from './auth/secret-use.ts'
 
 export interface TrialRequest {
@@ -70,7 +70,7 @@ export async function tryTransform(
     const payload = parsePayload(decode(body), 'object-or-array-or-form', request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
     const { actions, providerId } = await mapping.resolveActions({ payload, headers, query: {}, path, now })
-    planActions(plannerOf({ config, dir, extensions, log }), actions, sourceOf(path, mapping))
+    planActions(plannerOf({ config, dir, extensions, log }), actions, mappingSource(path, mapping))
     if (providerId !== undefined) checkProviderId(providerId)
     return { mapping: id, run, error: undefined }
   } catch (error) {

@@ -63,11 +63,7 @@ describe('hooks.mappings', () => {
       'hooks.mappings[0].channel is no channel; did you mean "slack"?',
     ],
     ['an unknown thinking level', { ...path, thinking: 'ultra' }, 'hooks.mappings[0].thinking must be one of "off"'],
-    [
-      'a template where none is',
-      { ...path, agentId: '{{ agent }}' },
-      'hooks.mappings[0].agentId is taken as it stands',
-    ],
+    ['a template where none is', { ...path, agentId: '{{ agent }}' }, 'hooks.mappings[0].agentId is used as written'],
     [
       'a forEach that is no path',
       { ...path, forEach: '{{ items }}' },

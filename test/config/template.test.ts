@@ -1,6 +1,6 @@
 // Templates: what they find, and that nothing in a payload can make them find, run or become more.
 import { describe, expect, it } from 'vitest'
-import { visibleHeaders } from '../../core/hooks/secret-headers.ts'
+import { visibleHeaders } from '../../core/hooks/secret-names.ts'
 import {
   compileExpression,
   compileTemplate,

@@ -168,7 +168,7 @@ describe('POST /hooks/agent', () => {
   it('warns when the default agent runs it in place of an unknown one', async () => {
     const warningsFor = async (agentId: string) =>
       (await post('/hooks/agent', { message: 'hi', ...still, agentId })).body.warnings
-    expect(await warningsFor('opps')).toEqual(['agentId names no configured agent; the default agent runs it.'])
+    expect(await warningsFor('opps')).toEqual(['agentId names no configured agent; the default agent is used.'])
     for (const agentId of ['main', ' OPS ']) expect(await warningsFor(agentId)).toBeUndefined()
   })
 })

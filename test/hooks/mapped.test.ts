@@ -193,7 +193,7 @@ describe('POST {hooks.path}/<name>', () => {
   it('warns of a channel that is not configured, and of an agent that is not there', async () => {
     expect((await post('/hooks/slack', {})).body.warnings).toEqual([expect.stringContaining('slack')])
     expect((await post('/hooks/nobody', {})).body.warnings).toEqual([
-      'agentId names no configured agent; the default agent runs it.',
+      'agentId names no configured agent; the default agent is used.',
     ])
   })
 

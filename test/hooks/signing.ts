@@ -1,7 +1,7 @@
 // How each service signs, written once more and independently: what the tests of signatures send.
 import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { HookAuth, HookScheme } from '../../core/config/schema/hook-auth.ts'
-import type { SignedRequest } from '../../core/hooks/auth/signature.ts'
+import type { SignedRequest } from '../../core/hooks/auth/verifier.ts'
 
 export interface Sent {
   headers: Record<string, string>

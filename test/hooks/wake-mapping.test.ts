@@ -73,7 +73,7 @@ describe('a wake mapping', () => {
     const { body } = await gateway.post('/hooks/opps', { text: 'The disk is full.' })
     expect(body).toMatchObject({
       ok: true,
-      warnings: ['agentId names no configured agent; the default agent runs it.'],
+      warnings: ['agentId names no configured agent; the default agent is used.'],
     })
     expect(systemOf(await gateway.model.request(0))).toContain('You are main')
   })

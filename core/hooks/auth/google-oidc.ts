@@ -4,8 +4,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { GatewayError } from '../../errors.ts'
 import { bearerToken } from '../../http/auth.ts'
-import type { SignedRequest } from './schemes.ts'
-import type { Verdict } from './signature.ts'
+import { rejected, type SignedRequest, type Verdict } from './verifier.ts'
 
 const googleKeys = 'https://www.googleapis.com/oauth2/v3/certs'
 const issuers: ReadonlySet<unknown> = new Set(['https://accounts.google.com', 'accounts.google.com'])
@@ -20,20 +19,18 @@ export function createGoogleCheck({
   const findKey = createKeySet(keysUrl)
   return async ({ header, now }) => {
     const token = readToken(bearerToken(header))
-    if (!token) return refused('there is no token that Google could have signed')
+    if (!token) return rejected('there is no token that Google could have signed')
     const key = await findKey(token.keyId, now)
     if (!key || !verify('RSA-SHA256', token.signed, key, token.signature))
-      return refused('the token is not signed by Google')
+      return rejected('the token is not signed by Google')
     const { iss, aud, exp, email: account, email_verified: verified } = token.claims
-    if (!issuers.has(iss)) return refused('the token is of another issuer')
-    if (aud !== audience) return refused('the token is made for another audience')
-    if (account !== email || verified !== true) return refused('the token is of another account')
-    if (typeof exp !== 'number' || now / 1000 > exp + skewSeconds) return refused('the token has expired')
+    if (!issuers.has(iss)) return rejected('the token is of another issuer')
+    if (aud !== audience) return rejected('the token is made for another audience')
+    if (account !== email || verified !== true) return rejected('the token is of another account')
+    if (typeof exp !== 'number' || now / 1000 > exp + skewSeconds) return rejected('the token has expired')
     return { ok: true }
   }
 }
-
-const refused = (reason: string): Verdict => ({ ok: false, reason })
 
 interface Token {
   keyId: string

@@ -2,19 +2,7 @@
 // written.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
 import { twilioText } from './twilio.ts'
-
-/** A request as its sender signed it. */
-export interface SignedRequest {
-  /** The value of a header by its name in lower case. */
-  header: (name: string) => string | undefined
-  /** The bytes as they came: a body that was read and written again has another signature. */
-  rawBody: Buffer
-  method: string
-  /** The whole address that the sender called. */
-  url: () => string
-  /** Milliseconds since 1970. */
-  now: number
-}
+import type { HandshakeReply, SignedRequest } from './verifier.ts'
 
 /**
  * Where the time of signing is: in a header, in the header of the signature behind a prefix, or in a field of the JSON
@@ -43,12 +31,6 @@ export interface Signing {
   /** Stands before the secret and is no part of it. */
   secretPrefix?: string
   handshake?: Handshake
-}
-
-/** What a service is answered when it only asks whether somebody is there. */
-export interface HandshakeReply {
-  contentType: string
-  body: string
 }
 
 /** Whether a signed payload is such a question, and its answer. `sign` signs with the secret that was used. */

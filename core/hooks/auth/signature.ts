@@ -1,43 +1,13 @@
 // Judges whether a webhook comes from whom it should: every scheme by one verifier, over the bytes as they came.
-import type { HookAuth, HookScheme } from '../../config/schema/hook-auth.ts'
+import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { createMatcher } from '../../http/auth.ts'
 import { createGoogleCheck } from './google-oidc.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import {
-  type HandshakeReply,
-  plainSigning,
-  plainText,
-  type SignedRequest,
-  type Signing,
-  signings,
-  tokenHeaders,
-} from './schemes.ts'
+import { plainSigning, plainText, type Signing, signings, tokenHeaders } from './schemes.ts'
 import { createTokenCheck } from './static-token.ts'
 import { compileSignedContent, readTimestamp } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
-
-export type { HandshakeReply, SignedRequest } from './schemes.ts'
-
-/**
- * `secretIndex` says which of the secrets was used; absent: the scheme has none. `id` is the id of the delivery where
- * that is signed: whoever sends the same request once more can't change it. With a `handshake`, that is the whole
- * answer: there is no event. `reason` is for the log alone: a sender who is told why can find out how.
- */
-export type Verdict =
-  | { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined }
-  | { ok: false; reason: string }
-
-export interface Verifier {
-  readonly scheme: HookScheme
-  /** Headers, in lower case, that hold a secret or a signature. */
-  readonly hiddenHeaders: readonly string[]
-  /** Whether the signature covers the body. */
-  readonly signsBody: boolean
-  /** Rejects when a signer's public keys can't be fetched (`keys_unavailable`), or as `request.header` throws. */
-  verify(request: SignedRequest): Verdict | Promise<Verdict>
-  /** The answer to a GET that only asks whether somebody is there; absent where the scheme knows none. */
-  challenge?(query: URLSearchParams): HandshakeReply | undefined
-}
+import { rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
 
 /**
  * Prepares the keys once. An `auth` that the rules of the configuration accept does not throw.
@@ -49,7 +19,7 @@ export function createVerifier(auth: HookAuth, address?: string): Verifier {
     return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
-  return verifyToken === undefined ? verifier : { ...verifier, challenge: createChallenge(verifyToken) }
+  return verifyToken === undefined ? verifier : { ...verifier, answerChallenge: createChallenge(verifyToken) }
 }
 
 function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
@@ -73,7 +43,7 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
         if (verdict?.ok) return verdict
         first ??= verdict
       }
-      return first ?? refused('the header of the signature is missing')
+      return first ?? rejected('the header of the signature is missing')
     },
   }
 }
@@ -114,8 +84,6 @@ const withTolerance = (signing: Signing, toleranceSeconds: number | undefined): 
     ? { ...signing, timestamp: { ...signing.timestamp, toleranceSeconds } }
     : signing
 
-const refused = (reason: string): Verdict => ({ ok: false, reason })
-
 // ── One way of signing ──────────────────────────────────────────────────────────────────────────
 
 interface Check {
@@ -133,14 +101,14 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
     const signatures = fields
       .filter((field) => field.startsWith(signing.prefix))
       .map((field) => field.slice(signing.prefix.length))
-    if (signatures.length === 0) return refused('the header holds no signature of this scheme')
+    if (signatures.length === 0) return rejected('the header holds no signature of this scheme')
     const timestamp = readTimestamp(signing.timestamp?.source, fields, request)
-    if (signing.timestamp && timestamp === undefined) return refused('the timestamp is missing or not a whole number')
+    if (signing.timestamp && timestamp === undefined) return rejected('the timestamp is missing or not a whole number')
     const text = signedContent(request, timestamp)
-    if (text === undefined) return refused('a part of what is signed is missing or of another body')
+    if (text === undefined) return rejected('a part of what is signed is missing or of another body')
     const found = rotation.find(request.now, (key) => key.fits(text, signatures))
-    if (!found) return refused('the signature is wrong')
-    if (isStale(signing, timestamp, request.now)) return refused('the timestamp is too far from now')
+    if (!found) return rejected('the signature is wrong')
+    if (isStale(signing, timestamp, request.now)) return rejected('the timestamp is too far from now')
     const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
     return {
       ok: true,
@@ -175,7 +143,7 @@ function payloadOf({ rawBody }: SignedRequest): Readonly<Record<string, unknown>
 // ── Questions ───────────────────────────────────────────────────────────────────────────────────
 
 /** Meta asks with the token that was agreed on, and wants its challenge back. */
-function createChallenge(verifyToken: string): NonNullable<Verifier['challenge']> {
+function createChallenge(verifyToken: string): NonNullable<Verifier['answerChallenge']> {
   const matches = createMatcher(verifyToken)
   return (query) => {
     const challenge = query.get('hub.challenge')

@@ -1,5 +1,6 @@
 // Puts together what a sender has signed: a text with places for the body, the time of signing, headers.
-import type { SignedRequest, TimestampSource } from './schemes.ts'
+import type { TimestampSource } from './schemes.ts'
+import type { SignedRequest } from './verifier.ts'
 
 /** @returns undefined when a part that is signed is missing. */
 type SignedContent = (request: SignedRequest, timestamp: string | undefined) => Buffer | undefined

@@ -2,8 +2,7 @@
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { createMatcher, headerValue, hookToken } from '../../http/auth.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import type { SignedRequest } from './schemes.ts'
-import type { Verdict } from './signature.ts'
+import { rejected, type SignedRequest, type Verdict } from './verifier.ts'
 
 /**
  * A service with a header of its own sends its secret nowhere else; for the scheme `token` the header is one more
@@ -14,8 +13,8 @@ export function createTokenCheck(auth: HookAuth, headerName: string | undefined)
   return ({ header, now }) => {
     const shown = headerName === undefined ? undefined : header(headerName)
     const given = shown === undefined && auth.scheme === 'token' ? hookToken(header) : headerValue(shown ?? '')
-    if (given === undefined) return { ok: false, reason: 'the token is missing' }
+    if (given === undefined) return rejected('the token is missing')
     const found = rotation.find(now, (matches) => matches(given))
-    return found ? { ok: true, secretIndex: found.index } : { ok: false, reason: 'the token is wrong' }
+    return found ? { ok: true, secretIndex: found.index } : rejected('the token is wrong')
   }
 }

@@ -1,7 +1,7 @@
 // What Twilio signs: the address, and the fields of a form in alphabetical order; of a JSON body only the hash, which
 // is in the address.
 import { hash } from 'node:crypto'
-import type { SignedRequest } from './schemes.ts'
+import type { SignedRequest } from './verifier.ts'
 
 /** @returns undefined when the body is not the one that the address speaks of. */
 export function twilioText({ url: readUrl, rawBody }: Pick<SignedRequest, 'url' | 'rawBody'>): string | undefined {

@@ -354,13 +354,13 @@ describe('a handshake', () => {
   })
 
   it('of Meta is answered when the token is right', () => {
-    const { challenge } = createVerifier({ scheme: 'meta', secret: 's', verifyToken: 'agreed' })
+    const { answerChallenge: challenge } = createVerifier({ scheme: 'meta', secret: 's', verifyToken: 'agreed' })
     const query = (token: string) =>
       new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.verify_token': token, 'hub.challenge': '1158201444' })
     expect(challenge?.(query('agreed'))).toEqual({ contentType: 'text/plain; charset=utf-8', body: '1158201444' })
     expect(challenge?.(query('other'))).toBeUndefined()
     expect(challenge?.(new URLSearchParams({ 'hub.challenge': '1' }))).toBeUndefined()
-    expect(createVerifier({ scheme: 'github', secret: 's' }).challenge).toBeUndefined()
+    expect(createVerifier({ scheme: 'github', secret: 's' }).answerChallenge).toBeUndefined()
   })
 
   it.each([

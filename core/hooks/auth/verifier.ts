@@ -1,0 +1,44 @@
+// The interface of a verifier: what it gets of a request, and the verdict that it returns.
+import type { HookScheme } from '../../config/schema/hook-auth.ts'
+
+/** A request as its sender signed it. */
+export interface SignedRequest {
+  /** Returns the value of a header; `name` is in lower case. */
+  header: (name: string) => string | undefined
+  /** The body as received: a body that was parsed and serialized again has another signature. */
+  rawBody: Buffer
+  method: string
+  /** Returns the full URL that the sender called. */
+  url: () => string
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/** The reply to a handshake: a request with which a service checks that the address works. */
+export interface HandshakeReply {
+  contentType: string
+  body: string
+}
+
+/**
+ * `secretIndex` is the position of the secret that was used; absent: the scheme has no secrets. `id` is the id of the
+ * request, where the signature covers it and a second sender cannot change it. `handshake` is the whole reply to a
+ * request that is a handshake and carries no event. `reason` is for the log only: it would help an attacker.
+ */
+export type Verdict =
+  | { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined }
+  | { ok: false; reason: string }
+
+export interface Verifier {
+  readonly scheme: HookScheme
+  /** Headers, in lower case, that hold a secret or a signature. */
+  readonly hiddenHeaders: readonly string[]
+  /** Whether the signature covers the body. */
+  readonly signsBody: boolean
+  /** Rejects with `keys_unavailable` when public keys cannot be fetched, or with the error of `request.header`. */
+  verify(request: SignedRequest): Verdict | Promise<Verdict>
+  /** Returns the reply to a handshake that comes as a GET. Absent: the scheme has no such handshake. */
+  answerChallenge?(query: URLSearchParams): HandshakeReply | undefined
+}
+
+export const rejected = (reason: string): Verdict => ({ ok: false, reason })
