@@ -1,7 +1,7 @@
 // Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply
 // would go.
 import type { Recipients } from '../delivery/recipient.ts'
-import { fitting } from '../store/operations/events.ts'
+import { limitCharacters } from '../store/operations/events.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import type { RuleOfTwo } from '../tools/rule-of-two.ts'
@@ -42,7 +42,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
     const { spec, sessionKey, kind } = run
     const waiting = await store.listWaitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
-    const events = fitting(all.slice(0, eventBatch.count), eventBatch.characters)
+    const events = limitCharacters(all.slice(0, eventBatch.count), eventBatch.characters)
     const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined
     const plan = planTurn(
       { models, policy },

@@ -9,10 +9,11 @@ export interface Failure {
   reason: string
 }
 
-export type Answer = { result: unknown } | { failure: Failure }
-
-/** One answer for each call of a group, in order; or the reason why nothing of the group was committed. */
-export type Outcome = { answers: readonly Answer[] } | { unavailable: string }
+/**
+ * The results of a group's calls, in order, and the failures by the index of their call; or the reason why nothing of
+ * the group was committed.
+ */
+export type Outcome = { results: readonly unknown[]; failures: ReadonlyMap<number, Failure> } | { unavailable: string }
 
 export interface Limits {
   /** A group of this size is sent at once; a smaller group is sent at the end of the event loop's turn. */
@@ -71,7 +72,7 @@ export function createGroupCommit(
     return new Promise((resolve, reject) => {
       // The call is committed all the same. As after any lost answer, its idempotency key makes a repeat safe.
       const giveUp = (): void => reject(unavailable('The store did not answer in time.'))
-      const deadline = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs).unref()
+      const deadline = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
       collected.push({ call, characters: size, deadline, resolve, reject })
       if (collected.length >= limits.groupSize) send()
       else sendSoon()
@@ -119,16 +120,14 @@ export function createGroupCommit(
 function settleGroup(group: readonly PendingCall[], outcome: Outcome): void {
   for (const [index, { deadline, resolve, reject }] of group.entries()) {
     clearTimeout(deadline)
-    const answer = answerAt(index, outcome)
-    if ('result' in answer) resolve(answer.result)
-    else reject(toError(answer.failure))
+    if ('unavailable' in outcome) {
+      reject(unavailable(outcome.unavailable))
+      continue
+    }
+    const failure = outcome.failures.get(index)
+    if (failure) reject(toError(failure))
+    else resolve(outcome.results[index])
   }
-}
-
-function answerAt(index: number, outcome: Outcome): Answer {
-  return 'answers' in outcome
-    ? (outcome.answers[index] as Answer)
-    : { failure: { code: 'store_unavailable', reason: outcome.unavailable } }
 }
 
 function toError({ code, reason }: Failure): GatewayError {

@@ -9,7 +9,7 @@ const call = (n: number): Call => ['getRun', [String(n)]]
 function setUp() {
   const groups: { calls: readonly Call[]; answer: (outcome: Outcome) => void }[] = []
   const commits = createGroupCommit((calls) => new Promise((answer) => groups.push({ calls, answer })), limits)
-  const succeed = (calls: readonly Call[]): Outcome => ({ answers: calls.map(([, [id]]) => ({ result: id })) })
+  const succeed = (calls: readonly Call[]): Outcome => ({ results: calls.map(([, [id]]) => id), failures: new Map() })
   const settle = async (outcome?: Outcome) => {
     const group = groups.shift()!
     group.answer(outcome ?? succeed(group.calls))
@@ -45,7 +45,7 @@ describe('group commit', () => {
     const outcomes = Promise.allSettled([1, 2, 3].map((n) => commits.call(call(n))))
     await endTurn()
     const failure = { code: 'internal_error', reason: 'no' } as const
-    await settle({ answers: [{ result: '1' }, { failure }, { result: '3' }] })
+    await settle({ results: ['1', undefined, '3'], failures: new Map([[1, failure]]) })
     expect(await outcomes).toMatchObject([
       { value: '1' },
       { reason: { code: 'internal_error', message: 'The store refused an operation: no' } },

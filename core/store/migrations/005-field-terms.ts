@@ -1,4 +1,4 @@
-// The terms of the field as the names of tables, columns and indexes; the keys of stored JSON follow.
+// Renames tables, columns, indexes and keys of stored JSON to the terms that the rest of the code uses.
 
 export const useFieldTerms = (): string[] => [
   `DROP INDEX delivery_of_hook`,
@@ -29,9 +29,10 @@ export const useFieldTerms = (): string[] => [
   `CREATE INDEX outbox_lease ON outbox (lease_until) WHERE status = 'sending'`,
   `CREATE INDEX outbox_of_run ON outbox (run_id, seq)`,
   `CREATE INDEX outbox_unsent ON outbox (status, seq) WHERE status <> 'sent'`,
-  `CREATE INDEX run_concurrency ON run (concurrency_key, seq, concurrency_limit, status, not_before) WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running')`,
+  `CREATE INDEX run_concurrency ON run (concurrency_key, seq, concurrency_limit, status, not_before)
+    WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running')`,
 
-  // In JSON that was written by JSON.stringify this is always a key: a quote inside a string is escaped.
+  // JSON.stringify escapes quotes inside strings, so the pattern only matches keys.
   `UPDATE run SET spec = replace(spec, '"starters":', '"initiators":') WHERE spec LIKE '%"starters":%'`,
   `UPDATE run SET spec = replace(spec, '"announceTo":', '"summarySession":') WHERE spec LIKE '%"announceTo":%'`,
   `UPDATE schedule SET spec = replace(spec, '"starters":', '"initiators":') WHERE spec LIKE '%"starters":%'`,

@@ -1,4 +1,4 @@
-// The version of the tables: which migrations a database has had, and how it gets the rest.
+// Migrations: the list of all, and how a database gets those that it has not had yet.
 import { GatewayError } from '../../errors.ts'
 import { firstTables } from './001-first-tables.ts'
 import { runRetries } from './002-run-retries.ts'
@@ -13,7 +13,7 @@ export interface Migration {
   statements: (dialect: Dialect) => string[]
 }
 
-/** In order. A migration that was released is never changed; the next one mends it. */
+/** In order. A released migration never changes; a later one corrects it. */
 export const migrations: readonly Migration[] = [
   { name: '001-first-tables', statements: firstTables },
   { name: '002-run-retries', statements: runRetries },
@@ -22,16 +22,17 @@ export const migrations: readonly Migration[] = [
   { name: '005-field-terms', statements: useFieldTerms },
 ]
 
-/** Refuses tables that a newer program has made. */
+/** Throws if a newer version of the gateway created the tables. */
 export function assertKnown(version: number, newest: number): void {
   if (version <= newest) return
   throw new GatewayError(
     'store_unavailable',
-    `The store has tables of version ${version}, but this program knows them only up to version ${newest}; start the newer program that wrote it, or restore the copy that was made before its migration.`,
+    `The store has tables of version ${version}, but this program knows them only up to version ${newest}; ` +
+      'start the newer program that wrote it, or restore the copy that was made before its migration.',
   )
 }
 
-/** Brings tables of `version` (0: there are none) up to date; runs inside one transaction. */
+/** Migrates tables of `version` (0: none exist) to the newest one. Runs inside one transaction. */
 export async function migrate(
   tx: Transaction,
   { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },

@@ -9,6 +9,9 @@ import { advanceSchedule } from './schedules.ts'
 import { saveRoute, touchSession } from './sessions.ts'
 import type { Transaction } from './transaction.ts'
 
+/** One object for all calls: it is cloned once per commit on its way to the main thread. */
+const accepted: AcceptResult = { outcome: 'accepted' }
+
 export async function accept(tx: Transaction, command: AcceptCommand): Promise<AcceptResult> {
   const { at, request, idempotency, events = [], runs = [], route, deliveries = [], firing } = command
   if (idempotency && !(await claimKey(tx, idempotency, at))) return replayReply(tx, idempotency)
@@ -25,5 +28,5 @@ export async function accept(tx: Transaction, command: AcceptCommand): Promise<A
     await touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at })
   }
   for (const delivery of deliveries) await insertDelivery(tx, delivery, at)
-  return { outcome: 'accepted' }
+  return accepted
 }

@@ -1,22 +1,23 @@
-// Events: they wait in a session until a run takes them, and leave it when that run has rendered them.
+// Events wait in a session until a run claims them. They leave the queue when that run has rendered them.
 import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp, WaitingWake } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql =
-  'INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql = `
+  INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-interface Arrived {
+interface InsertContext {
   at: Timestamp
-  /** The request that the events came with. */
+  /** The request that the events were accepted with. */
   requestId: string | undefined
 }
 
 export async function insertEvents(
   tx: Transaction,
   events: readonly NewEvent[],
-  { at, requestId }: Arrived,
+  { at, requestId }: InsertContext,
 ): Promise<void> {
-  // One event can have it, so that the request is awaited no longer when that one has been rendered.
+  // Only one event may share its text with the request, so that the body is needed no longer once that one is rendered.
   const owner = events.find(({ inBody }) => inBody)
   for (const event of events) {
     const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
@@ -32,58 +33,63 @@ interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {
   trusted: number
 }
 
-const columns = `seq, id, session_key AS "sessionKey", text, (SELECT body FROM request WHERE request.id = event.request_id) AS body, mode, source, trusted, at`
-const heldSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
-const takenSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
-const takeSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
+const columns = `
+  seq, id, session_key AS "sessionKey", text, mode, source, trusted, at,
+  (SELECT body FROM request WHERE request.id = event.request_id) AS body`
+const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
+const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
+const claimSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
 
 export async function claimEvents(
   tx: Transaction,
   ...[run, sessionKey, limit]: Parameters<Store['claimEvents']>
 ): Promise<StoredEvent[]> {
-  if ((await tx.all(heldSql, run.id, run.fencingToken)).length === 0) return []
-  const before = await tx.all<EventRow>(takenSql, run.id)
-  if (before.length > 0) return before.map(toEvent)
-  const rows = await oldest(tx, sessionKey, limit)
-  const events = fitting(rows.map(toEvent), limit.characters)
+  if ((await tx.all(heldRunSql, run.id, run.fencingToken)).length === 0) return []
+  const claimed = await tx.all<EventRow>(claimedSql, run.id)
+  if (claimed.length > 0) return claimed.map(toEvent)
+  const rows = await selectOldest(tx, sessionKey, limit)
+  const events = limitCharacters(rows.map(toEvent), limit.characters)
   const last = rows[events.length - 1]
-  if (last) await tx.run(takeSql, run.id, sessionKey, last.seq)
+  if (last) await tx.run(claimSql, run.id, sessionKey, last.seq)
   return events
 }
 
-/** The size of a text is known without reading it. */
+/** SQLite knows the size of a text without reading it. */
 const sizesSql = `
-  SELECT seq, coalesce(octet_length(text), (SELECT octet_length(body) FROM request WHERE request.id = event.request_id), 0) AS size
+  SELECT seq, coalesce(
+    octet_length(text), (SELECT octet_length(body) FROM request WHERE request.id = event.request_id), 0) AS size
   FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
 
 const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL AND seq <= ? ORDER BY seq`
 
-/**
- * Bytes that a character may take in the body of a request, where a text is kept: `\u2028`, and the fields around it.
- */
-const bytesPerCharacter = 8
+/** The most bytes that a character takes in a JSON body, with its share of the other fields: `\u2028` takes six. */
+const maxBytesPerCharacter = 8
 
-/** Up to the one with which they are as long as `characters` can be: at least one, and never many long ones. */
-async function oldest(tx: Transaction, sessionKey: string, { count, characters }: EventLimit): Promise<EventRow[]> {
+/** The oldest events whose texts may together have `characters` characters: at least one, and few if they are long. */
+async function selectOldest(
+  tx: Transaction,
+  sessionKey: string,
+  { count, characters }: EventLimit,
+): Promise<EventRow[]> {
   const sizes = await tx.all<{ seq: number; size: number }>(sizesSql, sessionKey, count)
-  let room = characters * bytesPerCharacter
-  const last = sizes.find(({ size }) => (room -= size) <= 0) ?? sizes.at(-1)
+  let bytesLeft = characters * maxBytesPerCharacter
+  const last = sizes.find(({ size }) => (bytesLeft -= size) <= 0) ?? sizes.at(-1)
   return last ? await tx.all<EventRow>(waitingSql, sessionKey, last.seq) : []
 }
 
-/** As many as fit into so many characters, but at least one: a long event must not block its session. */
-export function fitting(events: StoredEvent[], characters: number): StoredEvent[] {
-  let room = characters
-  const end = events.findIndex(({ text }, index) => (room -= text.length) < 0 && index > 0)
+/** The first events that fit into so many characters, but at least one: a long event must not block its session. */
+export function limitCharacters(events: StoredEvent[], characters: number): StoredEvent[] {
+  let left = characters
+  const end = events.findIndex(({ text }, index) => (left -= text.length) < 0 && index > 0)
   return end === -1 ? events : events.slice(0, end)
 }
 
 function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: EventRow): StoredEvent {
-  return { id, sessionKey, text: text ?? textIn(body ?? '{}'), mode, source, trusted: trusted === 1, at }
+  return { id, sessionKey, text: text ?? readText(body ?? '{}'), mode, source, trusted: trusted === 1, at }
 }
 
-/** The text of a wake, out of its body, which was checked before it was accepted, and is kept as it came. */
-function textIn(body: string): string {
+/** The text of a wake from its raw body, which was validated before it was accepted. */
+function readText(body: string): string {
   const { text = '' } = JSON.parse(body.replace(/^\uFEFF/, '')) as { text?: string }
   return text.trim().toWellFormed()
 }
@@ -93,23 +99,24 @@ export async function listWaitingEvents(
   sessionKey: string,
   limit: EventLimit,
 ): Promise<StoredEvent[]> {
-  return (await oldest(tx, sessionKey, limit)).map(toEvent)
+  return (await selectOldest(tx, sessionKey, limit)).map(toEvent)
 }
 
-const readSql =
-  'UPDATE request SET awaited = 0 WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)'
-const renderedSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
-const giveBackSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
+const releaseBodiesSql = `
+  UPDATE request SET awaited = 0
+  WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)`
+const finishSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
+const releaseSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
 
-/** What the run took has been said to a model and is over. */
+/** Removes the events that a run claimed from the queue, because a model has seen them. */
 export async function finishClaimedEvents(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
-  await tx.run(readSql, runId)
-  await tx.run(renderedSql, at, runId)
+  await tx.run(releaseBodiesSql, runId)
+  await tx.run(finishSql, at, runId)
 }
 
-/** What the run took waits again, in its old place. */
+/** Returns the events that a run claimed to their position in the queue. */
 export async function releaseClaimedEvents(tx: Transaction, runId: string): Promise<void> {
-  await tx.run(giveBackSql, runId)
+  await tx.run(releaseSql, runId)
 }
 
 const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL'
@@ -119,14 +126,15 @@ export async function countWaitingEvents(tx: Transaction, sessionKey: string): P
   return row?.n ?? 0
 }
 
-const sessionsWithWakesSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
+const sessionsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
 
 export async function listSessionsWithWakes(tx: Transaction): Promise<string[]> {
-  return (await tx.all<{ sessionKey: string }>(sessionsWithWakesSql)).map(({ sessionKey }) => sessionKey)
+  return (await tx.all<{ sessionKey: string }>(sessionsSql)).map(({ sessionKey }) => sessionKey)
 }
 
 const wakesSql = `
-  SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
+  SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode
+  FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
 
 export async function listWaitingWakes(tx: Transaction): Promise<WaitingWake[]> {
   return await tx.all<WaitingWake>(wakesSql)

@@ -1,12 +1,12 @@
-// Leases: what only one owner may hold at a time, with a fencing token that grows whenever it changes hands.
+// Leases: only one owner may hold a lease, and its fencing token grows whenever the owner changes.
 import type { LeaseGrant, Store } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-const leaseSql = `
+const acquireSql = `
   INSERT INTO lease (name, owner, fencing_token, until) VALUES (?, ?, 1, ?)
   ON CONFLICT (name) DO UPDATE SET
     owner = excluded.owner, until = excluded.until,
-    fencing_token = CASE WHEN lease.owner = excluded.owner AND lease.until > ? THEN lease.fencing_token ELSE lease.fencing_token + 1 END
+    fencing_token = lease.fencing_token + CASE WHEN lease.owner = excluded.owner AND lease.until > ? THEN 0 ELSE 1 END
   WHERE lease.owner = excluded.owner OR lease.until <= ?
   RETURNING fencing_token AS "fencingToken"`
 
@@ -14,11 +14,11 @@ export async function acquireLease(
   tx: Transaction,
   ...[name, owner, at, until]: Parameters<Store['acquireLease']>
 ): Promise<LeaseGrant | undefined> {
-  const [row] = await tx.all<{ fencingToken: number }>(leaseSql, name, owner, until, at, at)
+  const [row] = await tx.all<{ fencingToken: number }>(acquireSql, name, owner, until, at, at)
   return row && { fencingToken: row.fencingToken }
 }
 
-/** The row stays, so that the fencing token goes on growing. */
+/** Keeps the row, so that the fencing token continues to grow. */
 const releaseSql = 'UPDATE lease SET until = 0 WHERE name = ? AND owner = ?'
 
 export async function releaseLease(tx: Transaction, name: string, owner: string): Promise<void> {

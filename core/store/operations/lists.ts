@@ -1,34 +1,31 @@
-// Lists, newest first: a window of rows that one index hands out in order, filtered by columns that are cheap to read;
-// only rows of the page are read whole.
+// Lists, newest first. A list reads a window of rows by one index, filters them by their short columns, and reads only
+// the rows of the page completely.
 import type { Page, PageRequest } from '../store.ts'
 import type { Transaction, Value } from './transaction.ts'
 
-/** What one call reads at most, whatever is asked for: the writes of the moment wait no longer than that takes. */
-const windowRows = 1000
-export const bytesAtOnce = 2 * 1024 * 1024
+/** The most rows and bytes that one call reads, so that it does not delay concurrent writes for long. */
+const maxWindowRows = 1000
+export const maxBytes = 2 * 1024 * 1024
 
 export interface Listing<Key extends Numbered, Row> {
   table: string
-  /**
-   * Columns that decide, `seq` among them. None lies behind a long text in its row: SQLite would read that text to get
-   * there.
-   */
+  /** Columns for filtering, `seq` included. They must precede the long texts of a row: SQLite reads a row in order. */
   keys: string
-  /** A condition that an index answers in the order of `seq`, and its values. */
+  /** A condition, with its values, for which an index returns rows in the order of `seq`. */
   where?: Condition | undefined
-  /** Whether a row of the window may belong to the list; absent: each does. */
-  fits?: ((key: Key) => boolean) | undefined
-  /** Whether no row behind this one can belong to it. */
-  ends?: (key: Key) => boolean
-  /** The columns of a row in the page, and values for their placeholders. */
+  /** Whether a row may belong to the list, by its key; absent: every row may. */
+  matchesKey?: ((key: Key) => boolean) | undefined
+  /** Whether no row after this one can belong to the list. */
+  isPastEnd?: (key: Key) => boolean
+  /** The columns of a row in the page, and the values of their placeholders. */
   columns: string
   values?: readonly Value[]
-  /** Whether a row that was read whole belongs to the list; absent: each does. */
-  matches?: ((row: Row) => boolean) | undefined
-  /** How many bytes reading it took, roughly: its long texts. */
+  /** Whether a completely read row belongs to the list; absent: every row does. */
+  matchesRow?: ((row: Row) => boolean) | undefined
+  /** The approximate size of a row in bytes. */
   sizeOf: (row: Row) => number
-  /** Rows that this listing looks at. */
-  rows?: number | undefined
+  /** The number of rows in the window. */
+  windowRows?: number | undefined
 }
 
 export type Condition = readonly [sql: string, ...values: Value[]]
@@ -37,29 +34,29 @@ interface Numbered {
   seq: number
 }
 
-/** The page ends early when its rows are long: at `bytesAtOnce`, but not before its first row. */
+/** Ends a page early at `maxBytes`, but not before its first row. */
 export async function listPage<Key extends Numbered, Row>(
   tx: Transaction,
   listing: Listing<Key, Row>,
   page: PageRequest,
 ): Promise<Page<Row>> {
-  const { table, columns, values = [], fits, matches, ends, sizeOf } = listing
+  const { table, columns, values = [], matchesKey, matchesRow, isPastEnd, sizeOf } = listing
   const { limit } = page
-  const rows = listing.rows ?? (fits || matches ? windowRows : limit + 1)
-  const window = await readWindow<Key>(tx, listing, { ...page, limit: rows })
+  const windowRows = listing.windowRows ?? (matchesKey || matchesRow ? maxWindowRows : limit + 1)
+  const window = await readWindow<Key>(tx, listing, { ...page, limit: windowRows })
   const items: Row[] = []
-  let room = bytesAtOnce
+  let bytesLeft = maxBytes
   let last: Key | undefined
   for (const key of window) {
-    if (last && (items.length === limit || room <= 0)) return { items, next: last.seq }
+    if (last && (items.length === limit || bytesLeft <= 0)) return { items, next: last.seq }
     last = key
-    if (fits?.(key) === false) continue
+    if (matchesKey?.(key) === false) continue
     const [row] = await tx.all<Row>(`SELECT ${columns} FROM ${table} WHERE seq = ?`, ...values, key.seq)
     if (!row) continue
-    room -= sizeOf(row)
-    if (matches?.(row) !== false) items.push(row)
+    bytesLeft -= sizeOf(row)
+    if (matchesRow?.(row) !== false) items.push(row)
   }
-  return last && window.length === rows && !ends?.(last) ? { items, next: last.seq } : { items }
+  return last && window.length === windowRows && !isPastEnd?.(last) ? { items, next: last.seq } : { items }
 }
 
 async function readWindow<Key>(
@@ -75,17 +72,16 @@ async function readWindow<Key>(
   )
 }
 
-/** The same page with its rows in another shape. */
-export const mapPage = <Row, Item>(page: Page<Row>, shape: (row: Row) => Item): Page<Item> => ({
+export const mapPage = <Row, Item>(page: Page<Row>, map: (row: Row) => Item): Page<Item> => ({
   ...page,
-  items: page.items.map(shape),
+  items: page.items.map(map),
 })
 
-/** Two lists of different rows as one. What lies behind the end of a list that goes on is for a later page. */
+/** Merges pages of two lists. Rows beyond the end of a page that has a next one are left to the next merged page. */
 export function mergePages<Row extends Numbered>(one: Page<Row>, other: Page<Row>, limit: number): Page<Row> {
-  const known = Math.max(one.next ?? 0, other.next ?? 0)
-  const rows = [...one.items, ...other.items].filter(({ seq }) => seq >= known).sort((a, b) => b.seq - a.seq)
+  const firstSeq = Math.max(one.next ?? 0, other.next ?? 0)
+  const rows = [...one.items, ...other.items].filter(({ seq }) => seq >= firstSeq).sort((a, b) => b.seq - a.seq)
   const items = rows.slice(0, limit)
-  const next = rows.length > limit ? items.at(-1)?.seq : known || undefined
+  const next = rows.length > limit ? items.at(-1)?.seq : firstSeq || undefined
   return next === undefined ? { items } : { items, next }
 }

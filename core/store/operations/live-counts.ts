@@ -1,4 +1,4 @@
-// How much is under way: counted by the indexes of what has not come to its end.
+// Counts live runs, unsent deliveries and schedules with the partial indexes that hold only those rows.
 import type { LiveCounts } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -6,11 +6,12 @@ const runsSql = `SELECT
   (SELECT count(*) FROM run WHERE status = 'queued') AS queued,
   (SELECT count(*) FROM run WHERE status = 'running') AS running`
 
-const deliveriesOf = (status: string) =>
+/** `status <> 'sent'` repeats the condition of the index. */
+const countDeliveriesSql = (status: string) =>
   `(SELECT count(*) FROM outbox WHERE status <> 'sent' AND status = '${status}') AS ${status}`
-const deliveriesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(deliveriesOf).join(', ')}`
+const deliveriesSql = `SELECT ${['pending', 'sending', 'failed', 'unknown'].map(countDeliveriesSql).join(', ')}`
 
-/** An agent has a hundred at most. */
+/** A full scan: an agent has at most a hundred schedules. */
 const schedulesSql = 'SELECT count(*) AS count, min(next_at) AS "nextAt" FROM schedule'
 
 export async function getLiveCounts(tx: Transaction): Promise<LiveCounts> {

@@ -1,4 +1,4 @@
-// The table of operations: everything that a store does, once for every engine, each inside one transaction.
+// All operations of the store by name. Every engine performs them, each inside one transaction.
 import { accept } from './accept.ts'
 import { purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
@@ -115,7 +115,7 @@ export const operations: Operations = { ...writes, ...reads }
 
 export const isWrite = ([name]: Call): boolean => name in writes
 
-/** One call, as it travels: the operation and its arguments. */
+/** A call of an operation, as it is sent to the store's thread. */
 export type Call = readonly [name: OperationName, args: readonly unknown[]]
 
 export const perform = (tx: Transaction, [name, args]: Call): Promise<unknown> =>

@@ -1,31 +1,20 @@
-// The outbox: deliveries wait in the lane of their recipient, are handed out one at a time, and end in exactly one way.
+// The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin.ts'
+import type { DeliveryFilter, NewDelivery, Page, PageRequest, Store, StoredDelivery, Timestamp } from '../store.ts'
 import { type Condition, listPage, mapPage } from './lists.ts'
 import { type ClaimOptions, recoveryLeaseMs } from './run-leases.ts'
-import type { DeliveryFilter, NewDelivery, Page, PageRequest, Store, StoredDelivery, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
-  INSERT INTO outbox (id, run_id, channel, account_id, recipient, thread_id, route, text, status, reason, next_at, created_at, attempt, fencing_token, chunks_sent, uncertain)
+  INSERT INTO outbox (
+    id, run_id, channel, account_id, recipient, thread_id, route, text, status, reason, next_at, created_at,
+    attempt, fencing_token, chunks_sent, uncertain)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
-  const { id, runId, channel, accountId, to, threadId, route, text, status, reason } = delivery
-  await tx.run(
-    insertSql,
-    id,
-    runId,
-    channel,
-    accountId,
-    to,
-    threadId,
-    JSON.stringify(route),
-    text,
-    status,
-    reason,
-    at,
-    at,
-  )
+  const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
+  const route = JSON.stringify(delivery.route)
+  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, status, reason, at, at)
 }
 
 interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
@@ -33,8 +22,10 @@ interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
   uncertain: number
 }
 
-const columns = `seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId", route, text,
-  status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
+const columns = `
+  seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
+  route, text, status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain,
+  platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   ...row,
@@ -42,26 +33,29 @@ const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   uncertain: row.uncertain === 1,
 })
 
-/** RETURNING promises no order. */
-const inOrder = (rows: DeliveryRow[]): StoredDelivery[] => rows.sort((a, b) => a.seq - b.seq).map(toDelivery)
+/** RETURNING does not guarantee an order. */
+const toSortedDeliveries = (rows: DeliveryRow[]): StoredDelivery[] => rows.sort((a, b) => a.seq - b.seq).map(toDelivery)
 
-/** The oldest delivery of a lane that has not ended: while it waits for another attempt, nothing overtakes it. */
+/** The oldest live delivery of a lane. While it waits for another attempt, no later delivery overtakes it. */
 const headOfLane = `(
   SELECT live.seq FROM outbox AS live
   WHERE live.channel = waiting.channel AND live.account_id = waiting.account_id AND live.recipient = waiting.recipient
     AND live.status IN ('pending', 'sending')
   ORDER BY live.channel, live.account_id, live.recipient, live.seq LIMIT 1)`
 
-/** A delivery that is sent once more comes back to the front of its lane, and may find a later one being sent. */
+/** A retried delivery returns to the head of its lane, where a later one may be being sent. */
 const sendingInLane = `(
   SELECT 1 FROM outbox AS busy
-  WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient AND busy.status = 'sending')`
+  WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient
+    AND busy.status = 'sending')`
 
 const claimSql = `
-  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1, owner = ?, lease_until = ?
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?
   WHERE seq IN (
     SELECT waiting.seq FROM outbox AS waiting
-    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}
+    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
+      AND NOT EXISTS ${sendingInLane}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
   RETURNING ${columns}`
 
@@ -69,10 +63,11 @@ export async function claimDeliveries(
   tx: Transaction,
   { owner, max, at, leaseMs }: ClaimOptions,
 ): Promise<StoredDelivery[]> {
-  return inOrder(await tx.all<DeliveryRow>(claimSql, owner, at + leaseMs, at, max))
+  return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql, owner, at + leaseMs, at, max))
 }
 
-const advanceSql = `UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+const advanceSql = `
+  UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
 export async function advanceDelivery(
   tx: Transaction,
@@ -84,7 +79,7 @@ export async function advanceDelivery(
 const endSql = `
   UPDATE outbox SET status = ?, reason = ?, platform_id = ?, ended_at = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
-const retrySql = `
+const retryLaterSql = `
   UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
@@ -93,22 +88,25 @@ export async function endDelivery(
   ...[id, fencingToken, end, at]: Parameters<Store['endDelivery']>
 ): Promise<boolean> {
   if (end.status === 'retry')
-    return (await tx.run(retrySql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
+    return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
   return (await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 1
 }
 
-const recoverExpiredSql = `UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ? WHERE status = 'sending' AND lease_until <= ? RETURNING ${columns}`
+const recoverExpiredSql = `
+  UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
+  WHERE status = 'sending' AND lease_until <= ?
+  RETURNING ${columns}`
 
 export async function recoverExpiredDeliveries(tx: Transaction, at: Timestamp): Promise<StoredDelivery[]> {
-  return inOrder(await tx.all<DeliveryRow>(recoverExpiredSql, at + recoveryLeaseMs, at))
+  return toSortedDeliveries(await tx.all<DeliveryRow>(recoverExpiredSql, at + recoveryLeaseMs, at))
 }
 
 const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
 
 export async function listRunDeliveries(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
-  return inOrder(await tx.all<DeliveryRow>(ofRunSql, runId))
+  return (await tx.all<DeliveryRow>(ofRunSql, runId)).map(toDelivery)
 }
 
 export async function listDeliveries(
@@ -120,18 +118,19 @@ export async function listDeliveries(
   const listing = {
     table: 'outbox',
     keys: 'seq, channel',
-    where: narrowest(filter),
-    fits: channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
+    where: toCondition(filter),
+    matchesKey:
+      channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
     columns,
-    // The status lies behind the text in its row, so it is read with it.
-    matches: status === undefined ? undefined : (row: DeliveryRow) => row.status === status,
+    // The status follows the text in its row, so reading it reads the text, too.
+    matchesRow: status === undefined ? undefined : (row: DeliveryRow) => row.status === status,
     sizeOf: ({ text, route }: DeliveryRow) => text.length + route.length,
   }
   return mapPage(await listPage(tx, listing, page), toDelivery)
 }
 
-/** Most are sent, so that there is an index only for the others. */
-const narrowest = ({ status }: DeliveryFilter): Condition | undefined =>
+/** Repeats the condition of the index, which leaves out sent deliveries because most are. */
+const toCondition = ({ status }: DeliveryFilter): Condition | undefined =>
   status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined
 
 const getSql = `SELECT ${columns} FROM outbox WHERE id = ?`
@@ -141,16 +140,16 @@ export async function getDelivery(tx: Transaction, id: string): Promise<StoredDe
   return row && toDelivery(row)
 }
 
-/** Whoever asks for it wants it sent, whatever became of the attempt that was lost. */
-const againSql = `
+/** Clears `uncertain`: the operator wants the delivery sent, whatever happened to the attempt that was lost. */
+const retrySql = `
   UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
   WHERE id = ? AND status IN ('failed', 'unknown')`
 
 export async function retryDelivery(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
-  return (await tx.run(againSql, at, id)) === 1
+  return (await tx.run(retrySql, at, id)) === 1
 }
 
-/** Only heads of lanes: what waits behind another delivery is not due, whatever its own time says. */
+/** Considers only heads of lanes: a delivery that waits behind another one is not due, whatever its own time. */
 const nextSql = `
   SELECT next_at AS "nextAt" FROM outbox AS waiting
   WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane} ORDER BY next_at LIMIT 1`

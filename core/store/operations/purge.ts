@@ -1,79 +1,74 @@
-// Purging: what is over leaves the store, the oldest first, a few rows at a time; what is still to be done, or needed
-// for it, stays.
+// Purges ended records, the oldest first and a few rows per step. Live records, and records that those need, stay.
 import type {
+  Purgeable,
   PurgeBodiesStep,
   PurgedBodies,
-  Purgeable,
   PurgePositions,
   PurgeResult,
   PurgeStep,
-  StoredSession,
   Timestamp,
 } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-/**
- * Rows of each table that one step looks at, and bytes of their texts: whatever is accepted at that moment waits no
- * longer than this takes.
- */
-const rowsAtOnce = 200
-const bytesAtOnce = 2 * 1024 * 1024
+/** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
+const maxRows = 200
+const maxBytes = 2 * 1024 * 1024
 
 interface Table {
   name: string
-  /** When a row came. As good as in the order of `seq`, which therefore serves as the index of what is oldest. */
+  /** When a row was inserted. Grows with `seq`, so that `seq` serves as the index. */
   at: string
-  /** The size of its texts, which is known without reading them. */
+  /** The size of the row's texts, which SQLite knows without reading them. */
   size: string
-  /** Whether a row is over, and was before a time. */
-  over: string
+  /** Whether a row had ended before a time. */
+  isOver: string
 }
 
-type Logged = Exclude<Purgeable, 'sessions'>
+type TableKind = Exclude<Purgeable, 'sessions'>
 
-const tables: Record<Logged, Table> = {
-  // A wake's text stands in its request alone, until a turn has rendered it.
-  requests: { name: 'request', at: 'at', size: 'coalesce(octet_length(body), 0)', over: 'at < ? AND awaited = 0' },
+const tables: Record<TableKind, Table> = {
+  // The text of a wake is only in its request until a turn has rendered it.
+  requests: { name: 'request', at: 'at', size: 'coalesce(octet_length(body), 0)', isOver: 'at < ? AND awaited = 0' },
   runs: {
     name: 'run',
     at: 'created_at',
     size: 'octet_length(spec) + octet_length(message) + octet_length(result)',
-    over: `ended_at < ?
+    isOver: `ended_at < ?
       AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = run.id AND outbox.status IN ('pending', 'sending'))`,
   },
   deliveries: {
     name: 'outbox',
     at: 'created_at',
     size: 'octet_length(text)',
-    over: `coalesce(ended_at, created_at) < ? AND status NOT IN ('pending', 'sending')`,
+    isOver: `coalesce(ended_at, created_at) < ? AND status NOT IN ('pending', 'sending')`,
   },
-  events: { name: 'event', at: 'at', size: 'coalesce(octet_length(text), 0)', over: 'rendered_at < ?' },
+  events: { name: 'event', at: 'at', size: 'coalesce(octet_length(text), 0)', isOver: 'rendered_at < ?' },
 }
 
-const kinds = Object.keys(tables) as Logged[]
+const kinds = Object.keys(tables) as TableKind[]
 
 const oldest: PurgePositions = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: { updatedAt: 0, key: '' } }
 
-/** Rows of one table behind a place. */
-interface Window<SessionPosition> {
-  last: SessionPosition
-  /** When the last of them came; Infinity: there are none behind it. */
+/** The rows of one table that a step may delete. */
+interface Window {
+  last: number
+  /** When the last of them was inserted; Infinity: no rows follow. */
   reach: Timestamp
 }
 
 export async function purge(tx: Transaction, { before, from = oldest }: PurgeStep): Promise<PurgeResult> {
-  const windows = {} as Record<Logged, Window<number>>
-  for (const kind of kinds) windows[kind] = await rowsFrom(tx, tables[kind], from[kind])
-  const sessions = await sessionsFrom(tx, from.sessions)
+  const windows = {} as Record<TableKind, Window>
+  for (const kind of kinds) windows[kind] = await readWindow(tx, tables[kind], from[kind])
+  const sessions = await readSessionWindow(tx, from.sessions)
 
-  // All tables advance to the same moment, so that nothing goes while something older is left.
+  // All tables advance to the same time, so that no record is deleted while an older one is left.
   const reach = Math.min(sessions.reach, ...Object.values(windows).map((window) => window.reach))
   const until = Math.min(reach, before - 1)
   const counts = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0 }
   const next = { ...from }
   for (const kind of kinds) {
     const range = [from[kind], windows[kind].last, until] as const
-    next[kind] = await lastIn(tx, tables[kind], range)
+    next[kind] = await findLast(tx, tables[kind], range)
     if (kind === 'runs') await tx.run(exposureSql, ...range, before)
     counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
   }
@@ -86,11 +81,10 @@ const windowSql = ({ name, size }: Table) =>
   `SELECT seq, ${size} AS size FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`
 const atSql = ({ name, at }: Table) => `SELECT ${at} AS at FROM ${name} WHERE seq = ?`
 
-/** As many as one step may look at. */
-async function rowsFrom(tx: Transaction, table: Table, from: number): Promise<Window<number>> {
-  const rows = await tx.all<{ seq: number; size: number }>(windowSql(table), from, rowsAtOnce)
-  let room = bytesAtOnce
-  const last = rows.find(({ size }) => (room -= size) <= 0) ?? (rows.length === rowsAtOnce ? rows.at(-1) : undefined)
+async function readWindow(tx: Transaction, table: Table, from: number): Promise<Window> {
+  const rows = await tx.all<{ seq: number; size: number }>(windowSql(table), from, maxRows)
+  let bytesLeft = maxBytes
+  const last = rows.find(({ size }) => (bytesLeft -= size) <= 0) ?? (rows.length === maxRows ? rows.at(-1) : undefined)
   if (!last) return { last: Number.MAX_SAFE_INTEGER, reach: Infinity }
   const [row] = await tx.all<{ at: Timestamp }>(atSql(table), last.seq)
   return { last: last.seq, reach: row?.at ?? Infinity }
@@ -98,32 +92,35 @@ async function rowsFrom(tx: Transaction, table: Table, from: number): Promise<Wi
 
 type Range = readonly [from: number, last: number, until: Timestamp]
 
-const inRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
-const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${inRange(table)}`
-const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${inRange(table)} AND ${table.over}`
-/** What was noted of a run alone goes with it. */
-const exposureSql = `DELETE FROM exposure WHERE scope IN (SELECT id FROM run WHERE ${inRange(tables.runs)} AND ${tables.runs.over})`
+const isInRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
+const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${isInRange(table)}`
+const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${isInRange(table)} AND ${table.isOver}`
+/** Deletes the exposure of the runs that are about to be deleted. */
+const exposureSql = `
+  DELETE FROM exposure
+  WHERE scope IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`
 
-async function lastIn(tx: Transaction, table: Table, range: Range): Promise<number> {
+async function findLast(tx: Transaction, table: Table, range: Range): Promise<number> {
   const [row] = await tx.all<{ seq: number | null }>(lastSql(table), ...range)
   return row?.seq ?? range[0]
 }
 
-type SessionPosition = Pick<StoredSession, 'updatedAt' | 'key'>
+type SessionPosition = PurgePositions['sessions']
 
-const sessionsSql =
-  'SELECT updated_at AS "updatedAt", key FROM session WHERE (updated_at, key) > (?, ?) ORDER BY updated_at, key LIMIT ?'
+const sessionsSql = `
+  SELECT updated_at AS "updatedAt", key FROM session
+  WHERE (updated_at, key) > (?, ?) ORDER BY updated_at, key LIMIT ?`
 
-async function sessionsFrom(
+async function readSessionWindow(
   tx: Transaction,
   { updatedAt, key }: SessionPosition,
 ): Promise<{ rows: SessionPosition[]; reach: Timestamp }> {
-  const rows = await tx.all<SessionPosition>(sessionsSql, updatedAt, key, rowsAtOnce)
-  return { rows, reach: rows.length === rowsAtOnce ? (rows.at(-1)?.updatedAt ?? Infinity) : Infinity }
+  const rows = await tx.all<SessionPosition>(sessionsSql, updatedAt, key, maxRows)
+  return { rows, reach: rows.length === maxRows ? (rows.at(-1)?.updatedAt ?? Infinity) : Infinity }
 }
 
-/** Of sessions that nobody has named those in which nothing is left to do. */
-const deadSql = `
+/** Sessions that no caller has named and in which nothing waits or runs. */
+const unusedSql = `
   SELECT key FROM session
   WHERE (updated_at, key) > (?, ?) AND (updated_at, key) <= (?, ?) AND unnamed = 1
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status IN ('queued', 'running'))
@@ -133,39 +130,38 @@ async function purgeSessions(
   tx: Transaction,
   [from, to]: readonly [SessionPosition, SessionPosition],
 ): Promise<number> {
-  const dead = await tx.all<{ key: string }>(deadSql, from.updatedAt, from.key, to.updatedAt, to.key)
-  for (const { key } of dead) {
+  const unused = await tx.all<{ key: string }>(unusedSql, from.updatedAt, from.key, to.updatedAt, to.key)
+  for (const { key } of unused) {
     await tx.run('DELETE FROM transcript WHERE session_key = ?', key)
     await tx.run('DELETE FROM exposure WHERE scope = ?', key)
     await tx.run('DELETE FROM session WHERE key = ?', key)
   }
-  return dead.length
+  return unused.length
 }
 
 interface BodyRow {
   seq: number
   at: Timestamp
   awaited: number
-  /** Known without reading the body. */
   size: number
 }
 
-const bodiesSql =
-  'SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?'
+const bodiesSql = `
+  SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?`
 const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
 
 export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBodiesStep): Promise<PurgedBodies> {
-  const rows = await tx.all<BodyRow>(bodiesSql, from, rowsAtOnce)
-  let room = bytesAtOnce
-  const young = rows.findIndex(({ at }) => at >= before)
-  const old = young === -1 ? rows : rows.slice(0, young)
-  const full = old.findIndex(({ size }) => (room -= size) <= 0)
-  const taken = full === -1 ? old : old.slice(0, full + 1)
-  const last = taken.at(-1)?.seq ?? from
+  const rows = await tx.all<BodyRow>(bodiesSql, from, maxRows)
+  const firstRecent = rows.findIndex(({ at }) => at >= before)
+  const old = firstRecent === -1 ? rows : rows.slice(0, firstRecent)
+  let bytesLeft = maxBytes
+  const full = old.findIndex(({ size }) => (bytesLeft -= size) <= 0)
+  const purged = full === -1 ? old : old.slice(0, full + 1)
+  const last = purged.at(-1)?.seq ?? from
   return {
     count: await tx.run(purgeBodiesSql, from, last),
     last,
-    more: taken.length < old.length || old.length === rowsAtOnce,
-    complete: taken.every(({ awaited }) => awaited === 0),
+    more: purged.length < old.length || old.length === maxRows,
+    complete: purged.every(({ awaited }) => awaited === 0),
   }
 }

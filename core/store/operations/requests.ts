@@ -1,51 +1,41 @@
-// The log of what came in: one line for each request, accepted or not.
+// The request log: one row for each webhook request, accepted or not.
 import type { Json } from '../../plugin.ts'
-import { type Condition, type Listing, listPage, mapPage } from './lists.ts'
 import type {
   AcceptCommand,
-  RequestFilter,
-  RequestSummary,
-  RequestResult,
-  RequestStatus,
-  NewRequest,
   NewRefusal,
+  NewRequest,
   Page,
   PageRequest,
+  RequestFilter,
+  RequestResult,
+  RequestStatus,
+  RequestSummary,
   RunStatus,
   StoredRequest,
   Timestamp,
 } from '../store.ts'
+import { type Condition, type Listing, listPage, mapPage } from './lists.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertSql =
-  'INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+const insertSql = `
+  INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 interface Verdict {
   at: Timestamp
   status: RequestStatus
   result: RequestResult
-  /** Whether the body is the text of an event. */
-  awaited: boolean
+  /** True: the body holds the text of an event and must be kept until the event is rendered. */
+  isAwaited: boolean
 }
 
 async function insert(
   tx: Transaction,
   { id, hook, client, headers, query, body }: NewRequest,
-  { at, status, result, awaited }: Verdict,
+  { at, status, result, isAwaited }: Verdict,
 ): Promise<void> {
-  await tx.run(
-    insertSql,
-    id,
-    at,
-    hook,
-    client,
-    status,
-    JSON.stringify(result),
-    Number(awaited),
-    headers,
-    query ?? null,
-    body,
-  )
+  const [resultJson, awaited] = [JSON.stringify(result), Number(isAwaited)]
+  await tx.run(insertSql, id, at, hook, client, status, resultJson, awaited, headers, query ?? null, body)
 }
 
 export async function insertRequest(tx: Transaction, request: NewRequest, command: AcceptCommand): Promise<void> {
@@ -53,11 +43,11 @@ export async function insertRequest(tx: Transaction, request: NewRequest, comman
     at: command.at,
     status: 'accepted',
     result: describeAccepted(request, command),
-    awaited: command.events?.some(({ inBody }) => inBody) ?? false,
+    isAwaited: command.events?.some(({ inBody }) => inBody) ?? false,
   })
 }
 
-/** What was accepted names what it led to. */
+/** The result of an accepted request names what it started. */
 export function describeAccepted(
   { replayOf, authentication }: NewRequest,
   { runs, events }: AcceptCommand,
@@ -71,7 +61,7 @@ export function describeAccepted(
 }
 
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
-  await insert(tx, refusal, { at, status: refusal.status, result: describeRefused(refusal), awaited: false })
+  await insert(tx, refusal, { at, status: refusal.status, result: describeRefused(refusal), isAwaited: false })
 }
 
 export const describeRefused = ({ error, reason, replayOf, authentication }: NewRefusal): RequestResult => ({
@@ -85,21 +75,22 @@ interface SummaryRow extends Omit<RequestSummary, 'result'> {
   result: string
 }
 
-type LineKey = Pick<SummaryRow, 'seq' | 'at' | 'hook' | 'status'>
+type SummaryKey = Pick<SummaryRow, 'seq' | 'at' | 'hook' | 'status'>
 
-/** Whether the body of a row holds the text is a column like the others. */
 interface SearchedRow extends SummaryRow {
+  /** 1: the body contains the text. */
   found: number
+  /** The bytes of the body that was searched. */
   searched: number
 }
 
 const columns = 'seq, id, at, hook, client, status, result'
 
-/** Bodies that one call searches. */
-const searchedRows = 200
+/** The most bodies that one call searches. */
+const maxSearchedBodies = 200
 
-/** Requests whose runs one call looks up. */
-const lookedUp = 200
+/** The most requests whose runs one call looks up. */
+const maxLookups = 200
 
 export async function listRequests(
   tx: Transaction,
@@ -107,67 +98,72 @@ export async function listRequests(
   page: PageRequest,
 ): Promise<Page<RequestSummary>> {
   const { runStatus } = filter
-  if (runStatus === undefined) return await listLines(tx, filter, page)
-  const { items: lines, next } = await listLines(tx, filter, { before: page.before, limit: lookedUp })
-  const ids = await runsWith(tx, runStatus, lines)
-  const fitting = lines.filter(({ result }) => result.runIds?.some((id) => ids.has(id)))
-  const items = fitting.slice(0, page.limit)
-  const goOnAt = fitting.length > items.length ? items.at(-1)?.seq : next
-  return goOnAt === undefined ? { items } : { items, next: goOnAt }
+  if (runStatus === undefined) return await listSummaries(tx, filter, page)
+  const { items: summaries, next } = await listSummaries(tx, filter, { before: page.before, limit: maxLookups })
+  const ids = await findRunIds(tx, runStatus, summaries)
+  const matching = summaries.filter(({ result }) => result.runIds?.some((id) => ids.has(id)))
+  const items = matching.slice(0, page.limit)
+  const nextSeq = matching.length > items.length ? items.at(-1)?.seq : next
+  return nextSeq === undefined ? { items } : { items, next: nextSeq }
 }
 
-/** Of all runs that these requests led to, those with this status. */
-async function runsWith(tx: Transaction, status: RunStatus, lines: readonly RequestSummary[]): Promise<Set<string>> {
-  const asked = lines.flatMap(({ result }) => result.runIds ?? [])
+/** The ids of those runs of the requests that have the status. */
+async function findRunIds(
+  tx: Transaction,
+  status: RunStatus,
+  summaries: readonly RequestSummary[],
+): Promise<Set<string>> {
+  const runIds = summaries.flatMap(({ result }) => result.runIds ?? [])
   const found = new Set<string>()
-  for (let from = 0; from < asked.length; from += lookedUp) {
-    const ids = asked.slice(from, from + lookedUp)
-    const rows = await tx.all<{ id: string }>(
-      `SELECT id FROM run WHERE id IN (${ids.map(() => '?').join(', ')}) AND status = ?`,
-      ...ids,
-      status,
-    )
-    for (const { id } of rows) found.add(id)
+  for (let from = 0; from < runIds.length; from += maxLookups) {
+    const ids = runIds.slice(from, from + maxLookups)
+    const placeholders = ids.map(() => '?').join(', ')
+    const sql = `SELECT id FROM run WHERE id IN (${placeholders}) AND status = ?`
+    for (const { id } of await tx.all<{ id: string }>(sql, ...ids, status)) found.add(id)
   }
   return found
 }
 
-async function listLines(tx: Transaction, filter: RequestFilter, page: PageRequest): Promise<Page<RequestSummary>> {
+async function listSummaries(tx: Transaction, filter: RequestFilter, page: PageRequest): Promise<Page<RequestSummary>> {
   const { hook, status, since = 0 } = filter
-  const fits = (key: LineKey) => key.at >= since && (!hook || key.hook === hook) && (!status || key.status === status)
+  const matchesKey = (key: SummaryKey) =>
+    key.at >= since && (!hook || key.hook === hook) && (!status || key.status === status)
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
   const listing = {
     table: 'request',
     keys: 'seq, at, hook, status',
-    where: narrowest(filter),
-    fits: isFiltered ? fits : undefined,
-    ends: ({ at }: LineKey) => at < since,
-    ...search(filter),
+    where: toCondition(filter),
+    matchesKey: isFiltered ? matchesKey : undefined,
+    isPastEnd: ({ at }: SummaryKey) => at < since,
+    ...searchBodies(filter),
   }
-  return mapPage(await listPage<LineKey, SearchedRow>(tx, listing, page), toSummary)
+  return mapPage(await listPage<SummaryKey, SearchedRow>(tx, listing, page), toSummary)
 }
 
-function search({
+function searchBodies({
   text,
-}: RequestFilter): Pick<Listing<LineKey, SearchedRow>, 'columns' | 'values' | 'matches' | 'sizeOf' | 'rows'> {
+}: RequestFilter): Pick<
+  Listing<SummaryKey, SearchedRow>,
+  'columns' | 'values' | 'matchesRow' | 'sizeOf' | 'windowRows'
+> {
   const sizeOf = ({ result, searched }: SearchedRow) => result.length + searched
   if (text === undefined) return { columns: `${columns}, 1 AS found, 0 AS searched`, sizeOf }
-  const found = `CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END AS found, coalesce(octet_length(body), 0) AS searched`
   const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
   return {
-    columns: `${columns}, ${found}`,
+    columns: `${columns}, CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END AS found,
+      coalesce(octet_length(body), 0) AS searched`,
     values: [pattern],
-    matches: (row) => row.found === 1,
+    matchesRow: (row) => row.found === 1,
     sizeOf,
-    rows: searchedRows,
+    windowRows: maxSearchedBodies,
   }
 }
 
 /**
- * Each repeats the condition of its index: most are accepted, most come through the two built-in hooks, and there are
- * indexes only for the others.
+ * Repeats the condition of the index that answers it. The indexes leave out what most requests have in common: that
+ * they are accepted, and that they come through the two built-in hooks.
  */
-function narrowest({ hook, status }: RequestFilter): Condition | undefined {
+function toCondition({ hook, status }: RequestFilter): Condition | undefined {
   if (status && status !== 'accepted') return [`status <> 'accepted' AND status = ?`, status]
   return hook === undefined || hook === 'wake' || hook === 'agent'
     ? undefined
@@ -181,7 +177,7 @@ function toSummary({ found: _found, searched: _searched, result, ...row }: Searc
 const getSql = `SELECT ${columns}, headers, query, body FROM request WHERE id = ?`
 
 export async function getRequest(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
-  const [row] = await tx.all<StoredRow>(getSql, id)
+  const [row] = await tx.all<RequestRow>(getSql, id)
   return (
     row && {
       ...row,
@@ -192,7 +188,7 @@ export async function getRequest(tx: Transaction, id: string): Promise<StoredReq
   )
 }
 
-interface StoredRow extends Omit<StoredRequest, 'result' | 'headers' | 'query'>, Pick<SummaryRow, 'result'> {
+interface RequestRow extends Omit<StoredRequest, 'result' | 'headers' | 'query'>, Pick<SummaryRow, 'result'> {
   headers: string
   query: string | null
 }

@@ -1,16 +1,17 @@
-// Who works on a run: handed out in order, held by a lease, taken back when the lease runs out.
+// Run leases: claims queued runs in order, renews and releases their leases, and recovers runs whose lease has expired.
+import type { RunRef, RunRetry, StoredRun, Timestamp } from '../store.ts'
 import { type RunRow, runColumns, toRun } from './runs.ts'
 import { touchSession } from './sessions.ts'
-import type { RunRef, RunRetry, StoredRun, Timestamp } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * The head of a lane is the oldest live run of its session: a run that is being repeated keeps its place, one that
- * ended lets the next one through. The same holds for a concurrency limit, which lets several through. What is tried
- * again later holds up its session, unless it is set aside, and no gate.
+ * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
+ * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
+ * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit.
  */
 const claimSql = `
-  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1, owner = ?, lease_until = ?, started_at = ?
+  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?, started_at = ?
   WHERE seq IN (
     SELECT waiting.seq FROM run AS waiting
     WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
@@ -20,9 +21,11 @@ const claimSql = `
     AND NOT EXISTS (SELECT 1 FROM run AS busy WHERE busy.session_key = waiting.session_key AND busy.status = 'running')
     AND (waiting.concurrency_key IS NULL OR waiting.seq IN (
       SELECT seq FROM (
-        SELECT seq, concurrency_limit, row_number() OVER (PARTITION BY concurrency_key ORDER BY CASE status WHEN 'running' THEN 0 ELSE 1 END, seq) AS place
-        FROM run WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS gated
-      WHERE place <= concurrency_limit))
+        SELECT seq, concurrency_limit, row_number() OVER (
+          PARTITION BY concurrency_key ORDER BY CASE status WHEN 'running' THEN 0 ELSE 1 END, seq) AS position
+        FROM run
+        WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS limited
+      WHERE position <= concurrency_limit))
     ORDER BY waiting.seq LIMIT ?)
   RETURNING ${runColumns}`
 
@@ -33,11 +36,15 @@ export interface ClaimOptions {
   leaseMs: number
 }
 
-/** No wait is longer than this; a time beyond it was set before the clock went back. */
-const longestWaitMs = 7 * 24 * 60 * 60 * 1000
+/** No retry waits longer than this. A later time was stored before the clock was set back. */
+const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
 
-const dueSql = `UPDATE run SET not_before = NULL, aside = 0 WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
-const nextRetrySql = `SELECT not_before AS "notBefore" FROM run WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
+const dueSql = `
+  UPDATE run SET not_before = NULL, aside = 0
+  WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
+const nextRetrySql = `
+  SELECT not_before AS "notBefore" FROM run
+  WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
 
 export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
@@ -45,15 +52,15 @@ export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise
 }
 
 export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
-  await tx.run(dueSql, at, at + longestWaitMs)
-  const claimed = inOrder(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+  await tx.run(dueSql, at, at + maxRetryDelayMs)
+  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
   for (const { sessionKey, agentId } of claimed)
     await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
   return claimed
 }
 
-/** RETURNING promises no order. */
-const inOrder = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
+/** RETURNING does not guarantee an order. */
+const toSortedRuns = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
 
 const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
@@ -66,14 +73,14 @@ const releaseSql = `
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 const retrySql = `
-  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL, not_before = ?, aside = ?, result = ?
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
+    not_before = ?, aside = ?, result = ?
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
   if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
-  return (
-    (await tx.run(retrySql, retry.notBefore, Number(retry.aside), JSON.stringify(retry.result), id, fencingToken)) === 1
-  )
+  const { notBefore, aside, result } = retry
+  return (await tx.run(retrySql, notBefore, Number(aside), JSON.stringify(result), id, fencingToken)) === 1
 }
 
 const releaseUnheldSql = `
@@ -84,7 +91,7 @@ export async function releaseUnheldRuns(tx: Transaction, owner: string, held: re
   return tx.run(`${releaseUnheldSql}${held.map(() => ' AND id <> ?').join('')}`, owner, ...held)
 }
 
-/** How long whoever reaps has to end what it was handed; then it is reaped again. */
+/** The time that a caller has to end what was recovered. After that it is recovered again. */
 export const recoveryLeaseMs = 30_000
 
 const requeueSql = `
@@ -100,5 +107,5 @@ export async function recoverExpiredRuns(
   at: Timestamp,
 ): Promise<{ queued: number; exhausted: StoredRun[] }> {
   const queued = await tx.run(requeueSql, at)
-  return { queued, exhausted: inOrder(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
+  return { queued, exhausted: toSortedRuns(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
 }

@@ -1,37 +1,36 @@
-// Runs as rows: put into the queue, read, counted, cancelled while they wait.
-import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
+// Runs as rows: inserts, reads, lists, counts and retries them.
 import type { RunKind, RunResult, RunSpec } from '../run-spec.ts'
 import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from '../store.ts'
+import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
-  INSERT INTO run (id, kind, agent_id, session_key, spec, max_attempts, created_at, concurrency_key, concurrency_limit, key_scope, idempotency_key,
-    status, attempt, fencing_token, result, message)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}', ?)`
+  INSERT INTO run (
+    id, kind, agent_id, session_key, spec, max_attempts, created_at, concurrency_key, concurrency_limit, key_scope,
+    idempotency_key, message, status, attempt, fencing_token, result)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}')`
 
-interface Arrived {
+interface InsertContext {
   at: Timestamp
-  /** The key of the request that it came with. */
+  /** The idempotency key of the request that started the run. */
   idempotency?: { scope: string; key: string } | undefined
 }
 
-export async function insertRun(tx: Transaction, run: NewRun, { at, idempotency }: Arrived): Promise<void> {
-  const { id, kind, agentId, sessionKey, maxAttempts, concurrencyLimit } = run
+export async function insertRun(tx: Transaction, run: NewRun, { at, idempotency }: InsertContext): Promise<void> {
   const { message, ...spec } = run.spec
-  const [scope, key] = idempotency ? [idempotency.scope, idempotency.key] : [null, null]
   await tx.run(
     insertSql,
-    id,
-    kind,
-    agentId,
-    sessionKey,
+    run.id,
+    run.kind,
+    run.agentId,
+    run.sessionKey,
     JSON.stringify(spec),
-    maxAttempts,
+    run.maxAttempts,
     at,
-    concurrencyLimit?.name ?? null,
-    concurrencyLimit?.limit ?? null,
-    scope,
-    key,
+    run.concurrencyLimit?.name ?? null,
+    run.concurrencyLimit?.limit ?? null,
+    idempotency?.scope ?? null,
+    idempotency?.key ?? null,
     message,
   )
 }
@@ -42,20 +41,22 @@ export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
   result: string
 }
 
-const listColumns = `seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts",
-  status, attempt, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt"`
+const listColumns = `
+  seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts", status,
+  attempt, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt",
+  ended_at AS "endedAt"`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
 
-const toListed = ({ spec, result, ...row }: ListRow): ListedRun => ({
+const toListedRun = ({ spec, result, ...row }: ListRow): ListedRun => ({
   ...row,
   spec: JSON.parse(spec) as ListedRun['spec'],
   result: JSON.parse(result) as RunResult,
 })
 
 export function toRun({ message, ...row }: RunRow): StoredRun {
-  const run = toListed(row)
+  const run = toListedRun(row)
   return { ...run, spec: { ...run.spec, message } }
 }
 
@@ -72,7 +73,7 @@ const keys = 'seq, kind, agent_id AS "agentId", session_key AS "sessionKey", sta
 
 export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>> {
   const { status, kind, hook, agentId, sessionKey } = filter
-  const fits = (key: ListKey) =>
+  const matchesKey = (key: ListKey) =>
     (!status || key.status === status) &&
     (!kind || key.kind === kind) &&
     (!hook || hookOf(key) === hook) &&
@@ -86,31 +87,35 @@ export async function listRuns(tx: Transaction, filter: RunFilter, page: PageReq
         table: 'run',
         keys: hook ? `${keys}, spec` : keys,
         where,
-        fits: isFiltered ? fits : undefined,
+        matchesKey: isFiltered ? matchesKey : undefined,
         columns: listColumns,
         sizeOf: ({ spec, result }) => spec.length + result.length,
       },
       page,
     )
-  if (sessionKey === undefined) return mapPage(await list(narrowest(status)), toListed)
-  const [live, over] = [
-    await list([`session_key = ? AND ${isLive}`, sessionKey]),
-    await list([`session_key = ? AND NOT (${isLive})`, sessionKey]),
-  ]
-  return mapPage(mergePages(live, over, page.limit), toListed)
+  if (sessionKey === undefined) return mapPage(await list(toCondition(status)), toListedRun)
+  const live = await list([`session_key = ? AND ${isLive}`, sessionKey])
+  const ended = await list([`session_key = ? AND NOT (${isLive})`, sessionKey])
+  return mapPage(mergePages(live, ended, page.limit), toListedRun)
 }
 
-/** The hook that a run is of. */
 const hookOf = ({ kind, spec = '{}' }: Pick<ListKey, 'kind' | 'spec'>): string | undefined =>
   kind === 'hook' ? (JSON.parse(spec) as Pick<RunSpec, 'origin'>).origin.name : undefined
 
 const isLive = `status IN ('queued', 'running')`
 
-/** Each repeats the condition of the index that is to answer it. */
-function narrowest(status: RunFilter['status']): Condition | undefined {
+/** Repeats the condition of the index that answers it. */
+function toCondition(status: RunFilter['status']): Condition | undefined {
   if (status === 'queued' || status === 'running') return [`status = '${status}'`]
   if (status === undefined || status === 'succeeded') return undefined
   return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]
+}
+
+const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`
+
+export async function countQueuedRuns(tx: Transaction): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countSql)
+  return row?.n ?? 0
 }
 
 interface FailedRow {
@@ -129,27 +134,19 @@ const failedSql = `
   SELECT kind, agent_id AS "agentId", session_key AS "sessionKey", spec, message, max_attempts AS "maxAttempts", result,
     concurrency_key AS "concurrencyKey", concurrency_limit AS "concurrencyLimit"
   FROM run WHERE id = ? AND status IN ('failed', 'timed_out')`
-/** The result as it was read: of two callers at once only one goes on. */
-const markSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
+/** Compares the result that was read, so that of two concurrent callers only one retries the run. */
+const markRetriedSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
 
 export async function retryRun(tx: Transaction, id: string, retry: { id: string; at: Timestamp }): Promise<boolean> {
   const [row] = await tx.all<FailedRow>(failedSql, id)
   if (!row) return false
   const result = JSON.parse(row.result) as RunResult
   if (result.retriedAs !== undefined) return false
-  if ((await tx.run(markSql, JSON.stringify({ ...result, retriedAs: retry.id }), id, row.result)) === 0) return false
-  const spec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message: row.message, retryOf: id }
-  const concurrencyLimit =
-    row.concurrencyKey !== null && row.concurrencyLimit !== null
-      ? { name: row.concurrencyKey, limit: row.concurrencyLimit }
-      : undefined
+  const marked = JSON.stringify({ ...result, retriedAs: retry.id })
+  if ((await tx.run(markRetriedSql, marked, id, row.result)) === 0) return false
+  const { concurrencyKey: name, concurrencyLimit: limit, message } = row
+  const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
+  const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
   await insertRun(tx, { ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })
   return true
-}
-
-const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`
-
-export async function countQueuedRuns(tx: Transaction): Promise<number> {
-  const [row] = await tx.all<{ n: number }>(countSql)
-  return row?.n ?? 0
 }

@@ -1,33 +1,20 @@
-// Schedules: kept until they are removed or have fired for the last time; each of their times fires once.
+// Schedules are stored until they are removed or have fired for the last time. Each of their times fires once.
 import type { RunSpec } from '../run-spec.ts'
 import type { Firing, NewSchedule, Page, Store, StoredSchedule, Timestamp, Timing } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Counted and added in one transaction: two callers cannot both take the last place. */
+/** Counts and inserts in one statement, so that two callers cannot exceed the limit together. */
 const insertSql = `
   INSERT INTO schedule (id, agent_id, name, timing, spec, next_at, created_at)
   SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM schedule WHERE agent_id = ?) < ?`
 
 export async function addSchedule(
   tx: Transaction,
-  schedule: NewSchedule,
+  { id, agentId, name, timing, spec, nextAt }: NewSchedule,
   { at, most }: { at: Timestamp; most: number },
 ): Promise<boolean> {
-  const { id, agentId, name, timing, spec, nextAt } = schedule
-  return (
-    (await tx.run(
-      insertSql,
-      id,
-      agentId,
-      name,
-      JSON.stringify(timing),
-      JSON.stringify(spec),
-      nextAt,
-      at,
-      agentId,
-      most,
-    )) === 1
-  )
+  const [timingJson, specJson] = [JSON.stringify(timing), JSON.stringify(spec)]
+  return (await tx.run(insertSql, id, agentId, name, timingJson, specJson, nextAt, at, agentId, most)) === 1
 }
 
 interface ScheduleRow extends Omit<StoredSchedule, 'timing' | 'spec'> {
@@ -35,8 +22,8 @@ interface ScheduleRow extends Omit<StoredSchedule, 'timing' | 'spec'> {
   spec: string
 }
 
-const columns =
-  'id, agent_id AS "agentId", name, timing, spec, next_at AS "nextAt", last_at AS "lastAt", created_at AS "createdAt"'
+const columns = `
+  id, agent_id AS "agentId", name, timing, spec, next_at AS "nextAt", last_at AS "lastAt", created_at AS "createdAt"`
 const toSchedule = (row: ScheduleRow): StoredSchedule => ({
   ...row,
   timing: JSON.parse(row.timing) as Timing,
@@ -61,11 +48,10 @@ export async function listSchedules(
   const { before = Number.MAX_SAFE_INTEGER, limit } = page
   const rows =
     agentId === undefined
-      ? tx.all<NumberedRow>(pageSql, before, limit)
-      : tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
-  const shown = await rows
-  const last = shown.length === limit ? shown.at(-1) : undefined
-  return { items: shown.map(({ seq: _seq, ...row }) => toSchedule(row)), ...(last && { next: last.seq }) }
+      ? await tx.all<NumberedRow>(pageSql, before, limit)
+      : await tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
+  const last = rows.length === limit ? rows.at(-1) : undefined
+  return { items: rows.map(({ seq: _seq, ...row }) => toSchedule(row)), ...(last && { next: last.seq }) }
 }
 
 type NumberedRow = ScheduleRow & { seq: number }
@@ -86,7 +72,6 @@ export async function removeSchedule(
   return (await tx.run('DELETE FROM schedule WHERE id = ? AND agent_id = ?', id, agentId)) === 1
 }
 
-/** False: it has fired meanwhile, or is gone. */
 export async function moveSchedule(
   tx: Transaction,
   ...[id, { from, to }]: Parameters<Store['moveSchedule']>
@@ -95,13 +80,11 @@ export async function moveSchedule(
 }
 
 const advanceSql = 'UPDATE schedule SET next_at = ?, last_at = ? WHERE id = ? AND next_at = ?'
-const endSql = 'DELETE FROM schedule WHERE id = ? AND next_at = ?'
+const deleteSql = 'DELETE FROM schedule WHERE id = ? AND next_at = ?'
 
-/**
- * Whoever still finds the time it fires for is the one who fires; false: another was first, or the schedule is gone.
- */
+/** Advances a schedule past the time `due`. @returns false when it has fired for that time before or does not exist */
 export async function advanceSchedule(tx: Transaction, { scheduleId, due, nextAt }: Firing): Promise<boolean> {
   const changed =
-    nextAt === null ? await tx.run(endSql, scheduleId, due) : await tx.run(advanceSql, nextAt, due, scheduleId, due)
+    nextAt === null ? await tx.run(deleteSql, scheduleId, due) : await tx.run(advanceSql, nextAt, due, scheduleId, due)
   return changed === 1
 }

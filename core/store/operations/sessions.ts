@@ -1,6 +1,5 @@
-// Sessions: when they were last touched, what was said in them, where their messages come from.
+// Sessions: when they were last used, their transcripts, and the routes that their messages came from.
 import type { Json } from '../../plugin.ts'
-import { listPage, mapPage } from './lists.ts'
 import type {
   NewRoute,
   NewTranscriptEntry,
@@ -12,16 +11,18 @@ import type {
   StoredTranscriptEntry,
   Timestamp,
 } from '../store.ts'
+import { listPage, mapPage } from './lists.ts'
 import type { Transaction } from './transaction.ts'
 
 const touchSql = `
   INSERT INTO session (key, agent_id, updated_at, unnamed) VALUES (?, ?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET
-    updated_at = CASE WHEN excluded.updated_at > session.updated_at THEN excluded.updated_at ELSE session.updated_at END,
+    updated_at = CASE
+      WHEN excluded.updated_at > session.updated_at THEN excluded.updated_at ELSE session.updated_at END,
     unnamed = session.unnamed * excluded.unnamed
   WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`
 
-/** A session stays `unnamed` until somebody names it; whoever does not know whether somebody has says so too. */
+/** Inserts or updates a session. A named session stays named: callers that do not know pass `unnamed`, too. */
 export async function touchSession(
   tx: Transaction,
   { key, agentId, updatedAt }: StoredSession,
@@ -30,10 +31,9 @@ export async function touchSession(
   await tx.run(touchSql, key, agentId, updatedAt, Number(unnamed))
 }
 
-const columns = 'key, agent_id AS "agentId", updated_at AS "updatedAt"'
-/** Of a session that has not begun the run is known that waits in it. */
+/** A session without a row yet is found through its queued run. */
 const getSql = `
-  SELECT ${columns} FROM session WHERE key = ?
+  SELECT key, agent_id AS "agentId", updated_at AS "updatedAt" FROM session WHERE key = ?
   UNION ALL
   SELECT session_key, agent_id, created_at FROM run WHERE session_key = ? AND status IN ('queued', 'running')
   LIMIT 1`
@@ -42,7 +42,7 @@ export async function getSession(tx: Transaction, key: string): Promise<StoredSe
   return session
 }
 
-/** The condition on the lane is what lets the index of live runs answer. */
+/** `status IN (…)` repeats the condition of the index of live runs. */
 const countsSql = `SELECT
   (SELECT count(*) FROM event WHERE session_key = ? AND run_id IS NULL) AS events,
   (SELECT count(*) FROM run WHERE session_key = ? AND status IN ('queued', 'running') AND status = 'queued') AS queued,
@@ -84,11 +84,12 @@ export async function listTranscript(
   }))
 }
 
-/** Of two accepts that crossed, the later one counts, whichever was written first. */
+/** Of two concurrent accepts, the later one wins, whichever is written first. */
 const saveRouteSql = `
   INSERT INTO route (session_key, channel, account_id, recipient, thread_id, route, at) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (session_key, channel) DO UPDATE SET
-    account_id = excluded.account_id, recipient = excluded.recipient, thread_id = excluded.thread_id, route = excluded.route, at = excluded.at
+    account_id = excluded.account_id, recipient = excluded.recipient, thread_id = excluded.thread_id,
+    route = excluded.route, at = excluded.at
   WHERE excluded.at >= route.at`
 
 export async function saveRoute(

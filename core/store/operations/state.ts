@@ -1,11 +1,12 @@
-// Key-value state of the extensions, and the probe that writes a row to see whether a write would be kept.
+// Key-value state of extensions, and the probe, which writes a row to check that writes are committed.
 import type { Json } from '../../plugin.ts'
 import type { Store } from '../store.ts'
 import type { Transaction } from './transaction.ts'
 
 const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
-const setSql =
-  'INSERT INTO state (owner, key, value) VALUES (?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value'
+const setSql = `
+  INSERT INTO state (owner, key, value) VALUES (?, ?, ?)
+  ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value`
 const deleteSql = 'DELETE FROM state WHERE owner = ? AND key = ?'
 
 export async function getState(tx: Transaction, owner: string, key: string): Promise<Json | undefined> {
@@ -21,7 +22,7 @@ export async function deleteState(tx: Transaction, owner: string, key: string): 
   await tx.run(deleteSql, owner, key)
 }
 
-/** No owner has an empty name, so this row is nobody's. */
+/** No owner has an empty name, so the row conflicts with nobody's state. */
 export async function probe(tx: Transaction): Promise<void> {
   await tx.run(setSql, '', 'probe', 'true')
 }

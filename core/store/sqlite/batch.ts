@@ -1,7 +1,7 @@
 // Performs batches of calls on the SQLite file: all writes in one transaction, then each read. Reopens the file after a
 // disk failure.
 import { GatewayError } from '../../errors.ts'
-import type { Answer, Failure, Outcome } from '../group-commit.ts'
+import type { Failure, Outcome } from '../group-commit.ts'
 import { type Call, isWrite, perform } from '../operations/operations.ts'
 import type { Transaction } from '../operations/transaction.ts'
 import { type Connection, connect, connectReadOnly, type ReadConnection } from './connection.ts'
@@ -13,7 +13,10 @@ export interface Batches {
   close(): Promise<void>
 }
 
-type Answers = Map<Call, Answer>
+interface Answers {
+  results: Map<Call, unknown>
+  failures: Map<Call, Failure>
+}
 
 /** The first batch opens the file, and so does the first batch after a disk failure: the store recovers by itself. */
 export function createBatches(path: string): Batches {
@@ -23,14 +26,14 @@ export function createBatches(path: string): Batches {
 
   async function commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]> {
     const calls = groups.flat()
-    const answers: Answers = new Map()
+    const answers: Answers = { results: new Map(), failures: new Map() }
     const writes = calls.filter(isWrite)
     const failure = writes.length > 0 || calls.length === 0 ? await write(writes, answers) : undefined
-    for (const call of calls) if (!isWrite(call)) answers.set(call, await read(call))
+    for (const call of calls) if (!isWrite(call)) await read(call, answers)
     return groups.map((group) =>
       group.length === 0 && failure
         ? { unavailable: failure.reason }
-        : { answers: group.map((call) => answers.get(call) as Answer) },
+        : { results: group.map((call) => answers.results.get(call)), failures: indexFailures(group, answers) },
     )
   }
 
@@ -45,17 +48,18 @@ export function createBatches(path: string): Batches {
     } catch (error) {
       await stopWriting()
       const failure = toFailure(error, path)
-      for (const call of writes) if (!answers.has(call)) answers.set(call, { failure })
+      const isAnswered = (call: Call): boolean => answers.results.has(call) || answers.failures.has(call)
+      for (const call of writes) if (!isAnswered(call)) answers.failures.set(call, failure)
       return failure
     }
   }
 
-  async function read(call: Call): Promise<Answer> {
+  async function read(call: Call, { results, failures }: Answers): Promise<void> {
     try {
       const { tx } = writer ?? (reader ??= connectReadOnly(path))
-      return { result: await perform(tx, call) }
+      results.set(call, await perform(tx, call))
     } catch (error) {
-      return { failure: toFailure(error, path) }
+      failures.set(call, toFailure(error, path))
     }
   }
 
@@ -106,23 +110,31 @@ async function open(path: string): Promise<Connection> {
   }
 }
 
+const indexFailures = (group: readonly Call[], { failures }: Answers): Map<number, Failure> =>
+  new Map(
+    group.flatMap((call, index) => {
+      const failure = failures.get(call)
+      return failure ? [[index, failure] as const] : []
+    }),
+  )
+
 async function commitWrites(
   { transact, tx }: Connection,
   writes: readonly Call[],
-  { path, answers }: { path: string; answers: Answers },
+  { path, answers: { results, failures } }: { path: string; answers: Answers },
 ): Promise<void> {
   try {
-    const results = await transact(() => performAll(tx, writes))
-    for (const [call, result] of results) answers.set(call, { result })
+    const committed = await transact(() => performAll(tx, writes))
+    for (const [call, result] of committed) results.set(call, result)
   } catch (error) {
     if (isDiskError(error)) throw error
     // One call failed, and the rollback undid the others with it: commit each call by itself.
     for (const call of writes) {
       try {
-        answers.set(call, { result: await transact(() => perform(tx, call)) })
+        results.set(call, await transact(() => perform(tx, call)))
       } catch (reason) {
         if (isDiskError(reason)) throw reason
-        answers.set(call, { failure: toFailure(reason, path) })
+        failures.set(call, toFailure(reason, path))
       }
     }
   }

@@ -1,4 +1,4 @@
-// One connection to the SQLite file: opened safely, its statements prepared once, its tables up to date.
+// A connection to the SQLite file. Opening it recovers the log and migrates the tables; statements are prepared once.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Space } from '../store.ts'
@@ -9,9 +9,9 @@ import type { Transaction, Value } from '../operations/transaction.ts'
 
 export interface Connection {
   tx: Transaction
-  /** Runs `work` between BEGIN and COMMIT: what it returns is on disk. */
+  /** Runs `work` in one transaction. Resolves when its changes are on disk. */
   transact<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Between two transactions. */
+  /** Only to be used between two transactions. */
   checkpoints: Checkpoints
   close(): Promise<void>
 }
@@ -30,12 +30,11 @@ const pragmas = `
 `
 
 export async function connect(path: string, steps: readonly Migration[] = migrations): Promise<Connection> {
-  createPrivately(path)
+  createPrivateFile(path)
   const db = new DatabaseSync(path, { timeout: 5000 })
   try {
     db.exec(pragmas)
-    // What a failed fsync left in the log may be gone from the disk although it can still be read: write it anew before
-    // building on it.
+    // After a failed fsync, pages of the log may be readable from the cache and yet missing on disk: copy them first.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     const checkpoints = createCheckpoints(path, db)
     const close = async (): Promise<void> => {
@@ -43,7 +42,7 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
       db.close()
     }
     const connection = { tx: createTransaction(db, checkpoints), transact: transactOn(db), checkpoints, close }
-    await bringUpToDate(connection, path, steps)
+    await migrateTables(connection, path, steps)
     return connection
   } catch (error) {
     db.close()
@@ -56,11 +55,11 @@ export interface ReadConnection {
   close(): void
 }
 
-/** Reads the file as it is, without writing anything. */
+/** Opens the file without writing anything. */
 export function connectReadOnly(path: string): ReadConnection {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
-    // The first read opens the log and its index, and keeps them open.
+    // Opens the log and its index now; both stay open.
     db.exec('PRAGMA schema_version')
   } catch (error) {
     db.close()
@@ -71,8 +70,8 @@ export function connectReadOnly(path: string): ReadConnection {
 
 const noCheckpoints: Pick<Checkpoints, 'request'> = { request() {} }
 
-/** The file, and with it its log, is nobody else's to read. */
-function createPrivately(path: string): void {
+/** Makes the file readable by its owner only. SQLite creates the log with the same permissions. */
+function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
@@ -121,25 +120,25 @@ const dialect: Dialect = {
   keyed: ' STRICT, WITHOUT ROWID',
 }
 
-async function bringUpToDate(connection: Connection, path: string, steps: readonly Migration[]): Promise<void> {
+async function migrateTables(connection: Connection, path: string, steps: readonly Migration[]): Promise<void> {
   const { tx } = connection
-  const version = await versionOf(tx)
+  const version = await readVersion(tx)
   assertKnown(version, steps.length)
   if (version === steps.length) return
   if (version > 0) await backUp(tx, `${path}.before-version-${steps.length}`)
   await connection.transact(() => migrate(tx, { version, steps, dialect }))
 }
 
-async function versionOf(tx: Transaction): Promise<number> {
+async function readVersion(tx: Transaction): Promise<number> {
   const tables = await tx.all(`SELECT 1 FROM sqlite_schema WHERE name = 'migration'`)
   if (tables.length === 0) return 0
   const [newest] = await tx.all<{ version: number }>('SELECT max(version) AS version FROM migration')
   return newest?.version ?? 0
 }
 
-/** A copy that was begun by a start that died is made again. */
+/** Replaces a copy that an interrupted start left behind. */
 async function backUp(tx: Transaction, copy: string): Promise<void> {
   rmSync(copy, { force: true })
-  createPrivately(copy)
+  createPrivateFile(copy)
   await tx.run('VACUUM INTO ?', copy)
 }

@@ -36,7 +36,8 @@ function beginExclusive(path: string, pidFile: string): DatabaseSync {
     if (db.isOpen) db.close()
     const isHeld = error instanceof Error && 'errcode' in error && error.errcode === busyCode
     const sentence = isHeld
-      ? `The store ${path} is in use by ${readOwner(pidFile)}; stop it first, or give this gateway a storage.url of its own.`
+      ? `The store ${path} is in use by ${readOwner(pidFile)}; ` +
+        'stop it first, or give this gateway a storage.url of its own.'
       : `The store ${path} cannot be locked: ${String(error)}.`
     throw new GatewayError('store_unavailable', sentence, { cause: error })
   }

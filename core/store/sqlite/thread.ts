@@ -91,10 +91,10 @@ function createFailureLog(log: Log): (calls: readonly Call[], outcome: Outcome) 
   return (calls, outcome) => {
     if ('unavailable' in outcome) return report('write', outcome.unavailable)
     const findReason = (code: FailureCode, concerns: (call: Call) => boolean): string | undefined => {
-      for (const [index, answer] of outcome.answers.entries())
-        if ('failure' in answer && answer.failure.code === code && concerns(calls[index] as Call))
-          return answer.failure.reason
-      return undefined
+      const found = [...outcome.failures].find(
+        ([index, failure]) => failure.code === code && concerns(calls[index] as Call),
+      )
+      return found?.[1].reason
     }
     const damage = findReason('store_damaged', () => true)
     if (damage !== undefined && !isDamaged) log.error({ reason: damage }, 'the store is damaged')
