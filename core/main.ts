@@ -5,9 +5,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 24 || (major === 24 && minor < 15)) {
+if (major < 24 || (major === 24 && minor < 16)) {
   process.stderr.write(
-    `svc-gateway needs Node.js 24.15 or newer; this is ${process.version}. Install a newer one, from https://nodejs.org for example.\n`,
+    `svc-gateway needs Node.js 24.16 or newer; this is ${process.version}. Install a newer one, from https://nodejs.org for example.\n`,
   )
   process.exit(1)
 }

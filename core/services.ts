@@ -1,6 +1,6 @@
 // Builds what lasts as long as the process, whatever the configuration says: the store, the queues, the connections of
 // channels, the HTTP listener.
-import { randomUUID } from 'node:crypto'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
 import type { Redactor } from './config/redaction.ts'
 import type { Config } from './config/schema.ts'
@@ -23,7 +23,6 @@ import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
 import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
-import { createId } from './store/ids.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
@@ -84,6 +83,7 @@ export interface Services {
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
   const owner = randomUUID()
+  const createId = (): string => randomUUIDv7()
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
   const { store, changes } = withChangeEvents(

@@ -1,5 +1,6 @@
 // Tries a transform as its hook would use it: the payload is read and the result judged by the same rules, and nothing
 // is stored or started.
+import { randomUUIDv7 } from 'node:crypto'
 import { createAgents } from '../agents/agents.ts'
 import { createModels } from '../agents/models.ts'
 import type { Config, MappingConfig } from '../config/schema.ts'
@@ -11,7 +12,6 @@ import type { Extensions } from '../loader/registry.ts'
 import type { Log } from '../plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { TransformRun } from '../sandbox/transform.ts'
-import { createId } from '../store/ids.ts'
 import { createAgentBody } from './schemas.ts'
 import { checkProviderId } from './incoming-request.ts'
 import { createPlanner, mappingSource } from './dispatch.ts'
@@ -107,7 +107,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
       loaded: new Set(extensions.channels.keys()),
       mainSession: agents.default.mainSession,
     }),
-    createId,
+    createId: () => randomUUIDv7(),
   })
 }
 

@@ -1,15 +1,14 @@
-// A process of its own that accepts without end and prints the id of each run as soon as it is acknowledged: something
-// to kill.
+// A child process that accepts runs in a loop and prints the id of each acknowledged run. Tests kill it.
 import { fork, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createId } from '../../core/store/ids.ts'
 import { openStore } from '../../core/store/open.ts'
 import { newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export const url = 'sqlite:state/gateway.db'
 
-/** Starts that process on the store in `dir`. */
+/** Starts the child process on the store in `dir`. */
 export function startAcknowledging(dir: string): {
   child: ChildProcess
   acknowledged: () => string[]
@@ -24,7 +23,7 @@ export function startAcknowledging(dir: string): {
     resolve()
   })
   const ended = once(child, 'close').then(() => resolve())
-  // A line that was cut off by the end was not read completely, so it acknowledges nothing.
+  // An incomplete last line acknowledges nothing.
   return { child, acknowledged: () => output.split('\n').slice(0, -1), firstOne, ended }
 }
 
@@ -32,7 +31,7 @@ async function acknowledge(dir: string): Promise<void> {
   const store = await openStore({ url, dir, log: silent })
   const client = async () => {
     for (;;) {
-      const run = newRun({ id: createId(), sessionKey: `agent:main:${createId()}` })
+      const run = newRun({ id: randomUUID(), sessionKey: `agent:main:${randomUUID()}` })
       const at = Date.now()
       await store.accept({
         at,
