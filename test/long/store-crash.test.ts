@@ -3,16 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { announceSeed, crashAgainAndAgain, createRandom } from '../store/crash.ts'
+import { printSeed, crashRepeatedly, createRandom } from '../store/crash.ts'
 
-const random = createRandom(announceSeed())
+const random = createRandom(printSeed())
 
 it.each(Array.from({ length: 10 }, (_, round) => round))(
   'loses nothing that was acknowledged in twenty kills, round %i',
   async () => {
     const dir = await mkdtemp(join(tmpdir(), 'store-crash-'))
     try {
-      const acknowledged = await crashAgainAndAgain({ dir, cycles: 20, random, lifeMs: 500 })
+      const acknowledged = await crashRepeatedly({ dir, cycles: 20, random, lifeMs: 500 })
       console.info(`${acknowledged} acknowledged, none lost`)
       expect(acknowledged).toBeGreaterThan(0)
     } finally {

@@ -1,11 +1,11 @@
-// A process of its own that does to a store what its parent asks for: something whose disk can be filled.
+// A child process that performs store operations for its parent, which limits the size of its files.
 import { GatewayError } from '../../core/errors.ts'
 import { openStore } from '../../core/store/open.ts'
 import { newRequest, newRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
 export type Request = 'probe' | { accept: string } | { read: string } | 'logged'
-/** `accepted`, `found`, the code of the error, or what was logged. */
+/** `accepted`, `found`, `missing`, the code of an error, or the log messages. */
 export type Answer = string
 
 const logged: string[] = []

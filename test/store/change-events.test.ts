@@ -1,4 +1,4 @@
-// What is heard of a store: every change that is on disk, and nothing read for nobody.
+// Change events: every committed change is published, and nothing is read again without subscribers.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import {
 } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 
-async function openNews() {
+async function openWithEvents() {
   const dir = await mkdtemp(join(tmpdir(), 'store-'))
   const inner = await openStore({ url, dir, log: silent })
   onTestFinished(async () => {
@@ -34,19 +34,19 @@ async function openNews() {
     getDelivery: (id) => ((reads += 1), inner.getDelivery(id)),
   }
   const { store, changes } = withChangeEvents(counting)
-  const heard: [kind: string, id: string, ...rest: unknown[]][] = []
-  const listen = () => {
-    changes.requests.subscribe(({ id, status, result }) => heard.push(['request', id, status, result]))
-    changes.events.subscribe(({ id, at }) => heard.push(['event', id, at]))
-    changes.runs.subscribe(({ run, deliveries }) => heard.push(['run', run.id, run.status, deliveries.length]))
-    changes.outbox.subscribe(({ id, status, reason }) => heard.push(['delivery', id, status, reason]))
+  const published: [kind: string, id: string, ...rest: unknown[]][] = []
+  const subscribe = () => {
+    changes.requests.subscribe(({ id, status, result }) => published.push(['request', id, status, result]))
+    changes.events.subscribe(({ id, at }) => published.push(['event', id, at]))
+    changes.runs.subscribe(({ run, deliveries }) => published.push(['run', run.id, run.status, deliveries.length]))
+    changes.outbox.subscribe(({ id, status, reason }) => published.push(['delivery', id, status, reason]))
   }
-  return { store, heard, listen, reads: () => reads }
+  return { store, published, subscribe, reads: () => reads }
 }
 
-it('is told when something was accepted, and not when it was there before', async () => {
-  const { store, heard, listen } = await openNews()
-  listen()
+it('publishes what was accepted, but not a replayed request', async () => {
+  const { store, published, subscribe } = await openWithEvents()
+  subscribe()
   const [run, event, request, delivery] = [newRun(), newEvent(), newRequest(), newDelivery()]
   const command = { at: start, idempotency: newKey(), runs: [run], events: [event], request, deliveries: [delivery] }
   await store.accept(command)
@@ -55,7 +55,7 @@ it('is told when something was accepted, and not when it was there before', asyn
     { ...newRequest({ id: 'refused' }), status: 'rejected', error: { type: 'invalid_json', message: 'No.' } },
     start,
   )
-  expect(heard).toEqual([
+  expect(published).toEqual([
     ['request', request.id, 'accepted', { runIds: [run.id], eventIds: [event.id] }],
     ['event', event.id, start],
     ['run', run.id, 'queued', 0],
@@ -64,9 +64,9 @@ it('is told when something was accepted, and not when it was there before', asyn
   ])
 })
 
-it('follows a run to its end, and its messages to theirs', async () => {
-  const { store, heard, listen } = await openNews()
-  listen()
+it('publishes each change of a run and of its deliveries', async () => {
+  const { store, published, subscribe } = await openWithEvents()
+  subscribe()
   const [run, waiting] = [newRun(), newRun()]
   await store.accept({ at: start, runs: [run, waiting] })
   const [first] = await claim(store)
@@ -79,24 +79,24 @@ it('follows a run to its end, and its messages to theirs', async () => {
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
   await store.retryDelivery(id, start)
-  expect(heard.filter(([, id]) => id === run.id)).toEqual([
+  expect(published.filter(([, id]) => id === run.id)).toEqual([
     ['run', run.id, 'queued', 0],
     ['run', run.id, 'running', 0],
     ['run', run.id, 'queued', 0],
     ['run', run.id, 'running', 0],
     ['run', run.id, 'succeeded', 1],
   ])
-  expect(heard).toContainEqual(['run', waiting.id, 'cancelled', 0])
-  expect(heard).toContainEqual(['event', 'summary', start])
-  expect(heard.filter(([kind]) => kind === 'delivery')).toEqual([
+  expect(published).toContainEqual(['run', waiting.id, 'cancelled', 0])
+  expect(published).toContainEqual(['event', 'summary', start])
+  expect(published.filter(([kind]) => kind === 'delivery')).toEqual([
     ['delivery', id, 'pending', null],
     ['delivery', id, 'failed', 'Nobody is there.'],
     ['delivery', id, 'pending', null],
   ])
 })
 
-it('reads nothing while nobody listens', async () => {
-  const { store, reads } = await openNews()
+it('reads nothing without subscribers', async () => {
+  const { store, reads } = await openWithEvents()
   await store.accept({ at: start, runs: [newRun()] })
   const [run] = await claim(store)
   await store.endRun(run!, runEnd({ deliveries: [newDelivery()] }))

@@ -1,4 +1,4 @@
-// Dying at any moment: kill -9 while acknowledging, and a log that was torn off.
+// Crashes: kill -9 while accepting, and a truncated write-ahead log.
 import { cp, mkdtemp, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { openStore } from '../../core/store/open.ts'
 import { connect } from '../../core/store/sqlite/connection.ts'
 import { newRun, start } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
-import { announceSeed, crashAgainAndAgain, createRandom } from './crash.ts'
+import { printSeed, crashRepeatedly, createRandom } from './crash.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -15,30 +15,30 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-describe('kill -9 while acknowledging', () => {
-  it('loses nothing that was acknowledged, and leaves nothing half-done', async () => {
-    const random = createRandom(announceSeed())
-    expect(await crashAgainAndAgain({ dir, cycles: 6, random, lifeMs: 120 })).toBeGreaterThan(0)
+describe('kill -9 while accepting', () => {
+  it('loses no acknowledged run and leaves no transaction half-done', async () => {
+    const random = createRandom(printSeed())
+    expect(await crashRepeatedly({ dir, cycles: 6, random, lifeMs: 120 })).toBeGreaterThan(0)
   })
 })
 
-describe('a log that was torn off', () => {
-  it('opens at every length, and keeps every record before the tear', async () => {
+describe('a truncated write-ahead log', () => {
+  it('opens at every length, and keeps every record before the cut', async () => {
     const store = await openStore({ url, dir, log: silent })
     const ids = Array.from({ length: 40 }, (_, n) => `run-${String(n).padStart(2, '0')}`)
     for (const id of ids) await store.accept({ at: start, runs: [newRun({ id })] })
-    await cp(join(dir, 'state'), join(dir, 'whole'), { recursive: true })
+    await cp(join(dir, 'state'), join(dir, 'complete'), { recursive: true })
     await store.close()
 
-    const { size } = await stat(join(dir, 'whole/gateway.db-wal'))
+    const { size } = await stat(join(dir, 'complete/gateway.db-wal'))
     const kept: number[] = []
-    for (const length of tears(size, createRandom(announceSeed()))) {
-      await cp(join(dir, 'whole'), join(dir, 'torn'), { recursive: true })
-      await truncate(join(dir, 'torn/gateway.db-wal'), length)
-      const found = await idsIn(join(dir, 'torn/gateway.db'))
+    for (const length of cutLengths(size, createRandom(printSeed()))) {
+      await cp(join(dir, 'complete'), join(dir, 'cut'), { recursive: true })
+      await truncate(join(dir, 'cut/gateway.db-wal'), length)
+      const found = await idsIn(join(dir, 'cut/gateway.db'))
       expect(found).toEqual(ids.slice(0, found.length))
       kept.push(found.length)
-      await rm(join(dir, 'torn'), { recursive: true })
+      await rm(join(dir, 'cut'), { recursive: true })
     }
     expect(kept).toEqual(kept.toSorted((a, b) => a - b))
     expect(kept.at(0)).toBe(0)
@@ -47,8 +47,8 @@ describe('a log that was torn off', () => {
   })
 })
 
-/** Lengths from nothing to everything, the last byte among them. */
-const tears = (size: number, random: () => number): number[] =>
+/** Lengths from 0 to the whole log, with the first header and the last byte among them. */
+const cutLengths = (size: number, random: () => number): number[] =>
   [0, 1, 31, 32, 33, size - 1, size, ...Array.from({ length: 60 }, () => Math.floor(random() * size))].toSorted(
     (a, b) => a - b,
   )

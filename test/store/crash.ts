@@ -1,4 +1,4 @@
-// Kill -9 in a loop: what was acknowledged is there afterwards, whole, and the next start needs no help.
+// Kills a process in a loop and checks that every acknowledged run is stored completely.
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,12 +11,12 @@ export interface CrashLoop {
   cycles: number
   /** A number from 0 to 1. */
   random: () => number
-  /** The longest that a process lives after its first acknowledgement. */
+  /** The longest time that a process lives after its first acknowledgement. */
   lifeMs: number
 }
 
 /** @returns how many ids were acknowledged in all. */
-export async function crashAgainAndAgain({ dir, cycles, random, lifeMs }: CrashLoop): Promise<number> {
+export async function crashRepeatedly({ dir, cycles, random, lifeMs }: CrashLoop): Promise<number> {
   const acknowledged: string[] = []
   for (let cycle = 0; cycle < cycles; cycle += 1) {
     const { child, acknowledged: printed, firstOne, ended } = startAcknowledging(dir)
@@ -26,12 +26,12 @@ export async function crashAgainAndAgain({ dir, cycles, random, lifeMs }: CrashL
     await ended
     expect(printed()).not.toHaveLength(0)
     acknowledged.push(...printed())
-    await expectWhole(dir, acknowledged)
+    await expectComplete(dir, acknowledged)
   }
   return acknowledged.length
 }
 
-async function expectWhole(dir: string, acknowledged: readonly string[]): Promise<void> {
+async function expectComplete(dir: string, acknowledged: readonly string[]): Promise<void> {
   const store = await openStore({ url, dir, log: silent })
   await store.close()
   const db = new DatabaseSync(join(dir, 'state/gateway.db'), { readOnly: true })
@@ -50,7 +50,7 @@ async function expectWhole(dir: string, acknowledged: readonly string[]): Promis
   db.close()
 }
 
-/** A small generator of numbers from 0 to 1; the same seed gives the same row. */
+/** A random number generator: the same seed gives the same numbers from 0 to 1. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -61,8 +61,8 @@ export function createRandom(seed: number): () => number {
   }
 }
 
-/** The seed of this test: from SEED, else a fresh one; printed, so that a failure can be run again. */
-export function announceSeed(): number {
+/** Prints the seed, so that you can repeat a failed test with SEED=<seed>. */
+export function printSeed(): number {
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1_000_000))
   console.info(`SEED=${seed}`)
   return seed

@@ -1,5 +1,4 @@
-// A file of the store with damaged pages: what lies on the others is read and written, and the log says which file it
-// is.
+// Damaged pages: records on other pages are read and written, and the log names the file.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -72,7 +71,7 @@ async function talk(filled: Store): Promise<void> {
 const damaged = { code: 'store_damaged', message: expect.stringContaining('gateway.db is damaged') }
 
 describe('a damaged page', () => {
-  it('fails the reads that need it, and no others', async () => {
+  it('fails only the reads that need it', async () => {
     await damage('transcript', talk)
     const { listTranscript, getRun, listRuns, accept } = await open()
     const outcomes = await Promise.allSettled([
@@ -86,7 +85,7 @@ describe('a damaged page', () => {
     expect(outcomes.map(({ status }) => status).slice(1)).toEqual(Array.from({ length: 4 }, () => 'fulfilled'))
   })
 
-  it('fails the writes that need it, and none of those that share their commit', async () => {
+  it('fails only the writes that need it, not the others of their commit', async () => {
     await damage('run', async (filled) => {
       for (let n = 0; n < 9; n++)
         await filled.accept({
@@ -110,7 +109,7 @@ describe('a damaged page', () => {
     expect(await getRun('run-0')).toMatchObject({ status: 'cancelled' })
   })
 
-  it('is logged once, with the file and what to do', async () => {
+  it('is logged once, with the file and advice', async () => {
     await damage('transcript', talk)
     const { listTranscript } = await open()
     for (let n = 0; n < 3; n++)
@@ -123,7 +122,7 @@ describe('a damaged page', () => {
 })
 
 describe('a gateway with a damaged page', () => {
-  it('answers 503 where the page is needed, with a sentence of its own, and works everywhere else', async () => {
+  it('answers 503 store_damaged where the page is needed, and works everywhere else', async () => {
     const quiet = { agents: { defaults: { heartbeat: { every: 0 } } }, hooks: { allowRequestSessionKey: true } }
     const work = { message: 'x'.repeat(5000), deliver: false, wakeMode: 'next-heartbeat' }
     const first = await startGateway(quiet, dir)
@@ -148,7 +147,7 @@ describe('a gateway with a damaged page', () => {
 })
 
 describe('a file that cannot be opened', () => {
-  it('is named at the start, with what to do', async () => {
+  it('is named at startup, with advice', async () => {
     await (await open()).close()
     store = undefined
     overwrite(0)

@@ -1,4 +1,4 @@
-// A disk that is full: nothing is promised, nothing is lost, and all is well again as soon as there is room.
+// A full disk: writes are refused, no acknowledged run is lost, and the store recovers when there is space again.
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -30,15 +30,15 @@ async function askAtOnce(...requests: Request[]): Promise<Answer[]> {
 
 const ask = async (request: Request): Promise<Answer> => (await askAtOnce(request))[0]!
 
-/** The kernel refuses to let any file of that process grow beyond so many bytes. */
+/** Makes the kernel refuse to let any file of the child process grow beyond this size. */
 const limitFiles = (bytes: number | 'unlimited') =>
   execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`])
 
 describe('a full disk', () => {
-  it('refuses with store_unavailable, keeps and reads what was acknowledged, and accepts again when there is room', async () => {
+  it('rejects writes with store_unavailable, still reads, and recovers when there is space', async () => {
     const acknowledged: string[] = []
-    const acceptUntilRefused = async (most: number) => {
-      for (let n = 0; n < most; n += 1) {
+    const acceptUntilRefused = async (max: number) => {
+      for (let n = 0; n < max; n += 1) {
         const id = `run-${acknowledged.length}-${n}`
         const answer = await ask({ accept: id })
         if (answer !== 'accepted') return answer

@@ -1,32 +1,32 @@
-// A feed: who hears what, and who has left.
+// Feeds: subscribing, publishing and unsubscribing.
 import { expect, it } from 'vitest'
 import { createFeed } from '../../core/store/feed.ts'
 
-it('tells whoever listens at the moment', () => {
+it('publishes to the current subscribers only', () => {
   const feed = createFeed<string>()
-  const heard: string[] = []
+  const received: string[] = []
   feed.publish('too early')
-  const leave = feed.subscribe((item) => heard.push(`a ${item}`))
-  const leaveToo = feed.subscribe((item) => heard.push(`b ${item}`))
+  const unsubscribe = feed.subscribe((item) => received.push(`a ${item}`))
+  const unsubscribeToo = feed.subscribe((item) => received.push(`b ${item}`))
   feed.publish('one')
-  leave()
+  unsubscribe()
   feed.publish('two')
   expect(feed.hasSubscribers()).toBe(true)
-  leaveToo()
-  leaveToo()
+  unsubscribeToo()
+  unsubscribeToo()
   feed.publish('too late')
-  expect(heard).toEqual(['a one', 'b one', 'b two'])
+  expect(received).toEqual(['a one', 'b one', 'b two'])
   expect(feed.hasSubscribers()).toBe(false)
 })
 
-it('lets one listener listen twice, and leave while it is told', () => {
+it('lets a function subscribe twice and unsubscribe during a publication', () => {
   const feed = createFeed<string>()
-  const heard: string[] = []
-  const subscriber = (item: string) => void heard.push(item)
-  const leave = feed.subscribe(subscriber)
-  feed.subscribe(() => leave())
+  const received: string[] = []
+  const subscriber = (item: string) => void received.push(item)
+  const unsubscribe = feed.subscribe(subscriber)
+  feed.subscribe(() => unsubscribe())
   feed.subscribe(subscriber)
   feed.publish('one')
   feed.publish('two')
-  expect(heard).toEqual(['one', 'one', 'two'])
+  expect(received).toEqual(['one', 'one', 'two'])
 })

@@ -1,4 +1,4 @@
-// Opening what storage.url names.
+// Opening the store that storage.url names.
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const open = (url: string) => openStore({ url, dir, log: silent })
 const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
 
 describe('storage.url', () => {
-  it('is relative to the configuration directory; what it makes is private', async () => {
+  it('is relative to the configuration directory, and creates private files', async () => {
     const store = await open('sqlite:state/deep/gateway.db')
     await store.probe()
     expect(await mode(join(dir, 'state/deep'))).toBe('700')
@@ -31,28 +31,30 @@ describe('storage.url', () => {
     expect(await mode(path)).toBe('600')
   })
 
-  it('says which folder cannot be made', async () => {
+  it('names the directory that cannot be created', async () => {
     await writeFile(join(dir, 'state'), 'a file')
     await expect(open('sqlite:state/gateway.db')).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: expect.stringContaining(`${join(dir, 'state')} of the store cannot be made`),
+      message: expect.stringContaining(`${join(dir, 'state')} of the store cannot be created`),
     })
   })
 
-  it('of another kind is refused without repeating it', async () => {
+  it('rejects another scheme without repeating the URL', async () => {
     const error = await open('mysql://user:secret@host/db').catch((reason: unknown) => reason)
     expect(error).toMatchObject({
       code: 'store_unavailable',
-      message: expect.stringContaining('"mysql:" is not a store'),
+      message: expect.stringContaining('"mysql:" is not a supported store'),
     })
     expect(String(error)).not.toContain('secret')
   })
 
-  it.each(['', 'sqlite:', 'state/gateway.db'])('%j is refused with an example of a right one', async (url) => {
-    await expect(open(url)).rejects.toThrow('storage.url must be "sqlite:" and a path, like "sqlite:state/gateway.db".')
+  it.each(['', 'sqlite:', 'state/gateway.db'])('rejects %j with an example of a valid URL', async (url) => {
+    await expect(open(url)).rejects.toThrow(
+      'storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db".',
+    )
   })
 
-  it('that names no database file is refused', async () => {
+  it('rejects a path that is no database file', async () => {
     await mkdir(join(dir, 'folder.db'))
     await expect(open('sqlite:folder.db')).rejects.toThrow(`The store ${join(dir, 'folder.db')} cannot be opened: `)
     await writeFile(join(dir, 'text.db'), 'not a database at all, but some text that is long enough to look at')

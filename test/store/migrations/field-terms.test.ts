@@ -1,4 +1,4 @@
-// The migration to the terms of the field: a database of the version before it opens, and keeps its data.
+// The migration 005-field-terms: a database of the version before opens and keeps its data.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { migrations } from '../../../core/store/migrations/schema.ts'
@@ -28,14 +28,16 @@ async function openMigrated(statements: readonly (readonly [sql: string, ...valu
   return await openStore({ url: 'sqlite:old.db', dir, log })
 }
 
-it('keeps requests, and how their senders authenticated', async () => {
-  const insert =
-    'INSERT INTO delivery (id, at, hook, client, status, result, awaited, headers, query, body) VALUES (?, 1, ?, ?, ?, ?, ?, ?, NULL, ?)'
+it('keeps requests and the authentication of their senders', async () => {
+  const insert = `
+    INSERT INTO delivery (id, at, hook, client, status, result, awaited, headers, query, body)
+    VALUES (?, 1, ?, ?, ?, ?, ?, ?, NULL, ?)`
   const result = JSON.stringify({ eventIds: ['e'], proof: { scheme: 'github', secret: 1 } })
   const store = await openMigrated([
     [insert, 'd', 'mail', '127.0.0.1', 'accepted', result, 1, '{}', '{"text":"The roof leaks."}'],
     [
-      `INSERT INTO event (id, session_key, delivery_id, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'd', 'now', 'webhook mail', 0, 1)`,
+      `INSERT INTO event (id, session_key, delivery_id, mode, source, trusted, at)
+       VALUES ('e', 'agent:main:main', 'd', 'now', 'webhook mail', 0, 1)`,
     ],
   ])
   expect(await store.getRequest('d')).toMatchObject({
@@ -50,12 +52,14 @@ it('keeps requests, and how their senders authenticated', async () => {
 it('keeps runs with their provenance, deliveries and leases', async () => {
   const store = await openMigrated([
     [
-      `INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result, created_at, gate, gate_limit, message)
+      `INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result, created_at,
+         gate, gate_limit, message)
        VALUES ('r', 'hook', 'main', 'agent:main:one', ?, 'queued', 0, 2, 4, '{}', 1, 'mapping:a', 1, 'say "proof":')`,
       spec,
     ],
     [
-      `INSERT INTO message (id, run_id, channel, account_id, recipient, route, text, status, attempt, fence, chunks_sent, uncertain, next_at, created_at)
+      `INSERT INTO message (id, run_id, channel, account_id, recipient, route, text, status, attempt, fence,
+         chunks_sent, uncertain, next_at, created_at)
        VALUES ('m', 'r', 'pager', 'default', '42', 'null', 'Hi', 'failed', 1, 7, 0, 0, 1, 1)`,
     ],
     [`INSERT INTO lease (name, owner, fence, until) VALUES ('beat', 'a', 3, 5)`],

@@ -1,4 +1,4 @@
-// The version of the tables: newer ones are refused, older ones are copied and brought up to date.
+// Migrations: newer tables are refused, older ones are backed up and migrated.
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,8 +31,8 @@ const broken: Migration = {
   statements: () => ['CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)'],
 }
 
-describe('tables of a newer program', () => {
-  it('are refused in one sentence that says what to do', async () => {
+describe('tables of a newer version', () => {
+  it('are refused with advice', async () => {
     await (await open()).close()
     const db = new DatabaseSync(path)
     db.exec(`INSERT INTO migration (version, name) VALUES (999, 'from the future')`)
@@ -44,8 +44,8 @@ describe('tables of a newer program', () => {
   })
 })
 
-describe('tables of an older program', () => {
-  it('are copied, then brought up to date without losing a row', async () => {
+describe('tables of an older version', () => {
+  it('are backed up, then migrated without losing a row', async () => {
     const old = await connect(path, [notes])
     await old.tx.run(`INSERT INTO note (text) VALUES ('kept')`)
     await old.close()
@@ -57,9 +57,11 @@ describe('tables of an older program', () => {
     copy.close()
   })
 
-  it('of 0.1 keep their runs, which are still done', async () => {
+  it('of 0.1 keep their runs, which are still claimed', async () => {
     const old = await connect(path, migrations.slice(0, 1))
-    const insert = `INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fence, result, created_at)
+    const insert = `
+      INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fence, result,
+        created_at)
       VALUES (?, 'hook', 'main', 'agent:main:one', '{"wakeMode":"now"}', 'kept', ?, 0, 2, 0, '{}', 1)`
     await old.tx.run(insert, 'waiting', 'queued')
     await old.tx.run(insert, 'over', 'failed')
@@ -72,7 +74,7 @@ describe('tables of an older program', () => {
     await store.close()
   })
 
-  it('stay as they were when a migration fails', async () => {
+  it('stay unchanged when a migration fails', async () => {
     const old = await connect(path, [notes, dates])
     await old.close()
     await expect(connect(path, [notes, dates, broken])).rejects.toThrow('half already exists')
@@ -81,10 +83,11 @@ describe('tables of an older program', () => {
     await again.close()
   })
 
-  it('keep the events that wait in them', async () => {
+  it('keep their waiting events', async () => {
     const old = await connect(path, migrations.slice(0, 1))
     await old.tx.run(
-      `INSERT INTO event (id, session_key, text, mode, source, trusted, at) VALUES ('e', 'agent:main:main', 'kept', 'now', 'webhook wake', 0, 1)`,
+      `INSERT INTO event (id, session_key, text, mode, source, trusted, at)
+       VALUES ('e', 'agent:main:main', 'kept', 'now', 'webhook wake', 0, 1)`,
     )
     await old.close()
     const store = await open()
@@ -95,7 +98,7 @@ describe('tables of an older program', () => {
     await store.close()
   })
 
-  it('are not copied when there is nothing to do', async () => {
+  it('are not backed up when no migration is needed', async () => {
     await (await open()).close()
     await (await open()).close()
     expect((await readdir(dir)).filter((name) => name.includes('before-version'))).toEqual([])
@@ -103,9 +106,11 @@ describe('tables of an older program', () => {
 })
 
 describe('tables of 0.1', () => {
-  it('keep their sessions; those of webhooks are marked, and count as having read', async () => {
+  it('keep their sessions, and those of webhooks count as having read private data', async () => {
     const old = await connect(path, migrations.slice(0, 1))
-    const addRun = `INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result, created_at, message)
+    const addRun = `
+      INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result,
+        created_at, message)
       VALUES (?, ?, 'main', ?, '{}', 'succeeded', 1, 2, 1, '{}', 1, 'Hi')`
     for (const [id, kind, session] of [
       ['1', 'hook', 'agent:main:hook:ci'],

@@ -1,4 +1,4 @@
-// One process at a time on one store.
+// Only one process may open a store.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,8 +15,8 @@ afterEach(() => rm(dir, { recursive: true }))
 
 const open = () => openStore({ url, dir, log: silent })
 
-describe('a store that another process has', () => {
-  it('is refused with the pid of its owner, and free as soon as that one is killed', async () => {
+describe('a store that another process has opened', () => {
+  it('is refused with the pid of its owner, and opens after the owner is killed', async () => {
     const { child, firstOne, ended } = startAcknowledging(dir)
     await firstOne
     await expect(open()).rejects.toThrow(`is in use by process ${child.pid};`)
@@ -27,7 +27,7 @@ describe('a store that another process has', () => {
     await store.close()
   })
 
-  it('is refused to the same process too', async () => {
+  it('is refused to the same process, too', async () => {
     const store = await open()
     await expect(open()).rejects.toMatchObject({
       code: 'store_unavailable',

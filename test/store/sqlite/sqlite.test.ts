@@ -1,4 +1,4 @@
-// The SQLite store: the contract of every store, and what only this one promises.
+// The SQLite store: the contract of all stores, and what is specific to SQLite.
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe('the SQLite store', () => {
   let dir: string
   let store: Store
   let workers: Worker[]
-  const remember = (worker: Worker) => void workers.push(worker)
+  const collect = (worker: Worker) => void workers.push(worker)
   const logged: string[] = []
   const log = {
     ...silent,
@@ -35,11 +35,11 @@ describe('the SQLite store', () => {
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'store-'))
     workers = []
-    process.on('worker', remember)
+    process.on('worker', collect)
     store = await openStore({ url, dir, log })
   })
   afterEach(async () => {
-    process.off('worker', remember)
+    process.off('worker', collect)
     await store.close()
     await rm(dir, { recursive: true })
   })
@@ -47,7 +47,7 @@ describe('the SQLite store', () => {
   const accept = (n: number) => store.accept({ at: start, runs: [newRun({ id: `run-${n}` })] })
   const acceptMany = (count: number) => Promise.allSettled(Array.from({ length: count }, (_, n) => accept(n)))
 
-  it('commits many calls in one transaction, at most 256 and at least a group', async () => {
+  it('commits at least a group and at most 256 calls in one transaction', async () => {
     const before = await commitsIn(join(dir, 'state/gateway.db-wal'))
     await acceptMany(600)
     const commits = (await commitsIn(join(dir, 'state/gateway.db-wal'))) - before
@@ -55,7 +55,7 @@ describe('the SQLite store', () => {
     expect(commits).toBeLessThanOrEqual(Math.ceil(600 / defaultLimits.groupSize))
   })
 
-  it('copies the log into the file while it is written', async () => {
+  it('checkpoints the log while calls are written', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(250_000) })
     for (let round = 0; round < 40; round++) {
       await Promise.all(
@@ -67,7 +67,7 @@ describe('the SQLite store', () => {
     expect((await stat(join(dir, 'state/gateway.db'))).size).toBeGreaterThan(40e6)
   })
 
-  it('rejects what was in flight when its thread dies, and goes on with another thread', async () => {
+  it('rejects the calls in flight when its thread dies, and continues with another thread', async () => {
     const other = new DatabaseSync(join(dir, 'state/gateway.db'))
     other.exec('BEGIN IMMEDIATE')
     const outcomes = acceptMany(5)
@@ -83,7 +83,7 @@ describe('the SQLite store', () => {
     await expect(openStore({ url, dir, log })).rejects.toThrow('is in use')
   })
 
-  it('refuses accepts, not the work that was taken in, when too much waits', async () => {
+  it('refuses new work, but no calls for accepted work, when too many calls are waiting', async () => {
     const accepts = acceptMany(2001)
     const inner = store.countQueuedRuns()
     const refused = (await accepts).filter(({ status }) => status === 'rejected')
@@ -92,13 +92,13 @@ describe('the SQLite store', () => {
     expect(await accept(3000)).toEqual({ outcome: 'accepted' })
   })
 
-  it('survives what cannot be handed to a thread', async () => {
+  it('survives a command that cannot be cloned', async () => {
     const unclonable = { at: start, runs: [{ ...newRun(), id: (() => 'a function') as never }] }
     await expect(store.accept(unclonable)).rejects.toMatchObject({ code: 'store_unavailable' })
     expect(await accept(1)).toEqual({ outcome: 'accepted' })
   })
 
-  it('writes what waits before it closes', async () => {
+  it('commits what is waiting before it closes', async () => {
     const accepted = acceptMany(300)
     await store.close()
     expect((await accepted).every(({ status }) => status === 'fulfilled')).toBe(true)
@@ -107,7 +107,7 @@ describe('the SQLite store', () => {
   })
 })
 
-/** Commits in a write-ahead log: the frames whose header says how large the database is afterwards. */
+/** Counts the commits in a write-ahead log: frames whose header contains the size of the database. */
 async function commitsIn(path: string): Promise<number> {
   const log = await readFile(path)
   const frame = 24 + (log.length > 0 ? log.readUInt32BE(8) : 0)
