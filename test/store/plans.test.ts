@@ -67,7 +67,7 @@ const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
   releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
   releaseUnheldRuns: [['me', ['held']]],
   recoverExpiredRuns: [[start]],
-  retryRun: [['over', { id: 'again', at: start }]],
+  retryRun: [['failed', { id: 'again', at: start }]],
   cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
   listRuns: [
@@ -225,7 +225,7 @@ describe('the plan of an operation', () => {
               at: start,
               idempotency: newKey({ reply: '{"runId":"held"}' }),
               events: [newEvent()],
-              runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' })],
+              runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
             },
           ],
         ])
@@ -235,6 +235,7 @@ describe('the plan of an operation', () => {
         ])
         await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
         await perform(tx, ['claimRuns', [claim]])
+        await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
         await work()
         throw stop
       })

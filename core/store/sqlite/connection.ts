@@ -76,6 +76,7 @@ function createPrivateFile(path: string): void {
 }
 
 function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'request'>): Transaction {
+  /** Preparing a statement takes longer than running it. */
   const prepared = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
     const known = prepared.get(sql)
