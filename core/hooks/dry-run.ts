@@ -1,4 +1,4 @@
-// What a request would come to, for whoever wants to see it before anything is started: nothing here stores or sends.
+// Dry runs: shows what a stored request would become. Nothing is stored, started or sent.
 import type { Preview } from '../runs/preview.ts'
 import type { ActionPreview } from '../runs/turn-preview.ts'
 import type { NewEvent, NewRun, StoredRequest } from '../store/store.ts'
@@ -13,21 +13,21 @@ export interface PlannedReplay {
   mapping?: Mapping
 }
 
-interface Asked {
+interface DryRunRequest {
   request: StoredRequest
-  /** True: the mapping was named, not found. */
-  chosen: boolean
+  /** Whether the operator named the mapping. */
+  isChosen: boolean
 }
 
-export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: Asked) => Promise<object> {
-  return async ({ plan, mapping }, { request, chosen }) => {
+export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: DryRunRequest) => Promise<object> {
+  return async ({ plan, mapping }, { request, isChosen }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {
       ok: true,
       dryRun: true,
       ...(mapping && { mapping: mapping.id }),
-      matchedBy: chosen ? 'request' : matchedBy(mapping),
-      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenBy(request) },
+      matchedBy: isChosen ? 'request' : matchedBy(mapping),
+      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenAuth(request) },
       actions: [...events.map(viewEvent), ...(await Promise.all(runs.map(viewRun)))],
       ...(events.length > 0 && { heartbeat: await preview.heartbeat(events) }),
     }
@@ -62,6 +62,6 @@ function matchedBy(mapping: Mapping | undefined): string {
   return mapping.source === undefined ? 'path' : 'path-and-source'
 }
 
-/** How it was proven when it came: its signature itself is not kept. */
-const givenBy = ({ result }: StoredRequest): object =>
+/** How the request was authenticated when it came. The signature itself is not stored. */
+const givenAuth = ({ result }: StoredRequest): object =>
   result.replayOf === undefined ? { given: result.authentication ?? { scheme: 'hook-token' } } : {}

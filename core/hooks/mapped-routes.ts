@@ -93,7 +93,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
   // A name may have several mappings: the request must show the credential of the one that it reaches.
   if (authenticated && !credential) context.guard.judge(request, false)
-  mapping.rate?.()
+  mapping.checkRate?.()
 
   const mapped = readMappedRequest(hook, request, payload)
   const { actions, providerId } = await mapping.resolveActions(mapped)

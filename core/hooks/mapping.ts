@@ -1,4 +1,4 @@
-// One mapping: what it makes of a payload, by templates, a transform or a preset.
+// One mapping: turns a request into actions with templates, a transform or a preset.
 import { type ActionField, actionFields, isTemplateField, type TemplateField, templateKeys } from '../action.ts'
 import { compileExpression, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
 import type { MappingConfig } from '../config/schema.ts'
@@ -11,46 +11,47 @@ import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
 import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
-import { createRate, type Rate } from './rate.ts'
+import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
 import { createVerifier } from './auth/signature.ts'
 import type { Verifier } from './auth/verifier.ts'
 
-/** What a mapping sees of a request. */
+/** The request that templates, transforms and presets read. */
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
   headers: Readonly<Record<string, string>>
 }
 
-/** What became of a request; without any action it was skipped. */
+/** The actions of a request. An empty list skips the request. */
 export interface ResolvedActions {
   actions: readonly Action[]
-  /** The id of the request, as a transform, the mapping's template or the preset finds it. */
+  /** The id that the sender gave the request, found by the transform, by the template of the mapping or by the preset. */
   providerId?: string | undefined
 }
 
 export interface Mapping {
   id: string
-  /** The name that it is for; absent: any. */
+  /** The hook name that it matches; undefined: any name. */
   path: string | undefined
   source: string | undefined
+  /** Whether its text reaches the model without the external content wrapper. */
   trusted: boolean
-  /** False: the bodies of its requests are not kept. */
+  /** Whether the bodies of its requests are stored. */
   keepBody: boolean
-  /** Absent: its senders show the hook token. */
+  /** Undefined: senders show the hook token. */
   verifier: Verifier | undefined
-  /** Those of its own `auth`, where it has one. */
+  /** The secrets of its `auth`. */
   secrets: UsedSecrets | undefined
-  /** How its transform is, where it has one. */
+  /** Returns the state of its transform. */
   transform: (() => TransformState) | undefined
-  /** Schema of the payload, where the preset or the transform declares one. */
+  /** The schema of the payload that the preset or the transform declares. */
   payloadSchema(): JsonSchema | undefined
-  /** Lets only so many of its runs be under way at once. */
+  /** Limits how many of its runs are in progress at once. */
   concurrencyLimit: NewRun['concurrencyLimit']
-  /** Absent: it takes any number of requests. */
-  rate: Rate | undefined
+  /** Throws when the request exceeds the rate limit. Undefined: there is no limit. */
+  checkRate: CheckRate | undefined
   resolveActions(request: MappedRequest): Promise<ResolvedActions>
-  /** The id of the request where its body alone says it. */
+  /** The id of the request, read from its body alone. */
   idInBody(request: MappedRequest): string | undefined
 }
 
@@ -59,26 +60,26 @@ export interface MappingSeed {
   path: string | undefined
   config: MappingConfig
   preset?: Preset | undefined
-  /** What the operator says in place of the preset. */
+  /** The section of the preset: its keys take precedence over the preset. */
   settings?: MappingConfig
-  /** The preset's own settings. */
+  /** The settings that the schema `config` of the preset declares. */
   presetConfig?: Record<string, unknown>
   transform?: TransformHandle | undefined
 }
 
 interface MappingDeps {
-  /** What `hooks.keepBody` says. */
+  /** `hooks.keepBody` */
   keepBody: boolean
   readAction: ReadAction
   secretUse: SecretUse
-  /** The public address below which the hooks lie, where the configuration says it. */
-  address?: string | undefined
+  /** The public URL of the hooks, where the configuration has one. */
+  baseUrl?: string | undefined
   log: Log
 }
 
 export function createMapping(
   seed: MappingSeed,
-  { keepBody, readAction, secretUse, address, log }: MappingDeps,
+  { keepBody, readAction, secretUse, baseUrl, log }: MappingDeps,
 ): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
@@ -97,18 +98,21 @@ export function createMapping(
     source: config.match?.source,
     trusted: config.allowUnsafeExternalContent === true,
     keepBody: config.keepBody ?? keepBody,
-    verifier: config.auth && createVerifier(config.auth, address && `${address}/${path}`),
+    verifier: config.auth && createVerifier(config.auth, baseUrl && `${baseUrl}/${path}`),
     secrets,
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
     concurrencyLimit:
       config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
-    rate: config.rateLimit && createRate(config.rateLimit.maxPerMinute),
+    checkRate: config.rateLimit && createRateLimit(config.rateLimit.maxPerMinute),
     async resolveActions(request) {
-      // What templates make of a well-formed payload is well-formed; code may cut a character into halves.
-      const said = wellFormed(preset ? preset.read(request) : transform ? await transform(request) : undefined)
-      if (said === null) return { actions: [] }
-      const resolved = scopesOf(request).flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, said, settingsOf?.(scope)))
+      const result = preset ? preset.toAction(request) : transform ? await transform(request) : undefined
+      // Code may cut a surrogate pair in half; templates over a well-formed payload cannot.
+      const overrides = wellFormed(result)
+      if (overrides === null) return { actions: [] }
+      const resolved = scopesOf(request).flatMap((scope) =>
+        combine(fieldsOf?.(scope) ?? {}, overrides, settingsOf?.(scope)),
+      )
       const ownId = resolved.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
       return { actions: resolved.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
     },
@@ -120,7 +124,7 @@ const notBlankOf = (text: string | undefined): string | undefined => (text?.trim
 
 // ── Templates ───────────────────────────────────────────────────────────────────────────────────
 
-const mostActions = 200
+const maxActions = 200
 
 function compileForEach(forEach: string | undefined): (request: MappedRequest) => TemplateScope[] {
   if (forEach === undefined) return (request) => [request]
@@ -130,12 +134,12 @@ function compileForEach(forEach: string | undefined): (request: MappedRequest) =
     if (!Array.isArray(items))
       throw new GatewayError(
         'invalid_request',
-        `${forEach} must be a list: this hook has one action for each of its elements.`,
+        `${forEach} must be a list: this hook starts one action for each element.`,
       )
-    if (items.length > mostActions)
+    if (items.length > maxActions)
       throw new GatewayError(
         'invalid_request',
-        `${forEach} has ${items.length} elements; ${mostActions} are the most, so send them in parts.`,
+        `${forEach} has ${items.length} elements; the maximum is ${maxActions}. Send them in several requests.`,
       )
     const withElement = (item: unknown, index: number): TemplateScope => ({ ...request, item, index })
     return items.map(withElement)
@@ -167,25 +171,23 @@ const fieldNames = Object.keys(actionFields) as ActionField[]
 const templateFields = fieldNames.filter((field) => isTemplateField(field))
 const plainFields = fieldNames.filter((field) => !isTemplateField(field))
 
-/** A payload must not choose a session outside the namespace of the hooks, so only such a key is the operator's own. */
+/** A template outside the namespace `hook:` would let the payload choose any session: it counts as the sender's key. */
 const fieldFor = (field: TemplateField, template: string): keyof MappedFields =>
   field === 'sessionKey' && (!isTemplate(template) || isHookKey(template)) ? 'fixedKey' : field
 
 const isHookKey = (key: string): boolean => key.trim().startsWith('hook:')
 
-/**
- * The mapping's fields, over them what a transform or preset says, over these the operator's settings for the preset.
- */
+/** Later fields take precedence: the mapping, the result of the transform or preset, the section of the preset. */
 function combine(
   fields: MappedFields,
-  said: MappedFields | readonly MappedFields[] | undefined,
+  result: MappedFields | readonly MappedFields[] | undefined,
   settings: MappedFields | undefined,
 ): MappedFields[] {
-  if (!said) return [merge(fields, settings)]
-  return [said].flat().map((overrides) => merge(merge(fields, overrides), settings))
+  if (!result) return [merge(fields, settings)]
+  return [result].flat().map((overrides) => merge(merge(fields, overrides), settings))
 }
 
-/** A session key takes the place of any other, whoever chose that. */
+/** A session key replaces any earlier one, whether the sender or the operator chose it. */
 function merge(fields: MappedFields, overrides: MappedFields | undefined): MappedFields {
   if (!overrides) return fields
   const given = defined(overrides)
@@ -196,19 +198,19 @@ function merge(fields: MappedFields, overrides: MappedFields | undefined): Mappe
 
 // ── Transforms and presets ──────────────────────────────────────────────────────────────────────
 
-type Said = MappedFields | readonly MappedFields[] | null | undefined
+type Result = MappedFields | readonly MappedFields[] | null | undefined
 
 function createTransformCall(
   handle: TransformHandle,
   { config, id, log }: { config: MappingConfig; id: string; log: Log },
 ) {
   const { auth: _auth, ...mapping } = config
-  return async ({ payload, ...rest }: MappedRequest): Promise<Said> => {
+  return async ({ payload, ...rest }: MappedRequest): Promise<Result> => {
     try {
       const { result } = await handle.run({ ...rest, mapping, payload: JSON.stringify(payload) })
-      return withFixedKeys(result as Said)
+      return withFixedKeys(result as Result)
     } catch (error) {
-      // Its message names the file and never what the transform said.
+      // The message names the file and quotes nothing that the transform threw.
       if (error instanceof TransformError && error.status >= 500)
         log.error({ mapping: id, fault: error.fault }, error.message)
       throw error
@@ -219,22 +221,20 @@ function createTransformCall(
 function createPresetReader(preset: Preset, config: Record<string, unknown>) {
   let check: Check | undefined
   return {
-    read(request: MappedRequest): Said {
+    toAction(request: MappedRequest): Result {
       check ??= compileCheck(preset.payload)
       if (!check.fits(request.payload))
         throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
-      return withFixedKeys(ask(() => preset.toAction?.({ ...request, config })))
+      return withFixedKeys(callPreset(() => preset.toAction?.({ ...request, config })))
     },
     deliveryId: (request: MappedRequest): string | undefined =>
-      notBlankOf(ask(() => preset.deliveryId?.({ ...request, config }))),
+      notBlankOf(callPreset(() => preset.deliveryId?.({ ...request, config }))),
   }
 }
 
-/**
- * Transforms and presets are the operator's choice, and so are the sessions that they name among those of the hooks.
- */
-const withFixedKeys = (said: Said): Said =>
-  Array.isArray(said) ? said.map(withFixedKey) : said && withFixedKey(said as MappedFields)
+/** The operator chose the transform or preset, so a key in the namespace `hook:` counts as the operator's. */
+const withFixedKeys = (result: Result): Result =>
+  Array.isArray(result) ? result.map(withFixedKey) : result && withFixedKey(result as MappedFields)
 
 function withFixedKey({ sessionKey, ...fields }: MappedFields): MappedFields {
   return sessionKey !== undefined && isHookKey(sessionKey)
@@ -242,9 +242,9 @@ function withFixedKey({ sessionKey, ...fields }: MappedFields): MappedFields {
     : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 
-function ask<Answer>(question: () => Answer): Answer {
+function callPreset<Result>(call: () => Result): Result {
   try {
-    return question()
+    return call()
   } catch (cause) {
     if (isInputError(cause)) throw new GatewayError('invalid_request', cause.message, { cause })
     throw new GatewayError('transform_failed', undefined, { cause })

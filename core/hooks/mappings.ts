@@ -1,5 +1,4 @@
-// Which mapping has a request: the user's in their order, then the presets; found in the same time however many there
-// are.
+// Finds the mapping of a request: the mappings in their order, then the presets, in constant time.
 import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import type { Config, MappingConfig } from '../config/schema.ts'
@@ -12,46 +11,46 @@ import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import type { Verifier } from './auth/verifier.ts'
 
-/** A verifier, and the secrets whose use it tells of. */
-interface Guarding {
+/** A verifier, and the record of when its secrets were used. */
+interface RouteVerifier {
   verifier: Verifier
   secrets: UsedSecrets | undefined
 }
 
-/** What is behind a name. */
+/** The mappings of one hook name. */
 export interface HookRoute {
   /** The mappings that a request may reach, in order. */
   mappings: readonly Mapping[]
-  /** Those of its senders that prove who they are by a signature or a secret of their own. */
-  verifiers: readonly Guarding[]
-  /** Headers, in lower case, that hold a secret or a signature of theirs. */
+  /** The verifiers of the mappings that have their own `auth`. */
+  verifiers: readonly RouteVerifier[]
+  /** Headers, in lower case, that hold a secret or a signature for these verifiers. */
   hidden: readonly string[]
-  /** Whether all of them keep the bodies of their requests. */
+  /** Whether every mapping stores the bodies of its requests. */
   keepBody: boolean
-  /** Whether the hook token opens it. */
+  /** Whether at least one mapping accepts the hook token. */
   token: boolean
-  /** Whether one of them has a transform, which nobody may close as long as a request is in. */
+  /** Whether a mapping has a transform, which must stay open while a request is in progress. */
   transforms: boolean
   find(payload: unknown): Mapping | undefined
 }
 
 export interface Mappings {
-  /** The names that mappings are for. */
+  /** The hook names that mappings match. */
   names: readonly string[]
-  /** What is behind every other name. */
-  elsewhere: HookRoute
-  /** Without mappings where there is no hook of this name. */
+  /** The route of every other name. */
+  fallback: HookRoute
+  /** The route of a name; it has no mappings when there is no such hook. */
   at(name: string): HookRoute
   byId(id: string): Mapping | undefined
-  /** A request comes in; call what it returns when the request is over. */
+  /** Counts a request in; call the returned function when the request ends. */
   enter(): () => void
-  /** Lets the transforms go once no request is in; resolves then. */
+  /** Closes the transforms when no request is in progress any more, and then resolves. */
   close(): Promise<void>
 }
 
 interface MappingsDeps {
   hooks: Config['hooks']
-  /** The address at which senders reach the gateway, where the configuration says it. */
+  /** The URL at which senders reach the gateway, where the configuration has it. */
   publicUrl?: string | undefined
   presets: ReadonlyMap<string, Preset>
   agentBody: ReturnType<typeof createAgentBody>
@@ -74,32 +73,32 @@ export function createMappings({
     ...hooks.mappings.map((config, index) => seedOf(config, { index, sandbox })),
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
-  const address = publicUrl && publicUrl + hooks.path
+  const baseUrl = publicUrl && publicUrl + hooks.path
   const all = seeds.map((seed) =>
-    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, address, log }),
+    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, baseUrl, log }),
   )
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
   const hookRoutes = new Map(
     names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]),
   )
-  const elsewhere = createHookRoute(all.filter(({ path }) => path === undefined))
+  const fallback = createHookRoute(all.filter(({ path }) => path === undefined))
   const inFlight = createInFlightCount()
 
   return {
     names,
-    elsewhere,
-    at: (name) => (isHook(name) ? (hookRoutes.get(name) ?? elsewhere) : noHookRoute),
+    fallback,
+    at: (name) => (isHook(name) ? (hookRoutes.get(name) ?? fallback) : noHookRoute),
     byId: (id) => byId.get(id),
     enter: inFlight.enter,
     close: async () => {
-      await inFlight.empty()
+      await inFlight.waitUntilEmpty()
       for (const { transform } of seeds) transform?.close()
     },
   }
 }
 
-/** Counts who is in. */
+/** Counts the requests in progress. */
 function createInFlightCount() {
   let count = 0
   const waiting = Promise.withResolvers<void>()
@@ -112,14 +111,14 @@ function createInFlightCount() {
         if (closing && count === 0) waiting.resolve()
       }
     },
-    empty: async (): Promise<void> => {
+    waitUntilEmpty: async (): Promise<void> => {
       closing = true
       if (count > 0) await waiting.promise
     },
   }
 }
 
-/** `wake` and `agent` are the gateway's own. */
+/** The gateway itself serves `wake` and `agent`. */
 const isHook = (path: string): boolean => isHookName(path) && path !== 'wake' && path !== 'agent'
 
 function createHookRoute(mappings: readonly Mapping[]): HookRoute {
@@ -138,7 +137,7 @@ function createHookRoute(mappings: readonly Mapping[]): HookRoute {
 
 const noHookRoute = createHookRoute([])
 
-/** Behind one that takes any source no other is reached. */
+/** Mappings after one that matches any source are never reached. */
 function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, Mapping> {
   const firsts = new Map<string | undefined, Mapping>()
   for (const mapping of mappings) {
@@ -148,7 +147,7 @@ function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | u
   return firsts
 }
 
-/** Only a text that the payload itself holds. */
+/** Reads own properties only, so that a payload without `source` has none. */
 function sourceOf(payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, 'source')) return undefined
   const { source } = payload as { source?: unknown }

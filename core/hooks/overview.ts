@@ -1,14 +1,13 @@
-// What hooks there are, and how they stand: which mappings a name may reach, how their senders prove who they are,
-// their transforms.
+// The list of hooks for `GET /api/hooks`: the mappings of each name, their credentials and the state of their transforms.
 import type { TransformState } from '../sandbox/transform.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
 import type { SecretLine } from './auth/secret-use.ts'
 
 export interface HookLine {
-  /** Absent: any name that no other line has. */
+  /** Absent: every name without a line of its own. */
   name?: string
-  /** In the order in which they are tried; none: the gateway's own. */
+  /** In the order in which they are tried. Empty: the gateway itself serves the name. */
   mappings: readonly MappingLine[]
 }
 
@@ -16,7 +15,7 @@ export interface MappingLine {
   id: string
   source?: string | undefined
   scheme: string
-  /** Absent: its senders show the hook token. */
+  /** Absent: senders show the hook token. */
   secrets?: readonly SecretLine[] | undefined
   transform?: TransformState | undefined
 }
@@ -26,7 +25,7 @@ export async function viewHooks(mappings: Mappings): Promise<HookLine[]> {
   const lines = await Promise.all(
     names.map(async (name) => ({ name, mappings: await Promise.all(mappings.at(name).mappings.map(viewMapping)) })),
   )
-  const others = mappings.elsewhere.mappings
+  const others = mappings.fallback.mappings
   return others.length === 0 ? lines : [...lines, { mappings: await Promise.all(others.map(viewMapping)) }]
 }
 

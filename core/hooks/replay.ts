@@ -1,5 +1,4 @@
-// An operator has a request repeated: the same rules as at the route group, another request in the log, no idempotency
-// key.
+// Replays a stored request for an operator: the rules of the hook apply, as a new request without an idempotency key.
 import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
@@ -15,13 +14,13 @@ import type { Mappings } from './mappings.ts'
 import { redactQuery, visibleHeaders, visibleQuery } from './secret-names.ts'
 
 export interface ReplayRequest {
-  /** Who asks for it. */
+  /** Address of the operator. */
   client: string
-  /** In place of the body that came. */
+  /** Replaces the stored body. */
   body?: unknown
-  /** Id of the mapping that is to have it, in place of the one that is found. */
+  /** Id of the mapping to use instead of the one that matches. */
   mapping?: string | undefined
-  /** True: nothing is started, and the answer says what would be. */
+  /** True: nothing starts, and the reply shows what would start. */
   dryRun?: boolean | undefined
 }
 
@@ -31,7 +30,7 @@ interface ReplayDeps {
   dispatch: Dispatch
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
-  /** What `hooks.keepBody` says. */
+  /** `hooks.keepBody` */
   keepBody: boolean
   requestLog: RequestLog
   createId: () => string
@@ -52,14 +51,14 @@ export function createReplay({
 
   return async (request, { client, body, mapping: wanted, dryRun }) => {
     const { hook, id } = request
-    if (request.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshake)
+    if (request.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshakeText)
     if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.at(hook).mappings.length === 0) throw noHook()
     const rawBody = body === undefined ? storedBody(request) : JSON.stringify(body)
     const replayed =
       wanted === undefined && Object.hasOwn(checks, hook)
         ? planDirect(hook, rawBody)
         : await planMapped(request, { rawBody, wanted, edited: body !== undefined })
-    if (dryRun) return await showDryRun(replayed, { request, chosen: wanted !== undefined })
+    if (dryRun) return await showDryRun(replayed, { request, isChosen: wanted !== undefined })
     const { plan, mapping } = replayed
     const incoming = {
       hook,
@@ -97,7 +96,7 @@ export function createReplay({
     const headers = request.headers as Record<string, string>
     const query = visibleQuery(request.query as Record<string, unknown>)
     const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
-    const mapping = wanted === undefined ? mappings.at(hook).find(payload) : named(wanted)
+    const mapping = wanted === undefined ? mappings.at(hook).find(payload) : mappingById(wanted)
     if (!mapping) throw noHook()
     const visible = visibleHeaders(headers, mappings.at(hook).hidden.concat(mapping.verifier?.hiddenHeaders ?? []))
     const leave = mappings.enter()
@@ -110,12 +109,12 @@ export function createReplay({
     }
   }
 
-  function named(id: string): Mapping {
+  function mappingById(id: string): Mapping {
     const mapping = mappings.byId(id)
     if (!mapping)
       throw new GatewayError(
         'invalid_request',
-        'mapping is the id of no mapping and the name of no enabled preset; leave it out for the one that is found.',
+        'mapping names no mapping and no enabled preset; leave it out to use the one that matches.',
       )
     return mapping
   }
@@ -127,20 +126,22 @@ export function createReplay({
   }
 }
 
-const handshake =
-  'This request only asked whether somebody is there, so there is nothing to repeat; send a body to have that one.'
+const handshakeText =
+  'This request was a verification request of the service, so there is nothing to replay; send a body to replay that.'
 
-const noHook = () => new GatewayError('conflict', 'There is no hook of this name, so nothing can be repeated.')
+const noHook = () =>
+  new GatewayError('conflict', 'The hook of this request does not exist any more; name another mapping.')
 
 function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
   let check: Check | undefined
   return () => (check ??= compileCheck(schema))
 }
 
-const bodyless =
-  'The body of this request was not kept: keepBody is false, storage.retention.bodyHours is over, or it was refused before it was read; send one in "body".'
+const bodylessText =
+  'The body of this request is not stored: keepBody is false, storage.retention.bodyHours has passed, or the request ' +
+  'was rejected before its body was read. Send one in "body".'
 
 function storedBody({ body }: StoredRequest): string {
-  if (body === null) throw new GatewayError('conflict', bodyless)
+  if (body === null) throw new GatewayError('conflict', bodylessText)
   return body
 }

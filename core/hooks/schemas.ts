@@ -41,7 +41,7 @@ export const WakeReply = Type.Object({
   mode: Type.Enum([...wakeModes]),
   eventId: Type.String(),
   warnings: Type.Optional(
-    Type.Array(Type.String(), { description: 'What is not done as asked: that another agent is woken.' }),
+    Type.Array(Type.String(), { description: 'What differs from the request: the default agent is woken instead.' }),
   ),
 })
 export type WakeReply = Static<typeof WakeReply>
@@ -49,37 +49,37 @@ export type WakeReply = Static<typeof WakeReply>
 const RunError = Type.Object(
   { type: Type.String(), message: Type.String() },
   {
-    description:
-      'With `Prefer: wait`: why there is no reply, or why the last attempt failed of a run that is tried again.',
+    description: 'With `Prefer: wait`: why there is no reply, or why the last attempt of a retried run failed.',
   },
 )
 
 export const AgentReply = Type.Object({
   ok: Type.Literal(true),
-  runId: Type.String({ description: 'For `GET /runs/{id}`.' }),
-  sessionKey: Type.String({ description: 'The whole key of the session that it runs in.' }),
+  runId: Type.String({ description: 'Id of the run, for `GET /runs/{id}`.' }),
+  sessionKey: Type.String({ description: 'The whole key of the session of the run.' }),
   warnings: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'What is not done as asked: why the reply cannot be delivered, or that another agent runs it.',
+      description:
+        'What differs from the request: the reply cannot be delivered, or the default agent is used instead.',
     }),
   ),
-  status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: how far the run came.' })),
-  reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: what the agent answered.' })),
+  status: Type.Optional(Type.Enum([...runStatuses], { description: 'With `Prefer: wait`: the status of the run.' })),
+  reply: Type.Optional(Type.String({ description: 'With `Prefer: wait`: the reply of the agent.' })),
   error: Type.Optional(RunError),
 })
 export type AgentReply = Static<typeof AgentReply>
 
 const Ids = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
-/** What a hook of one's own name is answered: as its action is, or `skipped`, or the ids of several actions. */
+/** The reply of a mapped hook: that of its action, or `skipped`, or the ids of several actions. */
 export const MappedReply = Type.Object({
   ok: Type.Literal(true),
-  skipped: Type.Optional(Type.Literal(true, { description: 'Nothing was to be done.' })),
+  skipped: Type.Optional(Type.Literal(true, { description: 'The mapping skipped the request.' })),
   mode: Type.Optional(WakeReply.properties.mode),
   eventId: Type.Optional(Type.String()),
   ...Type.Partial(Type.Omit(AgentReply, ['ok'])).properties,
-  runIds: Ids('Of several actions: the runs.'),
-  eventIds: Ids('Of several actions: the events.'),
+  runIds: Ids('For several actions: the ids of the runs.'),
+  eventIds: Ids('For several actions: the ids of the events.'),
   runs: Type.Optional(
     Type.Array(
       Type.Object({
@@ -89,7 +89,7 @@ export const MappedReply = Type.Object({
         error: Type.Optional(RunError),
       }),
       {
-        description: 'With `Prefer: wait`, of several actions: how far the runs came.',
+        description: 'With `Prefer: wait`, for several actions: the status of each run.',
       },
     ),
   ),
@@ -97,18 +97,18 @@ export const MappedReply = Type.Object({
 
 export type MappedReply = Static<typeof MappedReply>
 
-/** Headers that both endpoints know; what is wrong with them is told by whoever reads them. */
+/** For the OpenAPI document; the code that reads these headers checks them. */
 export const IdempotencyHeader = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       maxLength: 256,
-      description: 'The same key and body again get the first reply again, for 24 hours.',
+      description: 'For 24 hours, a second request with the same key and body gets the first reply again.',
     }),
   ),
 })
 export const AgentHeaders = Type.Object({
   ...IdempotencyHeader.properties,
   prefer: Type.Optional(
-    Type.String({ description: '`wait=N` holds the reply until the run has ended, at most N seconds (300).' }),
+    Type.String({ description: '`wait=N` holds the reply until the run ends, for at most N seconds (maximum 300).' }),
   ),
 })

@@ -1,5 +1,4 @@
-// Tries a transform as its hook would use it: the payload is read and the result judged by the same rules, and nothing
-// is stored or started.
+// Tries a transform as its hook would use it: the same rules apply, and nothing is stored or started.
 import { randomUUIDv7 } from 'node:crypto'
 import { createAgents } from '../agents/agents.ts'
 import { createModels } from '../agents/models.ts'
@@ -30,11 +29,11 @@ export interface TrialRequest {
 }
 
 export interface Trial {
-  /** Id of the mapping whose transform it is; absent: none uses it yet. */
+  /** Id of the mapping that uses the transform; undefined: no mapping uses it yet. */
   mapping: string | undefined
-  /** What the transform did; absent: it was not called, or failed. */
+  /** The call of the transform; undefined: it was not called, or it failed. */
   run: TransformRun | undefined
-  /** Why the hook would refuse the request, or the fault of the transform. */
+  /** Why the hook would reject the request, or the error of the transform. */
   error: unknown
 }
 
@@ -78,7 +77,7 @@ export async function tryTransform(
   }
 }
 
-/** The mapping that uses the transform; else one that gives everything that a transform may leave to its mapping. */
+/** The mapping that uses the transform, or a stand-in that has every text that a transform may leave to its mapping. */
 function mappingOf(
   { hooks }: Config,
   { module, exportName }: TrialRequest,
@@ -111,5 +110,5 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
   })
 }
 
-/** Nobody signs here. */
+/** A trial verifies no signature. */
 const noSecretUse: SecretUse = { open: () => ({ note: () => undefined, list: async () => [] }) }

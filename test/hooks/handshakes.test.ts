@@ -71,7 +71,7 @@ describe('a handshake', () => {
     const replay = (body: object) => post(`/api/requests/${line.id}/replay`, body, operator)
     expect(await replay({})).toMatchObject({
       status: 409,
-      body: { error: { message: expect.stringContaining('only asked whether somebody is there') } },
+      body: { error: { message: expect.stringContaining('was a verification request of the service') } },
     })
     expect(await replay({ dryRun: true })).toMatchObject({ status: 409 })
     expect(await replay({ dryRun: true, body: { text: 'An event.' } })).toMatchObject({

@@ -95,7 +95,7 @@ describe('keepBody: false of one mapping', () => {
     const { id } = await kept()
     expect(await replay(id, {})).toMatchObject({
       status: 409,
-      body: { error: { type: 'conflict', message: expect.stringContaining('The body of this request was not kept') } },
+      body: { error: { type: 'conflict', message: expect.stringContaining('The body of this request is not stored') } },
     })
     expect(await replay(id, { body: { text: 'again' } })).toMatchObject({ status: 200 })
     expect(await kept()).toMatchObject({ replayOf: id, body: null })

@@ -84,7 +84,7 @@ describe('POST /api/requests/:id/replay', () => {
     const id = await sent('/hooks/mail', { from: 'ada', text: 'Hello' })
     expect(await replay(id, { mapping: 'nothing' })).toMatchObject({
       status: 400,
-      body: { error: { message: expect.stringContaining('mapping is the id of no mapping') } },
+      body: { error: { message: expect.stringContaining('mapping names no mapping') } },
     })
     expect(await replay(id, { body: {} })).toMatchObject({
       status: 400,

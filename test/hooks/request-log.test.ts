@@ -24,6 +24,6 @@ describe('the journal', () => {
     const requestLog = createRequestLog({ store: { recordRefusal: () => Promise.reject(new Error('full')) }, log })
     requestLog.record(refusal())
     await new Promise(setImmediate)
-    expect(logged).toMatchObject([{ level: 'warn', message: 'a refused request could not be noted' }])
+    expect(logged).toMatchObject([{ level: 'warn', message: 'rejected requests cannot be recorded' }])
   })
 })
