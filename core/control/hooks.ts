@@ -54,7 +54,7 @@ const viewSecret = ({ index, notAfter, lastUsedAt }: Secret) => ({
   ...(lastUsedAt !== undefined && { lastUsedAt: iso(lastUsedAt) }),
 })
 
-const SecretLine = Type.Object({
+const SecretStatus = Type.Object({
   index: Type.Integer({ minimum: 0, description: 'Its place in the configuration, from 0.' }),
   notAfter: Type.Optional(Type.String({ description: 'Until when it is accepted, as the configuration says.' })),
   lastUsedAt: Type.Optional(Time('When a sender last proved with it who it is; absent: never, as far as is known.')),
@@ -77,7 +77,7 @@ const Mapping = Type.Object({
   source: Type.Optional(Type.String({ description: 'The `source` that a payload must have.' })),
   scheme: Type.String({ description: '`hook-token`, or the scheme of its own `auth`.' }),
   secrets: Type.Optional(
-    Type.Array(SecretLine, { description: 'Those of its own `auth`, in the order of the configuration.' }),
+    Type.Array(SecretStatus, { description: 'Those of its own `auth`, in the order of the configuration.' }),
   ),
   transform: Type.Optional(Transform),
 })

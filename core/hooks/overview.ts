@@ -2,7 +2,7 @@
 import type { TransformState } from '../sandbox/transform.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import type { SecretLine } from './auth/secret-use.ts'
+import type { SecretStatus } from './auth/secret-use.ts'
 
 export interface HookLine {
   /** Absent: every name without a line of its own. */
@@ -16,7 +16,7 @@ export interface MappingLine {
   source?: string | undefined
   scheme: string
   /** Absent: senders show the hook token. */
-  secrets?: readonly SecretLine[] | undefined
+  secrets?: readonly SecretStatus[] | undefined
   transform?: TransformState | undefined
 }
 

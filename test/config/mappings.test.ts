@@ -60,7 +60,7 @@ describe('hooks.mappings', () => {
     [
       'an unknown channel',
       { ...path, channel: 'slak' },
-      'hooks.mappings[0].channel is no channel; did you mean "slack"?',
+      'hooks.mappings[0].channel is not a channel; did you mean "slack"?',
     ],
     ['an unknown thinking level', { ...path, thinking: 'ultra' }, 'hooks.mappings[0].thinking must be one of "off"'],
     ['a template where none is', { ...path, agentId: '{{ agent }}' }, 'hooks.mappings[0].agentId is used as written'],
@@ -72,12 +72,12 @@ describe('hooks.mappings', () => {
     [
       'forEach beside a transform',
       { ...path, forEach: 'items', transform: { module: 'a.ts' } },
-      'hooks.mappings[0].forEach stands beside transform',
+      'hooks.mappings[0].forEach cannot be combined with transform',
     ],
     [
       'auth without a path',
       { match: { source: 'x' }, auth: { scheme: 'github', secret: 's' } },
-      'hooks.mappings[0].auth needs a match.path',
+      'hooks.mappings[0].auth requires match.path',
     ],
     ['auth without a secret', { ...path, auth: { scheme: 'github' } }, 'hooks.mappings[0].auth.secret is required'],
     ['a path of slashes', { match: { path: '//' } }, 'hooks.mappings[0].match.path must be the name of a hook'],
@@ -94,14 +94,14 @@ describe('hooks.mappings', () => {
     [
       'a name with white space',
       { ...path, match: { path: 'my hook' } },
-      'hooks.mappings[0].match.path holds white space',
+      'hooks.mappings[0].match.path contains white space',
     ],
     [
       'a name with an empty segment',
       { ...path, match: { path: 'ci//nightly' } },
-      'hooks.mappings[0].match.path holds white space, or a segment that is empty',
+      'hooks.mappings[0].match.path contains white space, or a segment that is empty',
     ],
-    ['no match', { ...path, match: {} }, 'hooks.mappings[0].match holds neither path nor source'],
+    ['no match', { ...path, match: {} }, 'hooks.mappings[0].match has neither path nor source'],
     [
       'external content without its wrapper',
       { ...path, allowUnsafeExternalContent: true },
@@ -189,7 +189,7 @@ describe('hooks.mappings', () => {
     expect(problemsOf(document)).toEqual([
       expect.stringContaining('hooks.mappings[1] must be an object'),
       expect.stringContaining('hooks.mappings[2].id ("a") is the id of a mapping before it'),
-      expect.stringContaining('hooks.mappings[3].channel is no channel'),
+      expect.stringContaining('hooks.mappings[3].channel is not a channel'),
     ])
   })
 
@@ -211,7 +211,7 @@ describe('hooks.mappings that cannot work', () => {
   const agent = { match: { path: 'x' }, deliver: false }
 
   it.each([
-    ['without a text', agent, '[0] has neither messageTemplate nor transform, so its requests are answered 400'],
+    ['without a text', agent, '[0] has neither messageTemplate nor transform, so its requests get 400'],
     ['a wake without a text', { ...agent, action: 'wake' }, '[0] has neither textTemplate nor transform'],
     [
       'a wake with the text of an agent',
@@ -272,7 +272,7 @@ describe('agentId of a mapping or preset', () => {
 
   it('is warned of where no agent has it', () => {
     expect(warnings('suport', { main: {}, support: {} })).toEqual([
-      'hooks.mappings[0].agentId names no configured agent, so the default agent "main" runs it; did you mean "support"?',
+      'hooks.mappings[0].agentId names no configured agent, so the default agent "main" is used; did you mean "support"?',
     ])
     expect(warnings('defaults', {})).toEqual([expect.stringContaining('add agents.defaults, or leave it out')])
     expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" runs it')])

@@ -1,5 +1,5 @@
-// The rules of `hooks.mappings`: each can be reached, its templates and paths mean something, and its transform lies
-// where it must.
+// The rules of `hooks.mappings`: each mapping can be reached, its keys have an effect, and its transform is inside the
+// transforms directory.
 import { join, relative, resolve } from 'node:path'
 import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
@@ -19,7 +19,7 @@ export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   yield* transformsDirRules(context)
   yield* repeatedIds(hooks.mappings)
   yield* unreachedWarnings(context)
-  // Entries that do not fit the schema have left holes, which `flatMap` skips.
+  // Entries that the schema rejected left holes in the array, which `flatMap` skips.
   yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
 }
 
@@ -33,12 +33,12 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
   if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, context.config.gateway.publicUrl))
   if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
   yield* actionRules(mapping, context)
-  // A transform may name another channel than the mapping, so only the one that the mapping names is judged.
+  // A transform may name another channel, so without a `channel` in the mapping there is nothing to check.
   if (!mapping.transform || mapping.channel !== undefined) yield* replyWarnings(mapping, context)
   yield* wakeWarnings(mapping, context)
 }
 
-/** The rules of the keys that an entry and the section of a preset share. */
+/** The rules of the keys that a mapping and the section of a preset share. */
 export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* templateWarnings(mapping)
   yield* channelRules(mapping, context)
@@ -46,7 +46,8 @@ export function* actionRules(mapping: MappingConfig, context: RuleContext): Iter
   yield* routingWarnings(mapping, context)
   if (mapping.allowUnsafeExternalContent) {
     const problem =
-      'shows what the sender wrote to the model without the external content wrapper; use it for senders that you trust alone'
+      'shows the text of the sender to the model without the external content wrapper; ' +
+      'use it only for senders that you fully trust'
     yield { keys: ['allowUnsafeExternalContent'], problem, warning: true }
   }
 }
@@ -56,22 +57,23 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
   if (name === '') yield { keys: ['match', 'path'], problem: 'must be the name of a hook, such as "github"' }
   if (name && !isHookName(name)) {
     const problem =
-      'holds white space, or a segment that is empty, "." or "..", so that no request reaches the mapping; take a name such as "ci/nightly"'
+      'contains white space, or a segment that is empty, "." or "..", so no request reaches the mapping; ' +
+      'use a name such as "ci/nightly"'
     yield { keys: ['match', 'path'], problem, warning: true }
   }
   if (name === 'wake' || name === 'agent') {
     yield {
       keys: ['match', 'path'],
-      problem: `is "${name}", which the gateway serves itself, so that the mapping is never reached; take another name`,
+      problem: `is "${name}", which the gateway serves itself, so no request reaches the mapping; use another name`,
       warning: true,
     }
   }
   if (auth && name === undefined)
-    yield { keys: ['auth'], problem: 'needs a match.path beside it: the name alone tells whose signature to look for' }
+    yield { keys: ['auth'], problem: 'requires match.path, because the name decides which signature is verified' }
   if (!auth && name === undefined && match.source === undefined) {
     yield {
       keys: ['match'],
-      problem: 'holds neither path nor source, so the mapping has every request that none before it has',
+      problem: 'has neither path nor source, so the mapping matches every request that no earlier mapping matches',
       warning: true,
     }
   }
@@ -84,11 +86,11 @@ function* forEachRules({ forEach, transform }: MappingConfig): Iterable<RuleFind
   if (transform)
     yield {
       keys: ['forEach'],
-      problem: 'stands beside transform; have the transform return a list, or take one of the two out',
+      problem: 'cannot be combined with transform; let the transform return a list, or remove one of the two',
     }
 }
 
-/** Without a text every request is answered 400. A transform may bring one. */
+/** Without a text, every request gets 400. A transform may return one. */
 export function* textWarnings({
   action = 'agent',
   messageTemplate,
@@ -104,12 +106,14 @@ export function* textWarnings({
   if (texts[other] === undefined) {
     yield {
       keys: [],
-      problem: `has neither ${own} nor transform, so its requests are answered 400; add a ${own}`,
+      problem: `has neither ${own} nor transform, so its requests get 400; add ${own}`,
       warning: true,
     }
     return
   }
-  const problem = `is not used by the action "${action}", so its requests are answered 400; rename it to ${own}, or set action to "${otherAction}"`
+  const problem =
+    `is not used by the action "${action}", so its requests get 400; ` +
+    `rename it to ${own}, or set action to "${otherAction}"`
   yield { keys: [other], problem, warning: true }
 }
 
@@ -135,13 +139,11 @@ function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext):
   const meant = nearest(channel, names)
   yield {
     keys: ['channel'],
-    problem: `is no channel${meant ? `; did you mean "${meant}"?` : `; known here: ${[...new Set(names)].join(', ')}`}`,
+    problem: `is not a channel${meant ? `; did you mean "${meant}"?` : `; use one of ${[...new Set(names)].join(', ')}`}`,
   }
 }
 
-/**
- * What a request will be refused for may be mended later: a warning. What no request can make right stops the start.
- */
+/** A wrong `thinking` stops the start. A wrong `model` is a warning: the configuration of its agent may still change. */
 function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
     yield {
@@ -167,69 +169,70 @@ function* routingWarnings(
   const prefixes = hooks.allowedSessionKeyPrefixes
   if (agentId !== undefined) yield* agentWarnings(agentId, { hooks, agents })
   if (sessionKey === undefined) return
-  const known = agentIdsOf(agents).find((id) => agentId !== undefined && id === same(agentId)) ?? defaultAgentId(agents)
-  if (same(sessionKey).startsWith('agent:') && !same(sessionKey).startsWith(`agent:${known}:`)) {
-    const problem = `is a session of another agent than "${known}", so its requests are refused; name that agent in agentId`
+  const known =
+    agentIdsOf(agents).find((id) => agentId !== undefined && id === normalize(agentId)) ?? defaultAgentId(agents)
+  if (normalize(sessionKey).startsWith('agent:') && !normalize(sessionKey).startsWith(`agent:${known}:`)) {
+    const problem = `is a session of another agent than "${known}", so its requests are rejected; set agentId to that agent`
     yield { keys: ['sessionKey'], problem, warning: true }
   }
   if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {
     yield {
       keys: ['sessionKey'],
-      problem: 'lets the payload choose any session and is refused; let it begin with "hook:"',
+      problem: 'lets the payload choose any session, so its requests are rejected; begin it with "hook:"',
       warning: true,
     }
   }
-  const beginning = same(sessionKey.split('{{', 1)[0] as string)
+  const beginning = normalize(sessionKey.split('{{', 1)[0] as string)
   if (
     prefixes &&
     !prefixes.some(
-      (prefix) => beginning.startsWith(same(prefix)) || (isTemplate(sessionKey) && same(prefix).startsWith(beginning)),
+      (prefix) =>
+        beginning.startsWith(normalize(prefix)) || (isTemplate(sessionKey) && normalize(prefix).startsWith(beginning)),
     )
   ) {
     yield {
       keys: ['sessionKey'],
-      problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are refused',
+      problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are rejected',
       warning: true,
     }
   }
 }
 
-const same = (text: string): string => text.trim().toLowerCase()
+const normalize = (text: string): string => text.trim().toLowerCase()
 
 function* agentWarnings(
   agentId: string,
   { hooks, agents }: Pick<RuleContext['config'], 'hooks' | 'agents'>,
 ): Iterable<RuleFinding> {
   const [ids, allowed] = [agentIdsOf(agents), hooks.allowedAgentIds]
-  if (allowed && !allowed.includes('*') && !allowed.some((id) => same(id) === same(agentId))) {
+  if (allowed && !allowed.includes('*') && !allowed.some((id) => normalize(id) === normalize(agentId))) {
     yield {
       keys: ['agentId'],
-      problem: 'is not one of hooks.allowedAgentIds, so its requests are refused; add it there',
+      problem: 'is not one of hooks.allowedAgentIds, so its requests are rejected; add it to that list',
       warning: true,
     }
-  } else if (!isTemplate(agentId) && !ids.includes(same(agentId))) {
+  } else if (!isTemplate(agentId) && !ids.includes(normalize(agentId))) {
     const meant = nearest(agentId, ids)
-    const fix = meant ? `did you mean "${meant}"?` : `add agents.${same(agentId)}, or leave it out`
+    const fix = meant ? `did you mean "${meant}"?` : `add agents.${normalize(agentId)}, or leave it out`
     yield {
       keys: ['agentId'],
-      problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" runs it; ${fix}`,
+      problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" is used; ${fix}`,
       warning: true,
     }
   }
 }
 
-/**
- * Where nothing looks at the session periodically, an event that wakes nobody is read when somebody speaks to the agent
- * there.
- */
+/** An event with `next-heartbeat` waits until the next turn of its session when the agent has no heartbeat. */
 function* wakeWarnings(
   { action, wakeMode, agentId }: MappingConfig,
   { config: { agents } }: RuleContext,
 ): Iterable<RuleFinding> {
   if (action !== 'wake' || wakeMode !== 'next-heartbeat' || agentId === undefined) return
-  const id = same(agentId)
+  const id = normalize(agentId)
   if (!agents[id] || id === defaultAgentId(agents) || agents[id].heartbeat) return
-  const problem = `waits for a heartbeat that agents.${id} does not have, so the event is read in the next turn of its session; set agents.${id}.heartbeat, or wakeMode: "now"`
+  const problem =
+    `waits for a heartbeat that agents.${id} does not have, so the agent reads the event in its next turn; ` +
+    `set agents.${id}.heartbeat, or wakeMode: "now"`
   yield { keys: ['wakeMode'], problem, warning: true }
 }
 
@@ -241,39 +244,39 @@ function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding>
     if (seen.has(id))
       yield {
         keys: ['hooks', 'mappings', String(index), 'id'],
-        problem: 'is the id of a mapping before it; take another one',
+        problem: 'is the id of an earlier mapping; use another id',
       }
     seen.add(id)
   }
 }
 
-// ── Where transforms lie ────────────────────────────────────────────────────────────────────────
+// ── The transforms directory ────────────────────────────────────────────────────────────────────────
 
 const rootOf = (dir: string): string => join(dir, 'transforms')
 
 function* transformsDirRules({ config, dir }: RuleContext): Iterable<RuleFinding> {
   const problem = escapeOf(rootOf(dir), resolve(dir, config.hooks.transformsDir))
   if (problem)
-    yield { keys: ['hooks', 'transformsDir'], problem: `${problem}; take a folder in there, or leave it out` }
+    yield { keys: ['hooks', 'transformsDir'], problem: `${problem}; use a folder inside it, or leave the key out` }
 }
 
-/** What is not there yet may come; what leads out of the folder may not be used. */
+/** A module may be missing, because it can be added later; it must not be outside the folder. */
 function* moduleRules(module: string, { config, dir }: RuleContext): Iterable<RuleFinding> {
   const folder = resolve(dir, config.hooks.transformsDir)
-  // Where the folder itself may not be used, that is the problem to tell.
-  const problem = escapeOf(rootOf(dir), folder) === undefined ? refusalOf(() => confine(folder, module)) : undefined
+  // When the folder itself is outside, only that problem is reported.
+  const problem = escapeOf(rootOf(dir), folder) === undefined ? problemOf(() => confine(folder, module)) : undefined
   if (problem) yield { keys: ['transform', 'module'], problem: `cannot be used: ${problem}` }
 }
 
 function escapeOf(root: string, folder: string): string | undefined {
-  const way = relative(root, folder)
-  if (/^\.\.(?:[\\/]|$)/.test(way)) return `resolves to ${folder}, which lies outside ${root}`
-  return refusalOf(() => confine(root, way || '.'))
+  const path = relative(root, folder)
+  if (/^\.\.(?:[\\/]|$)/.test(path)) return `resolves to ${folder}, which lies outside ${root}`
+  return problemOf(() => confine(root, path || '.'))
 }
 
-function refusalOf(look: () => string): string | undefined {
+function problemOf(check: () => string): string | undefined {
   try {
-    look()
+    check()
     return undefined
   } catch (error) {
     if (!(error instanceof PathError)) throw error

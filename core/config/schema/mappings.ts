@@ -1,4 +1,4 @@
-// The entries of `hooks.mappings` and the sections of presets: what becomes of a webhook of one's own name.
+// The entries of `hooks.mappings` and the sections of presets: how webhooks become actions.
 import { annotationsOf, isTemplateField, overrideFields, type TemplateField, templateKeys } from '../../action.ts'
 import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
 import { HookAuth } from './hook-auth.ts'
@@ -8,25 +8,28 @@ const Text = (description: string) => Type.Optional(Type.String({ pattern: notBl
 
 const Match = Type.Object(
   {
-    path: Text('The name of the hook: what follows hooks.path in the URL. Left out: any name.'),
-    source: Text('What the field `source` of the payload must be. Left out: anything.'),
+    path: Text('Name of the hook: the part of the URL after `hooks.path`. Default: any name.'),
+    source: Text('Required value of the field `source` of the payload. Default: any value.'),
   },
-  { additionalProperties: false, description: 'Which requests it is for; both must hold where both are given.' },
+  {
+    additionalProperties: false,
+    description: 'The requests that the mapping matches. With both keys, both must match.',
+  },
 )
 
 const TransformEntry = Type.Object(
   {
-    module: Type.String({ pattern: notBlank, description: 'The file, as seen from the transforms directory.' }),
-    export: Text('The function of the file; its default export if left out.'),
+    module: Type.String({ pattern: notBlank, description: 'The file, relative to the transforms directory.' }),
+    export: Text('The exported function. Default: the default export.'),
     timeoutMs: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 60_000,
-        description: 'How long it may take, in milliseconds; 1000 if left out.',
+        description: 'Time limit of one call, in milliseconds. Default: 1000.',
       }),
     ),
   },
-  { additionalProperties: false, description: 'Code that shapes the action.' },
+  { additionalProperties: false, description: 'Code that computes the action.' },
 )
 
 const MappingRateLimit = Type.Object(
@@ -34,10 +37,10 @@ const MappingRateLimit = Type.Object(
     maxPerMinute: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Requests that are taken within one minute.',
+      description: 'Maximum number of requests in one minute.',
     }),
   },
-  { additionalProperties: false, description: 'How many requests it takes; the others are answered 429.' },
+  { additionalProperties: false, description: 'Rate limit of the mapping; further requests get 429.' },
 )
 
 type OverrideField = keyof typeof overrideFields
@@ -65,16 +68,16 @@ const { action, ...presetFieldKeys } = fieldKeys
 const sharedKeys = {
   ...presetFieldKeys,
   allowUnsafeExternalContent: Type.Optional(
-    Type.Boolean({ description: 'True: the text is shown to the model without the external content wrapper.' }),
+    Type.Boolean({ description: '`true` shows the text to the model without the external content wrapper.' }),
   ),
   keepBody: Type.Optional(
-    Type.Boolean({ description: 'Whether the bodies of its requests are kept; as `hooks.keepBody` says if left out.' }),
+    Type.Boolean({ description: 'Whether the bodies of its requests are stored. Default: `hooks.keepBody`.' }),
   ),
   concurrency: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1000,
-      description: 'How many of its runs are under way at once; the others wait.',
+      description: 'Maximum number of its runs in progress at once; further runs wait.',
     }),
   ),
   rateLimit: Type.Optional(MappingRateLimit),
@@ -82,23 +85,21 @@ const sharedKeys = {
 
 export const Mapping = Type.Object(
   {
-    id: Text('Its name in the log, and for repeating deliveries.'),
+    id: Text('Name of the mapping in the log and for replays.'),
     match: Type.Optional(Match),
     action,
     ...sharedKeys,
-    forEach: Text(
-      'Path to a list in the payload, such as `payload.items`: one action for each of its elements, 200 at most.',
-    ),
+    forEach: Text('Path to a list in the payload, such as `payload.items`: one action for each element, at most 200.'),
     transform: Type.Optional(TransformEntry),
     auth: Type.Optional(HookAuth),
   },
-  { additionalProperties: false, description: 'One rule from a payload to an action.' },
+  { additionalProperties: false, description: 'One rule that turns a webhook into actions.' },
 )
 export type MappingConfig = Static<typeof Mapping>
 
-/** The section `hooks.<preset>`, which goes before what the preset itself says. */
+/** The section `hooks.<preset>`; its keys take precedence over the preset. */
 export const PresetSection = Type.Object(
   { ...sharedKeys, auth: Type.Optional(overridesOf(HookAuth)) },
-  { additionalProperties: false, description: 'Settings of the preset of this name, in place of its own.' },
+  { additionalProperties: false, description: 'Settings of the preset of this name.' },
 )
 export type PresetConfig = Static<typeof PresetSection>

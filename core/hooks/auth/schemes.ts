@@ -1,13 +1,9 @@
-// How services sign their webhooks, as data: where the signature is, what is signed, how the time and the secret are
-// written.
+// How services sign their webhooks, as data: the header of the signature, the signed content, the timestamp, the secret.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
 import { twilioText } from './twilio.ts'
 import type { HandshakeReply, SignedRequest } from './verifier.ts'
 
-/**
- * Where the time of signing is: in a header, in the header of the signature behind a prefix, or in a field of the JSON
- * body.
- */
+/** Where the timestamp is: in a header, after a prefix in the signature header, or in a field of the JSON body. */
 export type TimestampSource = { header: string } | { prefix: string } | { field: string }
 
 export interface Signing {
@@ -15,41 +11,38 @@ export interface Signing {
   header: string
   algorithm: 'sha256' | 'sha1' | 'sha512' | 'ed25519'
   encoding: 'hex' | 'base64'
-  /** What stands before each signature. What has another prefix is no signature of this scheme. */
+  /** The prefix of each signature. A value with another prefix is not a signature of this scheme. */
   prefix: string
-  /** What stands between several signatures. Absent: there is one. */
+  /** Separates several signatures. Absent: there is one signature. */
   separator?: string | undefined
   /**
-   * What is signed: a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`, or a function for what
-   * no text can say.
+   * The signed content: a text with `{body}`, `{timestamp}`, `{method}`, `{url}` and `{headers.x-id}`, or a function
+   * where a text does not suffice. The function returns undefined when the request cannot be valid.
    */
   signed: string | ((request: SignedRequest) => string | undefined)
-  /** The header, among those that are signed, that holds the id of the delivery. */
+  /** The signed header that holds the id of the request. */
   id?: string
   timestamp?: { source: TimestampSource; unitMs: 1 | 1000; toleranceSeconds: number } | undefined
   secretEncoding: 'utf8' | 'hex' | 'base64'
-  /** Stands before the secret and is no part of it. */
+  /** A prefix of the secret that is not part of the key. */
   secretPrefix?: string
   handshake?: Handshake
 }
 
-/** Whether a signed payload is such a question, and its answer. `sign` signs with the secret that was used. */
+/** Returns the reply when a signed payload is a handshake. `sign` signs with the secret of the request. */
 export type Handshake = (
   payload: Readonly<Record<string, unknown>>,
   sign: (text: string) => string,
 ) => HandshakeReply | undefined
 
-/**
- * Schemes in which the sender shows a secret instead of signing with it, and the header; undefined: as the hook token
- * is sent.
- */
+/** Schemes whose senders show a secret instead of signing, and its header. Undefined: the headers of the hook token. */
 export const tokenHeaders: Partial<Record<HookScheme, string | undefined>> = {
   token: undefined,
   gitlab: 'x-gitlab-token',
   telegram: 'x-telegram-bot-api-secret-token',
 }
 
-/** Hex of the SHA-256 HMAC of the body: what most services do, and what the others differ from. */
+/** The most common scheme, on which the others are based: the hex HMAC-SHA256 of the body. */
 export const plainSigning = {
   algorithm: 'sha256',
   encoding: 'hex',
@@ -62,7 +55,7 @@ const seconds = { unitMs: 1000, toleranceSeconds: 300 } as const
 const githubSigning: Signing = { ...plainSigning, header: 'x-hub-signature-256', prefix: 'sha256=' }
 const standardSignings = ['webhook', 'svix'].flatMap(standardWebhooks)
 
-/** Where there are several, one whose header the request has must accept it. */
+/** A request is valid when one of the signings of its scheme accepts it. */
 export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
   'standard-webhooks': standardSignings,
   svix: standardSignings,
@@ -126,7 +119,7 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
   ],
 }
 
-/** Standard Webhooks, and Svix, where it comes from: a shared secret, or a key pair. */
+/** Standard Webhooks, and Svix, on which it is based: with a shared secret, or with a key pair. */
 function standardWebhooks(family: string): Signing[] {
   const shared: Signing = {
     ...plainSigning,
@@ -152,7 +145,7 @@ function answerZoom(
   return json({ plainToken, encryptedToken: sign(plainToken) })
 }
 
-/** An echo is plain text, so that no browser takes it for a page. */
+/** An echo is sent as plain text, so that no browser renders it as a page. */
 export const plainText = (body: string): HandshakeReply => ({ contentType: 'text/plain; charset=utf-8', body })
 
 const json = (value: object): HandshakeReply => ({

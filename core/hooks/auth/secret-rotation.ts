@@ -1,18 +1,18 @@
-// The secrets of one webhook: several may count at once, each until its own end.
+// The secrets of one mapping: several may be valid at once, each until its `notAfter`.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 
 export interface SecretRotation<Key> {
   size: number
-  /** The first key that still counts and fits; `index` is the place of its secret in the configuration. */
-  find(now: number, fits: (key: Key) => boolean): { key: Key; index: number } | undefined
+  /** Returns the first valid key that matches; `index` is the position of its secret in the configuration. */
+  find(now: number, matches: (key: Key) => boolean): { key: Key; index: number } | undefined
 }
 
-/** In the order of the configuration; without `notAfter` a secret counts for good. */
+/** The secrets in the order of the configuration. A secret without `notAfter` does not expire. */
 export function secretsOf({ secret, secrets = [] }: HookAuth): { secret: string; notAfter?: string }[] {
   return (secret === undefined ? secrets : [secret]).map((one) => (typeof one === 'string' ? { secret: one } : one))
 }
 
-/** `make` prepares the key of a secret; undefined: this secret is none of ours. */
+/** `make` creates the key of a secret, or returns undefined for a secret of another kind. */
 export function createSecretRotation<Key>(
   auth: HookAuth,
   make: (secret: string) => Key | undefined,
@@ -23,6 +23,6 @@ export function createSecretRotation<Key>(
   })
   return {
     size: keys.length,
-    find: (now, fits) => keys.find(({ key, notAfter }) => now <= notAfter && fits(key)),
+    find: (now, matches) => keys.find(({ key, notAfter }) => now <= notAfter && matches(key)),
   }
 }

@@ -1,4 +1,4 @@
-// Judges whether a webhook comes from whom it should: every scheme by one verifier, over the bytes as they came.
+// Verifies that a webhook comes from its sender: one verifier for all schemes, over the bytes as received.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { createMatcher } from '../../http/auth.ts'
 import { createGoogleCheck } from './google-oidc.ts'
@@ -9,14 +9,11 @@ import { compileSignedContent, readTimestamp } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
 import { rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
 
-/**
- * Prepares the keys once. An `auth` that the rules of the configuration accept does not throw.
- * `address`: the public address of the hook, where the configuration says it.
- */
-export function createVerifier(auth: HookAuth, address?: string): Verifier {
+/** `publicUrl`: the URL of the hook, where the configuration has it. A valid `auth` does not throw. */
+export function createVerifier(auth: HookAuth, publicUrl?: string): Verifier {
   const { scheme, verifyToken } = auth
   if (scheme === 'google-oidc')
-    return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: address, ...auth }) }
+    return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: publicUrl, ...auth }) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
   return verifyToken === undefined ? verifier : { ...verifier, answerChallenge: createChallenge(verifyToken) }
@@ -37,22 +34,22 @@ function signatureVerifier(auth: HookAuth, described: readonly Signing[]): Verif
     verify(given) {
       const request = url === undefined ? given : { ...given, url: () => withQueryOf(url, given.url()) }
       let first: Verdict | undefined
-      for (const { header, judge } of checks) {
-        const shown = request.header(header)
-        const verdict = shown === undefined ? undefined : judge(shown, request)
+      for (const { header, verify } of checks) {
+        const value = request.header(header)
+        const verdict = value === undefined ? undefined : verify(value, request)
         if (verdict?.ok) return verdict
         first ??= verdict
       }
-      return first ?? rejected('the header of the signature is missing')
+      return first ?? rejected('the signature header is missing')
     },
   }
 }
 
-/** A sender signs the query that it calls with, too: Twilio puts the hash of a JSON body there. */
+/** The signed URL includes the query of the call: Twilio puts the hash of a JSON body there. */
 const withQueryOf = (url: string, called: string): string =>
   called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url
 
-/** What the keys of the scheme `hmac` describe. */
+/** The signing that the keys of the scheme `hmac` describe. */
 function configuredSigning({
   header = '',
   algorithm,
@@ -84,29 +81,30 @@ const withTolerance = (signing: Signing, toleranceSeconds: number | undefined): 
     ? { ...signing, timestamp: { ...signing.timestamp, toleranceSeconds } }
     : signing
 
-// ── One way of signing ──────────────────────────────────────────────────────────────────────────
+// ── One signing ──────────────────────────────────────────────────────────────────────────
 
 interface Check {
   header: string
-  /** `shown`: what the header says. */
-  judge(shown: string, request: SignedRequest): Verdict
+  /** `value`: the value of the header. */
+  verify(value: string, request: SignedRequest): Verdict
 }
 
-/** @returns nothing where none of the secrets is for this way of signing. */
+/** Returns an empty list when no secret is of the kind that this signing uses. */
 function createCheck(signing: Signing, auth: HookAuth): Check[] {
   const rotation = createSecretRotation(auth, (secret) => createSigningKey(signing, secret))
   const signedContent = compileSignedContent(signing.signed)
-  const judge = (shown: string, request: SignedRequest): Verdict => {
-    const fields = fieldsOf(shown, signing.separator)
+  const verify = (value: string, request: SignedRequest): Verdict => {
+    const fields = fieldsOf(value, signing.separator)
     const signatures = fields
       .filter((field) => field.startsWith(signing.prefix))
       .map((field) => field.slice(signing.prefix.length))
-    if (signatures.length === 0) return rejected('the header holds no signature of this scheme')
+    if (signatures.length === 0) return rejected('the header has no signature of this scheme')
     const timestamp = readTimestamp(signing.timestamp?.source, fields, request)
-    if (signing.timestamp && timestamp === undefined) return rejected('the timestamp is missing or not a whole number')
-    const text = signedContent(request, timestamp)
-    if (text === undefined) return rejected('a part of what is signed is missing or of another body')
-    const found = rotation.find(request.now, (key) => key.fits(text, signatures))
+    if (signing.timestamp && timestamp === undefined)
+      return rejected('the timestamp is missing or is not a whole number')
+    const content = signedContent(request, timestamp)
+    if (content === undefined) return rejected('part of the signed content is missing or belongs to another body')
+    const found = rotation.find(request.now, (key) => key.verify(content, signatures))
     if (!found) return rejected('the signature is wrong')
     if (isStale(signing, timestamp, request.now)) return rejected('the timestamp is too far from now')
     const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
@@ -117,16 +115,16 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
       handshake: signing.handshake?.(payloadOf(request), found.key.sign),
     }
   }
-  return rotation.size === 0 ? [] : [{ header: signing.header, judge }]
+  return rotation.size === 0 ? [] : [{ header: signing.header, verify }]
 }
 
-/** How many parts of a header are looked at: each may cost a verification. */
-const mostFields = 16
+/** Bounds how many parts of a header are read: each may cost a verification. */
+const maxFields = 16
 
 const fieldsOf = (header: string, separator: string | undefined): string[] =>
-  (separator === undefined ? [header] : header.split(separator, mostFields)).map((field) => field.trim())
+  (separator === undefined ? [header] : header.split(separator, maxFields)).map((field) => field.trim())
 
-/** Whole units are compared: for a sender who counts seconds, half a second is no time. */
+/** Compares whole units, because a sender may round to seconds. */
 function isStale({ timestamp: rule }: Signing, timestamp: string | undefined, now: number): boolean {
   if (!rule) return false
   return Math.abs(Math.floor(now / rule.unitMs) - Number(timestamp)) > (rule.toleranceSeconds * 1000) / rule.unitMs
@@ -140,14 +138,14 @@ function payloadOf({ rawBody }: SignedRequest): Readonly<Record<string, unknown>
   }
 }
 
-// ── Questions ───────────────────────────────────────────────────────────────────────────────────
+// ── Challenges ───────────────────────────────────────────────────────────────────────────────────
 
-/** Meta asks with the token that was agreed on, and wants its challenge back. */
+/** Meta sends the agreed token with a challenge, and expects the challenge back. */
 function createChallenge(verifyToken: string): NonNullable<Verifier['answerChallenge']> {
   const matches = createMatcher(verifyToken)
   return (query) => {
     const challenge = query.get('hub.challenge')
-    const asked = query.get('hub.mode') === 'subscribe' && matches(query.get('hub.verify_token') ?? '')
-    return asked && challenge !== null ? plainText(challenge) : undefined
+    const isValid = query.get('hub.mode') === 'subscribe' && matches(query.get('hub.verify_token') ?? '')
+    return isValid && challenge !== null ? plainText(challenge) : undefined
   }
 }

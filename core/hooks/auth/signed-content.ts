@@ -1,13 +1,13 @@
-// Puts together what a sender has signed: a text with places for the body, the time of signing, headers.
+// Builds the signed content of a request from a text with placeholders for the body, the timestamp and headers.
 import type { TimestampSource } from './schemes.ts'
 import type { SignedRequest } from './verifier.ts'
 
-/** @returns undefined when a part that is signed is missing. */
+/** Returns undefined when a part of the signed content is missing. */
 type SignedContent = (request: SignedRequest, timestamp: string | undefined) => Buffer | undefined
 
 type Part = (request: SignedRequest, timestamp: string | undefined) => string | Buffer | undefined
 
-/** Compiles `v0:{timestamp}:{body}` and the like. */
+/** Compiles a text such as `v0:{timestamp}:{body}`. */
 export function compileSignedContent(signed: string | Part): SignedContent {
   if (signed === '{body}') return ({ rawBody }) => rawBody
   const parts = typeof signed === 'string' ? signed.split(/(\{[^{}]+\})/).map(partOf) : [signed]
@@ -34,7 +34,7 @@ function partOf(text: string): Part {
   }
 }
 
-/** The time of signing as it was written, since so it was signed; only digits are one. */
+/** Returns the timestamp as written, because that text was signed; undefined unless it consists of digits. */
 export function readTimestamp(
   source: TimestampSource | undefined,
   fields: readonly string[],

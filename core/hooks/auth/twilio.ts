@@ -1,9 +1,8 @@
-// What Twilio signs: the address, and the fields of a form in alphabetical order; of a JSON body only the hash, which
-// is in the address.
+// The signed content of Twilio: the URL and the sorted fields of a form, or the URL with the hash of a JSON body.
 import { hash } from 'node:crypto'
 import type { SignedRequest } from './verifier.ts'
 
-/** @returns undefined when the body is not the one that the address speaks of. */
+/** Returns undefined when the URL holds the hash of another body. */
 export function twilioText({ url: readUrl, rawBody }: Pick<SignedRequest, 'url' | 'rawBody'>): string | undefined {
   const url = readUrl()
   const bodyHash = new URLSearchParams(url.split('?', 2)[1]).get('bodySHA256')
@@ -13,7 +12,7 @@ export function twilioText({ url: readUrl, rawBody }: Pick<SignedRequest, 'url' 
   return url + names.map((name) => fieldText(name, form.getAll(name))).join('')
 }
 
-/** The same value twice counts once. */
+/** A repeated value is signed once. */
 const fieldText = (name: string, values: string[]): string =>
   [...new Set(values)]
     .toSorted(byCodeUnit)

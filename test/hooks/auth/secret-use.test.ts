@@ -150,6 +150,6 @@ describe('the time of last use', () => {
     used.note(1, 1_000_000)
     expect((await used.list())[1]).toMatchObject({ lastUsedAt: 1_000_000 })
     await new Promise(setImmediate)
-    expect(logged).toMatchObject([{ level: 'warn', message: 'when a secret was last used could not be noted' }])
+    expect(logged).toMatchObject([{ level: 'warn', message: 'the last use of a secret could not be saved' }])
   })
 })
