@@ -105,7 +105,7 @@ describe('hooks.mappings', () => {
     [
       'external content without its wrapper',
       { ...path, allowUnsafeExternalContent: true },
-      'hooks.mappings[0].allowUnsafeExternalContent shows what the sender wrote',
+      'hooks.mappings[0].allowUnsafeExternalContent shows the text of the sender',
     ],
     [
       'braces that hold no path',
@@ -188,7 +188,7 @@ describe('hooks.mappings', () => {
     })
     expect(problemsOf(document)).toEqual([
       expect.stringContaining('hooks.mappings[1] must be an object'),
-      expect.stringContaining('hooks.mappings[2].id ("a") is the id of a mapping before it'),
+      expect.stringContaining('hooks.mappings[2].id ("a") is the id of an earlier mapping'),
       expect.stringContaining('hooks.mappings[3].channel is not a channel'),
     ])
   })
@@ -275,7 +275,7 @@ describe('agentId of a mapping or preset', () => {
       'hooks.mappings[0].agentId names no configured agent, so the default agent "main" is used; did you mean "support"?',
     ])
     expect(warnings('defaults', {})).toEqual([expect.stringContaining('add agents.defaults, or leave it out')])
-    expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" runs it')])
+    expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" is used')])
   })
 
   it('is an agent in any case, with spaces around it', () => {

@@ -1,8 +1,8 @@
-// POST /hooks/agent: what it takes and what it refuses, before anything runs.
+// POST /hooks/agent: which bodies are accepted and which are rejected.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
 
-/** Runs end with the built-in model, and nothing rings afterwards. */
+/** Runs use the built-in model and wake nobody afterwards. */
 const still = { wakeMode: 'next-heartbeat', deliver: false }
 const quiet = { heartbeat: { every: 0 } }
 
@@ -18,7 +18,7 @@ describe('POST /hooks/agent', () => {
   const runOf = async (body: object) =>
     (await get(`/runs/${(await post('/hooks/agent', { message: 'hi', ...still, ...body })).body.runId}`)).body
 
-  it('answers 200 as soon as the run is accepted', async () => {
+  it('returns 200 as soon as the run is accepted', async () => {
     const { status, headers, body } = await post('/hooks/agent', { message: 'Say hello.', ...still })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -59,7 +59,7 @@ describe('POST /hooks/agent', () => {
     ['a blank sessionKey', { sessionKey: ' ' }, 'sessionKey must not be blank'],
     ['a model of an unknown provider', { model: 'nobody/m' }, 'model is not one of the models that may be used'],
     ['an unknown alias', { model: 'slow' }, 'model is not one of the models that may be used'],
-  ])('answers 400 to %s and names the field', async (_case, fields, message) => {
+  ])('returns 400 for %s and names the field', async (_case, fields, message) => {
     const answer = await post('/hooks/agent', { message: 'hi', ...still, ...fields })
     expect(answer).toMatchObject({
       status: 400,
@@ -81,11 +81,11 @@ describe('POST /hooks/agent', () => {
   it.each([
     ['a fraction', 0.5],
     ['a whole day', 86_400],
-  ])('takes %s as timeoutSeconds', async (_case, timeoutSeconds) => {
+  ])('accepts %s as timeoutSeconds', async (_case, timeoutSeconds) => {
     expect((await post('/hooks/agent', { message: 'hi', ...still, timeoutSeconds })).status).toBe(200)
   })
 
-  it('takes every level of thinking', async () => {
+  it('accepts every thinking level', async () => {
     for (const thinking of ['off', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
       expect((await post('/hooks/agent', { message: 'hi', ...still, thinking })).status).toBe(200)
     }
@@ -110,24 +110,24 @@ describe('POST /hooks/agent', () => {
     expect(actions[0].sessionKey).toMatch(/^agent:main:hook:/)
   })
 
-  it('ignores fields that it does not know', async () => {
+  it('ignores unknown fields', async () => {
     expect(
       (await post('/hooks/agent', { message: 'hi', ...still, allowUnsafeExternalContent: true, lane: 'x' })).status,
     ).toBe(200)
   })
 
-  it('runs an unknown agent as the default one, whatever its characters', async () => {
+  it('uses the default agent for an unknown agentId, whatever its characters', async () => {
     for (const agentId of ['nobody', '../../etc', '__proto__', 'constructor', 'defaults', '💥'])
       expect(await runOf({ agentId })).toMatchObject({ agentId: 'main' })
   })
 
-  it('runs a model by its alias', async () => {
+  it('accepts the alias of a model', async () => {
     const { body } = await post('/hooks/agent', { message: 'hi', ...still, model: 'fast' }, { prefer: 'wait=20' })
     expect(body.status).toBe('succeeded')
     expect((await get(`/runs/${body.runId}`)).body.model).toBe('builtin/rules')
   })
 
-  it('warns when the channel is loaded but not configured, or nobody brings it', async () => {
+  it('warns when the channel is not configured or not loaded', async () => {
     const { status, body } = await post('/hooks/agent', {
       message: 'hi',
       wakeMode: 'next-heartbeat',
@@ -140,7 +140,7 @@ describe('POST /hooks/agent', () => {
     ).not.toHaveProperty('warnings')
   })
 
-  it('does not warn about a channel that nothing goes to', async () => {
+  it('does not warn about the channel when the reply is not delivered', async () => {
     expect((await post('/hooks/agent', { message: 'hi', ...still, channel: 'whatsapp' })).body).not.toHaveProperty(
       'warnings',
     )
@@ -150,7 +150,7 @@ describe('POST /hooks/agent', () => {
     ['no channel', {}],
     ['the channel last', { channel: 'last' }],
     ['last, with a recipient', { channel: 'last', to: 'ada' }],
-  ])('warns when %s leads nowhere', async (_case, fields) => {
+  ])('warns when %s has no route', async (_case, fields) => {
     const { status, body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', ...fields })
     expect(status).toBe(200)
     expect(body.warnings).toEqual([
@@ -165,7 +165,7 @@ describe('POST /hooks/agent', () => {
     ])
   })
 
-  it('warns when the default agent runs it in place of an unknown one', async () => {
+  it('warns when the default agent is used for an unknown agentId', async () => {
     const warningsFor = async (agentId: string) =>
       (await post('/hooks/agent', { message: 'hi', ...still, agentId })).body.warnings
     expect(await warningsFor('opps')).toEqual(['agentId names no configured agent; the default agent is used.'])
@@ -185,16 +185,16 @@ describe('hooks.allowedAgentIds', () => {
     )
   }
 
-  it('allows any agent when it is absent or holds "*"', async () => {
+  it('allows every agent when it is absent or contains "*"', async () => {
     expect(await ask(undefined, [undefined, 'ops', 'nobody'])).toEqual(['main', 'ops', 'main'])
     expect(await ask(['*', 'main'], [undefined, 'ops', 'nobody'])).toEqual(['main', 'ops', 'main'])
   })
 
-  it('denies every explicit id when it is empty, and only those', async () => {
+  it('rejects every explicit id, and only those, when it is empty', async () => {
     expect(await ask([], [undefined, 'main', 'ops', 'nobody'])).toEqual(['main', 400, 400, 400])
   })
 
-  it('looks at the id that was asked for, trimmed and in any case; an unknown listed one runs as the default', async () => {
+  it('checks the requested id, trimmed and in any case; an unknown listed id uses the default agent', async () => {
     expect(await ask(['OPS', 'ghost'], [undefined, ' Ops ', 'main', 'ghost', 'nobody'])).toEqual([
       'main',
       'ops',
@@ -211,17 +211,17 @@ describe('agents.defaults.models', () => {
     return (await post('/hooks/agent', { message: 'hi', ...still, model })).status
   }
 
-  it('restricts nothing when it is absent, but the provider must exist', async () => {
+  it('allows every model of a known provider when it is absent', async () => {
     expect(await ask(undefined, 'builtin/whatever')).toBe(200)
     expect(await ask(undefined, 'nobody/m')).toBe(400)
     expect(await ask(undefined, 'no-slash')).toBe(400)
   })
 
-  it('allows nothing when it is empty', async () => {
+  it('allows no model when it is empty', async () => {
     expect(await ask([], 'builtin/rules')).toBe(400)
   })
 
-  it('is named by the refusal, or the list of the agent where that decides', async () => {
+  it('is named in the error, unless the list of the agent decides', async () => {
     const agents = { defaults: { ...quiet, models: ['builtin/rules'] }, main: {}, ops: { models: ['builtin/small'] } }
     const { post } = await startGateway({ agents })
     const refused = async (agentId: string, model: string) =>
@@ -231,7 +231,7 @@ describe('agents.defaults.models', () => {
     expect(await refused('ops', 'builtin/small')).toBeUndefined()
   })
 
-  it('must hold the model that is asked for', async () => {
+  it('must contain the requested model', async () => {
     expect(await ask(['builtin/rules'], 'builtin/other')).toBe(400)
     expect(await ask(['builtin/rules'], 'builtin/rules')).toBe(200)
   })

@@ -1,5 +1,4 @@
-// The hook token at the route group: who passes, in which order a request is looked at, and what repeated failures
-// cost.
+// The hook token: which requests are authenticated, the order of the checks, and the lockout after repeated failures.
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +22,7 @@ describe('the hook token', () => {
     ['x-svc-token with blanks', { 'x-svc-token': ` ${hookToken} ` }],
     ['x-svc-token beside another scheme', { authorization: 'Basic Zm9vOmJhcg==', 'x-svc-token': hookToken }],
     ['x-svc-token beside an empty bearer', { authorization: 'Bearer  ', 'x-svc-token': hookToken }],
-  ])('is taken as %s', async (_case, headers) => {
+  ])('is accepted as %s', async (_case, headers) => {
     expect(await status(headers)).toBe(200)
   })
 
@@ -39,7 +38,7 @@ describe('the hook token', () => {
     ['a wrong bearer beside the right header', { ...bearer('wrong'), 'x-svc-token': hookToken }],
     ['a wrong header', { 'x-svc-token': 'wrong' }],
     ['a very long token', bearer('x'.repeat(8000))],
-  ])('is missed in %s: 401', async (_case, headers) => {
+  ])('returns 401 for %s', async (_case, headers) => {
     const answer = await post('/hooks/wake', wake, { ...without, ...headers })
     expect(answer).toMatchObject({ status: 401, body: { ok: false, error: { type: 'unauthorized' } } })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -50,7 +49,7 @@ describe('the hook token', () => {
 describe('the order of checks', () => {
   const { post, get } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
 
-  it('takes the method first: 405 with Allow, with or without a token', async () => {
+  it('checks the method first: 405 with Allow, with or without a token', async () => {
     for (const path of ['/hooks/wake', '/hooks/agent', '/hooks/anything', '/hooks/wake?token=x']) {
       const answer = await get(path, without)
       expect(answer).toMatchObject({ status: 405, body: { error: { type: 'method_not_allowed' } } })
@@ -70,12 +69,12 @@ describe('the order of checks', () => {
     },
   )
 
-  it('takes other names in the query for what they are', async () => {
+  it('accepts other names in the query', async () => {
     for (const query of ['tokens=x', 'Token=x', 'x=token', ''])
       expect((await post(`/hooks/wake?${query}`, wake)).status).toBe(200)
   })
 
-  it('then asks for the token, before it tells which names there are or reads a body', async () => {
+  it('then checks the token, before the name and the body', async () => {
     for (const path of ['/hooks/nothing', '/hooks/wake', '/hooks/wake/', '/hooks//wake'])
       expect((await post(path, 'no json', without)).status).toBe(401)
     expect((await post('/hooks/wake', 'x'.repeat(300_000), without)).status).toBe(401)
@@ -89,11 +88,11 @@ describe('the order of checks', () => {
     '/hooks/wake%2f',
     '/hooks/%2577ake',
     '/hooks/agent/x',
-  ])('then knows nothing at %s: 404', async (path) => {
+  ])('then returns 404 for %s', async (path) => {
     expect(await post(path, 'no json')).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
   })
 
-  it('then reads the body, then checks it', async () => {
+  it('then reads the body, and then validates it', async () => {
     expect((await post('/hooks/wake', 'x'.repeat(300_000))).status).toBe(413)
     expect((await post('/hooks/wake', wake, { 'content-encoding': 'gzip' })).status).toBe(415)
     expect((await post('/hooks/wake', 'no json')).body.error.type).toBe('invalid_json')
@@ -101,8 +100,8 @@ describe('the order of checks', () => {
   })
 })
 
-describe('a header that comes twice', () => {
-  it.each(['Authorization: Bearer', 'x-svc-token:'])('is refused with 400: %s', async (header) => {
+describe('a repeated header', () => {
+  it.each(['Authorization: Bearer', 'x-svc-token:'])('returns 400: %s', async (header) => {
     const { url } = await startGateway({ agents })
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const line = `${header} ${hookToken}\r\n`
@@ -121,7 +120,7 @@ describe('repeated failures', () => {
   const fail = ({ post }: RunningGateway, headers: Record<string, string> = {}) =>
     post('/hooks/wake', wake, { ...bearer('wrong'), ...headers })
 
-  it('lock the address out: 429 with Retry-After, loopback too', async () => {
+  it('lock the address out: 429 with Retry-After, also for loopback', async () => {
     const gateway = await startGateway(limited)
     for (let count = 0; count < 3; count++) expect((await fail(gateway)).status).toBe(401)
     const locked = await fail(gateway)
@@ -133,14 +132,14 @@ describe('repeated failures', () => {
     expect((await gateway.get('/hooks/wake', without)).status).toBe(405)
   })
 
-  it('are 20 in a minute, when nothing else is configured', async () => {
+  it('may be 20 in a minute by default', async () => {
     const gateway = await startGateway({ agents })
     const statuses = await Promise.all(Array.from({ length: 21 }, async () => (await fail(gateway)).status))
     expect(statuses.filter((status) => status === 401)).toHaveLength(20)
     expect(statuses.filter((status) => status === 429)).toHaveLength(1)
   })
 
-  it('never stop the right token, which clears the count', async () => {
+  it('never block the correct token, which clears the count', async () => {
     const gateway = await startGateway(limited)
     for (let count = 0; count < 4; count++) await fail(gateway)
     expect((await fail(gateway)).status).toBe(429)
@@ -148,7 +147,7 @@ describe('repeated failures', () => {
     expect((await fail(gateway)).status).toBe(401)
   })
 
-  it('are not counted for methods, query tokens or bodies', async () => {
+  it('do not count wrong methods, query tokens or bodies', async () => {
     const gateway = await startGateway(limited)
     for (let count = 0; count < 5; count++) {
       await gateway.get('/hooks/wake', without)
@@ -158,13 +157,13 @@ describe('repeated failures', () => {
     expect((await fail(gateway)).status).toBe(401)
   })
 
-  it("belong to the socket's address, whatever X-Forwarded-For says, unless that is a trusted proxy", async () => {
+  it('count for the address of the socket unless that is a trusted proxy', async () => {
     const gateway = await startGateway(limited)
     for (let count = 0; count < 3; count++) await fail(gateway, { 'x-forwarded-for': `192.0.2.${count}` })
     expect((await fail(gateway, { 'x-forwarded-for': '192.0.2.9' })).status).toBe(429)
   })
 
-  it('belong to the right-most hop that is not trusted, behind a trusted proxy', async () => {
+  it('count for the right-most untrusted hop behind a trusted proxy', async () => {
     const gateway = await startGateway({ ...limited, gateway: { trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] } })
     const from = async (chain: string) => (await fail(gateway, { 'x-forwarded-for': chain })).status
     for (let count = 0; count < 3; count++) expect(await from(`198.51.100.${count}, 192.0.2.1, 10.1.2.3`)).toBe(401)
@@ -177,8 +176,8 @@ describe('repeated failures', () => {
   })
 })
 
-describe('what is logged of a refusal', () => {
-  it('is one line with its request id and its type, and never a token or a payload', async () => {
+describe('the log line of a rejected request', () => {
+  it('has the request id and the error type, and never a token or a payload', async () => {
     const { url, post, logged } = await startGateway({ agents })
     const answer = await ask(`${url}/hooks/wake?token=canary-query`, {
       method: 'POST',

@@ -1,4 +1,4 @@
-// Dry runs: what they show is what would happen, and nothing happens.
+// Dry runs: they show what would happen, and nothing happens.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import type { WireRequest } from '../doubles/wire.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
-/** No heartbeat that no test asks for. */
+/** Prevents heartbeats that no test expects. */
 const later = { wakeMode: 'next-heartbeat' }
 const secret = 'a secret of the sender'
 const sign = (body: string) => ({
@@ -18,7 +18,7 @@ const sign = (body: string) => ({
   'x-sign': createHmac('sha256', secret).update(body).digest('hex'),
 })
 
-/** The markers of the external content wrapper are other ones each time. */
+/** The ids in the markers of the external content wrapper differ each time. */
 const withoutMarkers = (prompt: string) => prompt.replaceAll(/[0-9a-f]{24}/g, 'MARKER')
 
 const offered = ({ body }: WireRequest): string[] =>
@@ -81,8 +81,8 @@ async function start() {
   return { ...running, model, chat, newest, dryRun }
 }
 
-describe('a dry run of work for an agent', () => {
-  it('shows what the model then gets to read and may use, and where the reply goes', async () => {
+describe('a dry run of an agent action', () => {
+  it('shows the prompt, the tools, and the recipient of the reply', async () => {
     const { post, model, chat, dryRun } = await start()
     model.script({ text: 'Hello Ann.' }, { text: 'Looks good.' })
     await chat.say({ text: 'I am Ann.', to: 'room 5', threadId: 't9' })
@@ -119,7 +119,7 @@ describe('a dry run of work for an agent', () => {
     expect(action.delivery).toEqual({ channel: 'chat-native', accountId: 'default', to: 'room 5', threadId: 't9' })
   })
 
-  it('shows what news would be told with it, as it waits in the session', async () => {
+  it('shows the waiting events of the session in the prompt', async () => {
     const { post, dryRun } = await start()
     await post('/hooks/wake', { text: 'The build is green.', mode: 'next-heartbeat' })
     const { actions } = await dryRun({ mapping: 'rest', body: {} })
@@ -130,7 +130,7 @@ describe('a dry run of work for an agent', () => {
     )
   })
 
-  it('says why a reply would have nowhere to go, and of none', async () => {
+  it('shows why a reply cannot be delivered, and nothing when it is not to be delivered', async () => {
     const { post, dryRun } = await start()
     await post('/hooks/wake', { text: 'x', mode: 'next-heartbeat' })
     const reasons = async (body: object) =>
@@ -144,7 +144,7 @@ describe('a dry run of work for an agent', () => {
     expect(actions[0]).not.toHaveProperty('delivery')
   })
 
-  it('says how a mapping was found, and how the request was proven when it came', async () => {
+  it('shows how the mapping was found and how the request was authenticated', async () => {
     const { post, model, dryRun } = await start()
     model.otherwise({ text: 'Done.' })
     await post('/hooks/signed', '{"text":5}', { ...sign('{"text":5}'), prefer: 'wait=20' })
@@ -167,8 +167,8 @@ describe('a dry run of work for an agent', () => {
   })
 })
 
-describe('a dry run of news', () => {
-  it('shows the heartbeat that would read them: notes, tools, model and all', async () => {
+describe('a dry run of wakes', () => {
+  it('shows the heartbeat that would read the events', async () => {
     const { post, dir, model, dryRun } = await start()
     mkdirSync(join(dir, 'state', 'workspaces', 'main'), { recursive: true })
     writeFileSync(join(dir, 'state', 'workspaces', 'main', 'HEARTBEAT.md'), 'Look after the cat.')
@@ -190,7 +190,7 @@ describe('a dry run of news', () => {
 })
 
 describe('a dry run', () => {
-  it('stores nothing, starts nothing, calls nobody', async () => {
+  it('stores nothing, starts nothing and calls no model', async () => {
     const { post, dir, model, chat, dryRun } = await start()
     model.script({ text: 'Hello Ann.' }, { text: 'Looks good.' })
     await chat.say({ text: 'I am Ann.', to: 'room 5' })

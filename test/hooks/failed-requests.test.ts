@@ -1,5 +1,4 @@
-// A request whose runs have failed for good: its key and its request id are free again, so that its sender's next
-// attempt runs.
+// A request whose runs have failed for good releases its keys, so that the next attempt of its sender runs.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
@@ -22,7 +21,7 @@ describe('a request whose run has failed', () => {
   it.each<[string, ModelAnswer, object]>([
     ['failed', { status: 400 }, {}],
     ['timed_out', { hang: true }, { timeoutSeconds: 0.2 }],
-  ])('runs when its sender tries again: %s', async (status, answer, fields) => {
+  ])('runs again when the sender retries: %s', async (status, answer, fields) => {
     const { post } = await start([answer, { text: 'done' }])
     const first = await post('/hooks/agent', { ...run, ...fields }, { ...key, ...wait })
     expect(first.body.status).toBe(status)
@@ -32,7 +31,7 @@ describe('a request whose run has failed', () => {
     expect([third.body, isReplay(third)]).toEqual([second.body, true])
   })
 
-  it('takes its key with another body, too', async () => {
+  it('accepts its key with another body', async () => {
     const { post } = await start([{ status: 400 }, { text: 'done' }])
     await post('/hooks/agent', run, { ...key, ...wait })
     expect((await post('/hooks/agent', { ...run, message: 'another' }, { ...key, ...wait })).body.status).toBe(
@@ -40,7 +39,7 @@ describe('a request whose run has failed', () => {
     )
   })
 
-  it('does not run again while it is still tried, nor when somebody has cancelled it', async () => {
+  it('does not run again while it is being retried or after it was cancelled', async () => {
     const failing = Array.from({ length: 3 }, () => ({ status: 500, headers: { 'retry-after-ms': '1' } }))
     const { post, get } = await start(failing, { retry: { initialDelaySeconds: 60, maxDelaySeconds: 60 } })
     const first = await post('/hooks/agent', run, key)
@@ -63,7 +62,7 @@ describe('a request with several runs', () => {
   const hooks = { mappings: [{ ...mapping, idempotencyKey: '{{ id }}' }] }
   const alerts = { id: 'a1', items: ['one', 'two'] }
 
-  it('runs again when the last has ended and none has succeeded', async () => {
+  it('runs again when all have ended and none has succeeded', async () => {
     const { post, model } = await start([{ status: 400 }, { hang: true }], { hooks })
     const first = await post('/hooks/alerts', alerts)
     await model.request(1)
@@ -86,7 +85,7 @@ describe('a request with several runs', () => {
 })
 
 describe('a request of a provider', () => {
-  it('runs when the provider delivers it again', async () => {
+  it('runs again when the provider sends it again', async () => {
     const { post } = await start([{ status: 400 }, { text: 'done' }], {
       hooks: {
         mappings: [

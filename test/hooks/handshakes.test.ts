@@ -1,4 +1,4 @@
-// Services that only ask whether somebody is there: what the log of requests has of it, and that nothing comes of it.
+// Handshakes, with which a service checks the URL: their reply, their record, and that they start nothing.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, hookToken, shareGateway } from '../helpers.ts'
@@ -19,7 +19,7 @@ describe('a handshake', () => {
     },
   })
 
-  /** Asks as Slack and Zoom do; its answer need not be JSON. */
+  /** Sends a handshake of Slack or Zoom; the reply may be plain text. */
   async function ask(path: string, question: object, family: string): Promise<void> {
     const body = JSON.stringify(question)
     const time = String(Math.floor(Date.now() / 1000))
@@ -28,7 +28,7 @@ describe('a handshake', () => {
     await post(path, body, headers).catch(() => undefined)
   }
 
-  /** The newest line of this hook, once its note has arrived. */
+  /** The newest record of this hook, as soon as it is stored. */
   async function noted(hook: string) {
     const list = async () => (await get(`/api/requests?hook=${hook}`)).body.items
     await expect.poll(async () => (await list()).length).toBe(1)
@@ -36,7 +36,7 @@ describe('a handshake', () => {
     return { line, whole: (await get(`/api/requests/${line.id}`)).body }
   }
 
-  it('is noted as skipped, with its proof, and without the token in its body', async () => {
+  it('is recorded as skipped, with its authentication and without the token in its body', async () => {
     await ask('/hooks/chat', { type: 'url_verification', token: 'known to Slack and us', challenge: 'c-1' }, 'x-slack')
     const { line, whole } = await noted('chat')
     expect(line).toMatchObject({
@@ -48,13 +48,13 @@ describe('a handshake', () => {
     expect(whole).toMatchObject({ actions: [], headers: { 'x-slack-signature': '[redacted]' } })
   })
 
-  it('keeps no token that stands deeper in the body', async () => {
+  it('is recorded without tokens deeper in the body', async () => {
     await ask('/hooks/calls', { event: 'endpoint.url_validation', payload: { plainToken: 'q-7' } }, 'x-zm')
     const { whole } = await noted('calls')
     expect(JSON.parse(whole.body)).toEqual({ event: 'endpoint.url_validation', payload: { plainToken: '[redacted]' } })
   })
 
-  it('by GET is noted with its query, without the token in it; who guesses that leaves nothing', async () => {
+  it('by GET is recorded without the token in its query; a wrong token is not recorded', async () => {
     const query = (token: string) => `/hooks/pages?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=4711`
     await get(query('guessed'), { authorization: '' })
     await get(query('agreed%20on'), { authorization: '' })
@@ -66,7 +66,7 @@ describe('a handshake', () => {
     })
   })
 
-  it('is not repeated, unless with a body of an event', async () => {
+  it('is not replayed without the body of an event', async () => {
     const { line } = await noted('chat')
     const replay = (body: object) => post(`/api/requests/${line.id}/replay`, body, operator)
     expect(await replay({})).toMatchObject({
@@ -80,7 +80,7 @@ describe('a handshake', () => {
     })
   })
 
-  it('is none without the signature: the hook token is refused, and nothing is noted', async () => {
+  it('is rejected with the hook token instead of a signature, and not recorded', async () => {
     const { body } = await get('/api/requests?hook=chat')
     await post('/hooks/chat', { type: 'url_verification', challenge: 'c-2' }, { authorization: `Bearer ${hookToken}` })
     expect((await get('/api/requests?hook=chat')).body).toEqual(body)

@@ -1,4 +1,4 @@
-// Idempotency-Key: the same request again is the same work, also after a restart.
+// Idempotency-Key: a repeated request starts nothing new, also after a restart.
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') ===
 describe('Idempotency-Key', () => {
   const { post } = shareGateway({ agents })
 
-  it('answers the same request with the first reply', async () => {
+  it('returns the first reply for the same request', async () => {
     const [first, second] = [await post('/hooks/agent', run, key('a')), await post('/hooks/agent', run, key('a'))]
     expect([isReplay(first), isReplay(second)]).toEqual([false, true])
     expect(second.body).toEqual(first.body)
@@ -28,26 +28,26 @@ describe('Idempotency-Key', () => {
     expect(isReplay(second)).toBe(true)
   })
 
-  it('makes one run of a hundred requests at once', async () => {
+  it('starts one run for a hundred simultaneous requests', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => post('/hooks/agent', run, key('hundred'))))
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
     expect(answers.filter(isReplay)).toHaveLength(99)
   })
 
-  it('answers 422 to the same key with another body, be it only a blank', async () => {
+  it('returns 422 for the same key with another body, even when only white space differs', async () => {
     await post('/hooks/agent', JSON.stringify(run), key('b'))
     const answer = await post('/hooks/agent', `${JSON.stringify(run)} `, key('b'))
     expect(answer).toMatchObject({ status: 422, body: { error: { type: 'idempotency_conflict' } } })
     expect((await post('/hooks/agent', run, key('b'))).status).toBe(200)
   })
 
-  it('counts for one hook alone', async () => {
+  it('is scoped by hook', async () => {
     const body = { message: 'hi', text: 'hi', deliver: false, wakeMode: 'next-heartbeat' }
     expect((await post('/hooks/agent', body, key('c'))).body).toHaveProperty('runId')
     expect((await post('/hooks/wake', body, key('c'))).body).toHaveProperty('eventId')
   })
 
-  it('may have 256 characters, and must not be blank', async () => {
+  it('returns 400 when it is blank or longer than 256 characters', async () => {
     expect((await post('/hooks/agent', run, key('k'.repeat(256)))).status).toBe(200)
     for (const value of ['k'.repeat(257), '', ' ']) {
       expect(await post('/hooks/agent', run, key(value))).toMatchObject({
@@ -57,7 +57,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  it('is not looked at before the body is valid, and remembers only what was accepted', async () => {
+  it('is stored for accepted requests only, after the body was validated', async () => {
     await post('/hooks/agent', run, key('d'))
     expect((await post('/hooks/agent', { ...run, message: '' }, key('d'))).status).toBe(400)
     expect((await post('/hooks/agent', { ...run, message: '' }, key('e'))).status).toBe(400)
@@ -65,7 +65,7 @@ describe('Idempotency-Key', () => {
     expect([accepted.status, isReplay(accepted)]).toEqual([200, false])
   })
 
-  it('also waits for a run that it started earlier', async () => {
+  it('waits for the run of the first request with Prefer: wait', async () => {
     const first = await post('/hooks/agent', run, key('f'))
     const second = await post('/hooks/agent', run, { ...key('f'), prefer: 'wait=20' })
     expect(second.body).toMatchObject({
@@ -78,7 +78,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('two keys', () => {
-  it('are refused with 400, since one of them would be ignored', async () => {
+  it('return 400, because one of them would be ignored', async () => {
     const { url } = await startGateway({ agents })
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const body = JSON.stringify(run)
@@ -96,7 +96,7 @@ describe('two keys', () => {
 })
 
 describe('after a restart', () => {
-  it('the key still counts', async () => {
+  it('the key is still stored', async () => {
     const dir = temporaryFolder()
     const before = await startGateway({ agents }, dir)
     const first = await before.post('/hooks/agent', run, key('a'))

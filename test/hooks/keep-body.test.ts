@@ -1,4 +1,4 @@
-// `keepBody: false`: the body of a request is used and not kept, whatever became of the request.
+// `keepBody: false`: the body of a request is used and not stored, whatever the outcome.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
@@ -21,7 +21,7 @@ async function start(hooks: Document, changes: Document = calm, dir = temporaryF
 }
 
 describe('hooks.keepBody: false', () => {
-  it('keeps no body of the built-in hooks, accepted or refused, and they do their work', async () => {
+  it('stores no body of wake and agent requests, which work as usual', async () => {
     const { post, get, list, kept } = await start({ keepBody: false })
     const { runId } = (await post('/hooks/agent', { message: secret, ...quiet }, { prefer: 'wait=30' })).body
     expect(await get(`/runs/${runId}`)).toMatchObject({ body: { status: 'succeeded' } })
@@ -31,7 +31,7 @@ describe('hooks.keepBody: false', () => {
     expect(await kept('?status=rejected')).toMatchObject({ body: null, error: { type: 'invalid_request' } })
   })
 
-  it('keeps the text of a wake until a turn has rendered it, also over a restart', async () => {
+  it('stores the text of a wake until a turn has rendered it, also over a restart', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Noted.' })
     const config = { providers: model.providers, agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' } } }
@@ -45,14 +45,14 @@ describe('hooks.keepBody: false', () => {
     expect(await model.prompt(0)).toMatch(/the diagnosis[^]*look now/)
   })
 
-  it('keeps none of a duplicate', async () => {
+  it('stores no body of a duplicate', async () => {
     const { post, list, kept } = await start({ keepBody: false })
     for (let n = 0; n < 2; n++) await post('/hooks/agent', { message: secret, ...quiet }, { 'idempotency-key': 'once' })
     await expect.poll(async () => (await list('?status=duplicate')).length).toBe(1)
     expect(await kept('?status=duplicate')).toMatchObject({ body: null })
   })
 
-  it('holds for mappings that do not say otherwise', async () => {
+  it('applies to mappings without their own keepBody', async () => {
     const mapping = { ...quiet, messageTemplate: '{{ text }}' }
     const { post, kept } = await start({
       keepBody: false,
@@ -71,7 +71,7 @@ describe('hooks.keepBody: false', () => {
 describe('keepBody: false of one mapping', () => {
   const mapping = { match: { path: 'clinic' }, id: 'clinic', ...quiet, messageTemplate: '{{ text }}', keepBody: false }
 
-  it('keeps the bodies of the other hooks', async () => {
+  it('does not affect other hooks', async () => {
     const { post, kept } = await start({ mappings: [mapping] })
     await post('/hooks/clinic', { text: secret })
     expect(await kept()).toMatchObject({ status: 'accepted', body: null })
@@ -79,7 +79,7 @@ describe('keepBody: false of one mapping', () => {
     expect((await kept()).body).toContain('hi')
   })
 
-  it('holds for what it skips or refuses, and for what is refused before it is chosen', async () => {
+  it('applies to skipped and rejected requests, also before the mapping is found', async () => {
     const { post, list, kept } = await start({ mappings: [{ ...mapping, match: { path: 'clinic', source: 'lab' } }] })
     await post('/hooks/clinic', `{"text":"${secret}"`)
     await expect.poll(async () => (await list('?status=rejected')).length).toBe(1)
@@ -89,7 +89,7 @@ describe('keepBody: false of one mapping', () => {
     expect(await kept('?status=rejected')).toMatchObject({ body: null, error: { type: 'invalid_request' } })
   })
 
-  it('leaves nothing to replay but a body that is sent along, which is not kept either', async () => {
+  it('allows a replay only with a new body, which is not stored either', async () => {
     const { post, kept, replay } = await start({ mappings: [mapping] })
     await post('/hooks/clinic', { text: secret })
     const { id } = await kept()
@@ -101,7 +101,7 @@ describe('keepBody: false of one mapping', () => {
     expect(await kept()).toMatchObject({ replayOf: id, body: null })
   })
 
-  it('may be said of a preset', async () => {
+  it('can be set for a preset', async () => {
     const { post, kept } = await start({ presets: ['home-assistant'], 'home-assistant': { keepBody: false } })
     expect((await post('/hooks/home-assistant', { message: secret })).status).toBe(200)
     expect(await kept()).toMatchObject({ hook: 'home-assistant', body: null })

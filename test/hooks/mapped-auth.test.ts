@@ -1,4 +1,4 @@
-// Hooks that are signed instead of showing the hook token: who passes, in which order, and what failures cost.
+// Mappings with their own `auth`: which requests are authenticated, the order of the checks, and the lockout.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { ask, hookToken, shareGateway, startGateway } from '../helpers.ts'
@@ -14,7 +14,7 @@ const hmac = { scheme: 'hmac', header: 'X-Sign', secret }
 const without = { authorization: '' }
 const rateLimit = { maxAttempts: 1000 }
 
-describe('a mapping with auth of its own', () => {
+describe('a mapping with its own auth', () => {
   const gateway = shareGateway({
     agents,
     hooks: {
@@ -59,7 +59,7 @@ describe('a mapping with auth of its own', () => {
   const { post, get } = gateway
   const body = '{"text": "Grüße"}'
 
-  it('takes what is signed over the bytes as they came, and notes no signature', async () => {
+  it('verifies the signature over the bytes as received, and stores no signature', async () => {
     const { status, body: answer } = await post('/hooks/ci/signed', body, { ...sign(body), prefer: 'wait=30' })
     expect(status).toBe(200)
     const run = (await get(`/runs/${answer.runId}`)).body
@@ -70,14 +70,14 @@ describe('a mapping with auth of its own', () => {
     expect(JSON.stringify(run)).not.toContain(sign(body)['x-sign'])
   })
 
-  it('refuses everybody else with 401, the hook token too, before it looks at what they say', async () => {
+  it('returns 401 for everything else, also the hook token, before it parses the body', async () => {
     for (const headers of [without, {}, sign(body, 'another'), sign(`${body} `)])
       expect((await post('/hooks/ci/signed', body, headers)).status).toBe(401)
     expect((await post('/hooks/ci/signed', 'no json', sign('no json', 'another'))).status).toBe(401)
     expect((await post('/hooks/ci/signed', 'no json', sign('no json'))).body.error.type).toBe('invalid_json')
   })
 
-  it('reads the body first: 413 and 415 come before 401, the method and the query before both', async () => {
+  it('reads the body first: 413 and 415 come before 401; the method and the query come before both', async () => {
     expect((await post('/hooks/ci/signed', 'x'.repeat(1001), without)).status).toBe(413)
     expect((await post('/hooks/ci/signed', body, { ...without, 'content-encoding': 'gzip' })).status).toBe(415)
     expect((await post('/hooks/ci/signed?token=x', 'x'.repeat(1001), sign(body))).body.error.type).toBe(
@@ -86,13 +86,13 @@ describe('a mapping with auth of its own', () => {
     expect((await get('/hooks/ci/signed', without)).status).toBe(405)
   })
 
-  it('takes each of several secrets', async () => {
+  it('accepts each of several secrets', async () => {
     expect((await post('/hooks/token', {}, { authorization: 'Bearer first secret' })).status).toBe(200)
     expect((await post('/hooks/token', {}, { ...without, 'x-svc-token': 'second secret' })).status).toBe(200)
     expect((await post('/hooks/token', {}, { authorization: `Bearer ${hookToken}` })).status).toBe(401)
   })
 
-  it('asks for the proof of the very mapping that has the request', async () => {
+  it('requires the credential of the mapping that matches the request', async () => {
     const signed = '{"source":"signed"}'
     const other = '{"source":"other"}'
     expect((await post('/hooks/mixed', signed, sign(signed))).status).toBe(200)
@@ -109,12 +109,12 @@ describe('a mapping with auth of its own', () => {
     expect((await get(`/api/requests/${id}`)).body.headers['x-partner']).toBe('[redacted]')
   })
 
-  it('leaves the hook token to all others', async () => {
+  it('does not affect hooks with the hook token', async () => {
     expect((await post('/hooks/nothing', body, sign(body))).status).toBe(401)
     expect((await post('/hooks/wake', body, sign(body))).status).toBe(401)
   })
 
-  it('answers the question of a service, once it is signed, and starts nothing', async () => {
+  it('answers a signed handshake and starts nothing', async () => {
     const question = JSON.stringify({ type: 'url_verification', challenge: 'c-1' })
     const time = String(Math.floor(Date.now() / 1000))
     const signature = `v0=${createHmac('sha256', secret).update(`v0:${time}:${question}`).digest('hex')}`
@@ -132,7 +132,7 @@ describe('a mapping with auth of its own', () => {
     ).not.toContain('chat')
   })
 
-  it('takes a request whose id was signed once, whatever other key is sent with it', async () => {
+  it('accepts a request with a signed id once, whatever Idempotency-Key it has', async () => {
     const key = Buffer.from('a secret of thirty-two bytes ok?')
     const time = String(Math.floor(Date.now() / 1000))
     const signature = `v1,${createHmac('sha256', key).update(`msg_1.${time}.{}`).digest('base64')}`
@@ -142,7 +142,7 @@ describe('a mapping with auth of its own', () => {
     expect((await post('/hooks/standard', '{}', { ...headers, 'idempotency-key': 'another' })).body).toEqual(first.body)
   })
 
-  it('answers a question by GET where the scheme has one', async () => {
+  it('answers a handshake by GET where the scheme has one', async () => {
     const query = (token: string) => `/hooks/meta?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=4711`
     expect((await get(query('agreed%20on'), without)).body).toBe(4711)
     expect((await get(query('guessed'), without)).status).toBe(401)
@@ -157,7 +157,7 @@ describe('a mapping with auth of its own', () => {
 })
 
 describe('failed signatures', () => {
-  it('count as failed attempts, and never stop the right one', async () => {
+  it('count as failed attempts, and never block a valid signature', async () => {
     const { post, url } = await startGateway({
       agents,
       hooks: {

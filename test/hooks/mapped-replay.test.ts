@@ -1,5 +1,4 @@
-// Requests of mapped hooks that an operator has repeated: as they came, edited, through another mapping, or only to
-// look.
+// Replays of mapped requests: unchanged, with another body, through another mapping, or as a dry run.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway } from '../helpers.ts'
 
@@ -36,7 +35,7 @@ describe('POST /api/requests/:id/replay', () => {
     return (await gateway.get('/api/requests?limit=1')).body.items[0].id as string
   }
 
-  it('shows which mapping has it, and what would be started', async () => {
+  it('shows the mapping and the actions in a dry run', async () => {
     const id = await sent('/hooks/mail', { from: 'ada', text: 'Hello' }, { 'x-box': 'in' })
     const { body } = await replay(id, { dryRun: true })
     expect(body).toMatchObject({ ok: true, dryRun: true, mapping: 'mail' })
@@ -52,7 +51,7 @@ describe('POST /api/requests/:id/replay', () => {
     ])
   })
 
-  it('starts it once more, also with another body or through another mapping', async () => {
+  it('starts the actions again, also with another body or through another mapping', async () => {
     const id = await sent('/hooks/mail', 'from=ada&text=Form', { 'content-type': 'application/x-www-form-urlencoded' })
     const again = (await replay(id, {})).body
     expect(again).toMatchObject({ ok: true, sessionKey: 'agent:main:hook:mail:ada', requestId: expect.any(String) })
@@ -64,7 +63,7 @@ describe('POST /api/requests/:id/replay', () => {
     expect((await gateway.get(`/api/requests/${other.requestId}`)).body).toMatchObject({ hook: 'mail', replayOf: id })
   })
 
-  it('gives a wake to a mapping, and says when there is nothing to do', async () => {
+  it('sends a wake through a mapping, and reports when the mapping skips it', async () => {
     const id = await sent('/hooks/wake', { text: 'News', mode: 'next-heartbeat', from: 'ada' })
     expect((await replay(id, { mapping: 'mail' })).body.sessionKey).toBe('agent:main:hook:mail:ada')
     expect((await replay(id, { mapping: 'all', body: { items: [] } })).body).toEqual({
@@ -80,7 +79,7 @@ describe('POST /api/requests/:id/replay', () => {
     })
   })
 
-  it('holds it to the rules of today', async () => {
+  it('applies the current rules', async () => {
     const id = await sent('/hooks/mail', { from: 'ada', text: 'Hello' })
     expect(await replay(id, { mapping: 'nothing' })).toMatchObject({
       status: 400,

@@ -1,4 +1,4 @@
-// Hooks whose action a transform or a preset shapes.
+// Mappings with a transform, and presets.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ async function start(hooks: Document, files: Record<string, string> = {}): Promi
 }
 
 describe('a transform', () => {
-  it('shapes the action, skips, or makes several', async () => {
+  it('changes the action, skips the request, or returns several actions', async () => {
     const mapping = {
       id: 'shaped',
       match: { path: 'shaped' },
@@ -95,7 +95,7 @@ describe('a transform', () => {
     })
   })
 
-  it('that is missing does not stop the start: its hook answers 500, the others go on', async () => {
+  it('that is missing does not stop the start: its hook returns 500, the others work', async () => {
     const { post } = await start({
       mappings: [
         { match: { path: 'missing' }, transform: { module: 'nowhere.ts' } },
@@ -111,7 +111,7 @@ describe('a transform', () => {
 })
 
 describe('a changed configuration', () => {
-  it('changes the mappings, and leaves the transforms running', async () => {
+  it('changes the mappings and keeps the transforms running', async () => {
     const mapping = { match: { path: 'first' }, ...quiet, messageTemplate: 'x', transform: { module: 'shape.ts' } }
     const { gateway, post, dir } = await start({ mappings: [mapping] }, { 'shape.ts': shaping })
     const what = { what: 'override' }
@@ -141,7 +141,7 @@ describe('a preset', () => {
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(push).digest('hex')}`,
   })
 
-  it('is reached by its name, with the signature of its service, once for each request', async () => {
+  it('is reached by its name with the signature of its service, once for each request', async () => {
     const gateway = await start({ presets: ['github'], github: { auth: { secret }, agentId: 'ops', ...quiet } })
     const { status, body } = await gateway.post('/hooks/github', push, signed('d-1'))
     expect(status).toBe(200)
@@ -161,7 +161,7 @@ describe('a preset', () => {
     expect(paths['/hooks/github'].post.requestBody).toBeDefined()
   })
 
-  it('comes after the mappings, and takes the hook token where its section has no auth', async () => {
+  it('comes after the mappings, and accepts the hook token when its section has no auth', async () => {
     const gateway = await start({
       presets: ['github'],
       github: quiet,

@@ -1,10 +1,10 @@
-// Hooks of one's own name: which mapping has a request, what becomes of it, and what is answered.
+// Mapped hooks: which mapping matches a request, the actions that it starts, and the reply.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
-/** Runs end with the built-in model, and nothing rings afterwards. */
+/** Runs use the built-in model and wake nobody afterwards. */
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const wait = { prefer: 'wait=30' }
 
@@ -17,7 +17,7 @@ const noted = async ({ get }: Pick<RunningGateway, 'get'>, filter: string) =>
       return (await get(`/api/requests/${id}`)).body
     })
 
-describe('which mapping has a request', () => {
+describe('the mapping of a request', () => {
   const say = (id: string, match: object) => ({ id, match, ...quiet, messageTemplate: `by ${id}` })
   const gateway = shareGateway({
     agents,
@@ -50,11 +50,11 @@ describe('which mapping has a request', () => {
     ['wake/', { source: 'forge' }, 'not_found'],
     ['/agent', { source: 'forge' }, 'not_found'],
     ['agent', { message: 'the endpoint itself', ...quiet }, 'the endpoint itself'],
-  ])('at %s with %j it is: %s', async (path, payload, expected) => {
+  ])('at %s with %j is %s', async (path, payload, expected) => {
     expect(await by(path, payload)).toContain(expected)
   })
 
-  it('is found as fast among a thousand', async () => {
+  it('is found as fast among a thousand mappings', async () => {
     const mappings = Array.from({ length: 1000 }, (_, index) =>
       say(`m${index}`, { path: `hook-${index}`, source: 'x' }),
     )
@@ -108,7 +108,7 @@ describe('POST {hooks.path}/<name>', () => {
   const { post, get } = gateway
   const runOf = async (runId: string) => (await get(`/runs/${runId}`)).body
 
-  it('renders the templates into a run, fenced', async () => {
+  it('renders the templates into a run, wrapped as external content', async () => {
     const payload = { from: 'Ada', text: 'Hello {{ from }}', thread: 'T7', reply_to: ' ' }
     const { status, body } = await post('/hooks/mail?q=1', payload, { 'x-box': 'in', ...wait })
     expect(status).toBe(200)
@@ -122,14 +122,14 @@ describe('POST {hooks.path}/<name>', () => {
     })
   })
 
-  it('answers a wake as the endpoint for it does', async () => {
+  it('replies to a wake as POST /hooks/wake does', async () => {
     const { body } = await post('/hooks/news', { title: 'Rain' })
     expect(body).toEqual({ ok: true, mode: 'next-heartbeat', eventId: expect.any(String) })
     const { events } = (await get('/api/sessions/agent%3Amain%3Amain')).body
     expect(events.at(-1)).toMatchObject({ text: 'News: Rain', mode: 'next-heartbeat' })
   })
 
-  it('starts a run for each element, all or none', async () => {
+  it('starts a run for each element of forEach, all or none', async () => {
     const items = [{ name: 'tea' }, { name: 'milk' }]
     const { body } = await post('/hooks/items', { items, shop: 'corner' }, wait)
     expect(body).toMatchObject({
@@ -148,7 +148,7 @@ describe('POST {hooks.path}/<name>', () => {
     expect((await get('/api/requests?limit=1')).body.items[0]).toMatchObject({ hook: 'lines' })
   })
 
-  it('has bounds for the elements, and answers skipped when there are none', async () => {
+  it('limits the elements of forEach, and skips an empty list', async () => {
     expect(await post('/hooks/items', { items: Array.from({ length: 201 }, () => ({})) })).toMatchObject({
       status: 400,
       body: { error: { message: expect.stringContaining('200') } },
@@ -158,7 +158,7 @@ describe('POST {hooks.path}/<name>', () => {
     expect(await noted(gateway, 'hook=lines&status=skipped')).toMatchObject({ status: 'skipped', body: '[]' })
   })
 
-  it('takes lists and forms, and nothing that is neither', async () => {
+  it('accepts objects, lists and forms only', async () => {
     expect((await post('/hooks/list', ['a', 'b'], wait)).body.reply).toContain('b')
     const form = await post('/hooks/mail', 'from=Ada+L&text=hi&thread=1', {
       'content-type': 'application/x-www-form-urlencoded',
@@ -168,7 +168,7 @@ describe('POST {hooks.path}/<name>', () => {
     for (const body of ['7', 'null', '"x"', '{']) expect((await post('/hooks/list', body)).status).toBe(400)
   })
 
-  it('refuses an action that would be refused at the endpoint, and says of what', async () => {
+  it('returns 400 for an action that its endpoint would reject, and names the field', async () => {
     expect((await post('/hooks/list', [])).body.error.message).toBe(
       'The hook makes no valid action of this payload: message is required.',
     )
@@ -178,26 +178,26 @@ describe('POST {hooks.path}/<name>', () => {
     expect((await post('/hooks/model', {})).status).toBe(200)
   })
 
-  it('lets a payload choose no session outside those of the hooks', async () => {
+  it('rejects a session key from the payload outside the namespace of the hooks', async () => {
     expect((await post('/hooks/free', { key: 'main' })).body.error.message).toContain('sessionKey is not accepted')
     expect((await post('/hooks/free', {})).status).toBe(200)
   })
 
-  it('leaves the fence out only where the mapping says so', async () => {
+  it('omits the external content wrapper only where the mapping says so', async () => {
     const { body } = await post('/hooks/trusted', {})
     expect((await runOf(body.runId)).origin).toMatchObject({ trusted: true })
     const forged = await post('/hooks/list', ['', 'x', { allowUnsafeExternalContent: true }])
     expect((await runOf(forged.body.runId)).origin).toMatchObject({ trusted: false })
   })
 
-  it('warns of a channel that is not configured, and of an agent that is not there', async () => {
+  it('warns about a channel that is not configured and about an unknown agent', async () => {
     expect((await post('/hooks/slack', {})).body.warnings).toEqual([expect.stringContaining('slack')])
     expect((await post('/hooks/nobody', {})).body.warnings).toEqual([
       'agentId names no configured agent; the default agent is used.',
     ])
   })
 
-  it('takes what comes twice once, by the template or by the header that goes before it', async () => {
+  it('accepts a request with a known id once; the header takes precedence over the template', async () => {
     const first = await post('/hooks/once', { id: 7 })
     const again = await post('/hooks/once', { id: 7 })
     expect(again.body).toEqual(first.body)
@@ -208,7 +208,7 @@ describe('POST {hooks.path}/<name>', () => {
     expect((await post('/hooks/once', { id: 'x'.repeat(257) })).status).toBe(400)
   })
 
-  it('takes no more requests than its limit', async () => {
+  it('returns 429 when the rate limit is exceeded', async () => {
     for (let count = 0; count < 2; count++) expect((await post('/hooks/busy', {})).status).toBe(200)
     const answer = await post('/hooks/busy', {})
     expect(answer).toMatchObject({ status: 429, body: { error: { type: 'too_many_requests' } } })
@@ -221,8 +221,8 @@ describe('POST {hooks.path}/<name>', () => {
   })
 })
 
-describe('rules of routing', () => {
-  it('hold for mappings as for payloads: agents and session keys', async () => {
+describe('the rules for agents and session keys', () => {
+  it('apply to mappings as they do to payloads', async () => {
     const { post } = await startGateway({
       agents,
       hooks: {
@@ -242,7 +242,7 @@ describe('rules of routing', () => {
 })
 
 describe('concurrency', () => {
-  it('lets so many runs of a mapping be under way at once; the others wait', async () => {
+  it('limits how many runs of a mapping are in progress at once', async () => {
     const model = await startModel()
     for (let count = 0; count < 3; count++) model.script({ hang: true })
     const mapping = { match: { path: 'slow' }, ...quiet, model: 'double/m', concurrency: 1, messageTemplate: 'x' }

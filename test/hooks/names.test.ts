@@ -1,4 +1,4 @@
-// The name of a hook has one spelling: every other one is nothing, and what is kept of a request bears the one name.
+// The name of a hook has one valid spelling, under which its requests are stored.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { connect } from 'node:net'
@@ -29,7 +29,7 @@ async function post(url: string, target: string, headers: Record<string, string>
   return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
 }
 
-/** Spellings of `ci/nightly` that a tolerant router could take for it. */
+/** Spellings of `ci/nightly` that a tolerant router would accept. */
 const otherSpellings = [
   'ci/nightly/',
   'ci/nightly//',
@@ -60,7 +60,7 @@ const otherSpellings = [
 ]
 
 describe('the name of a hook', () => {
-  it('is not accepted in another spelling, be it with a signature or with the token, even where a mapping takes any name', async () => {
+  it('returns 404 for another spelling, signed or with the token, even when a mapping matches any name', async () => {
     const { url, get } = await startGateway({
       agents,
       hooks: {
@@ -83,7 +83,7 @@ describe('the name of a hook', () => {
     expect((await get('/api/runs')).body.items).toEqual([])
   })
 
-  it('is one for idempotency keys, the log and the run, however its letters are encoded', async () => {
+  it('is the same for idempotency keys, the log and the run, however its letters are encoded', async () => {
     const { url, get } = await startGateway({
       agents,
       hooks: { mappings: [{ match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] },
@@ -104,7 +104,7 @@ describe('the name of a hook', () => {
       .toBe(4)
   })
 
-  it('is the same in the log of refused requests', async () => {
+  it('is the same in the record of a rejected request', async () => {
     const { url, get } = await startGateway({
       agents,
       hooks: { mappings: [{ match: { path: 'ci/nightly' }, ...quiet, messageTemplate: '{{ nothing }}' }] },
@@ -119,7 +119,7 @@ describe('the name of a hook', () => {
     expect((await names()).toSorted()).toEqual(['ci/nightly', 'ci/nightly', 'nothingA', 'wake'])
   })
 
-  it.each(['/hooks/in', 'hooks/in/', '//hooks/in//'])('lies below hooks.path in its one spelling: %s', async (path) => {
+  it.each(['/hooks/in', 'hooks/in/', '//hooks/in//'])('has one valid spelling below hooks.path: %s', async (path) => {
     const { url } = await startGateway({
       agents,
       hooks: { path, mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet }] },

@@ -1,5 +1,4 @@
-// Ids that a provider assigns to its requests: the same id is the same request, whatever else has changed in it since
-// the first attempt.
+// Ids that a provider assigns to its requests: the same id is the same request, whatever else has changed in it.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Answer, shareGateway } from '../helpers.ts'
@@ -11,7 +10,7 @@ const hex = (text: string) => createHmac('sha256', secret).update(text).digest('
 const without = { authorization: '' }
 const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'
 
-/** The same run, and the header that says so. */
+/** Expects the same run and the header of a replayed reply. */
 function expectReplay(again: Answer, first: Answer): void {
   expect(first).toMatchObject({ status: 200, body: { runId: expect.any(String) } })
   expect({ status: again.status, body: again.body, replayed: isReplay(again) }).toEqual({
@@ -75,13 +74,13 @@ describe('a request that its provider sends again', () => {
     })
   }
 
-  it('is the same for Linear, whose retries carry a fresh time', async () => {
+  it('is a duplicate for Linear, whose retries carry a new time', async () => {
     const first = await linear(Date.now())
     expectReplay(await linear(Date.now() + 1000), first)
     expectOwnRun(await linear(Date.now(), 'e5f1c4a2-0002'), first)
   })
 
-  it('is the same for Linear when a hundred attempts come at once', async () => {
+  it('is a duplicate for Linear when a hundred attempts arrive at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, count) => linear(Date.now() + count, 'e5f1c4a2-0100')),
     )
@@ -89,7 +88,7 @@ describe('a request that its provider sends again', () => {
     expect(answers.filter(isReplay)).toHaveLength(99)
   })
 
-  it('is the same for Pub/Sub, which counts its attempts', async () => {
+  it('is a duplicate for Pub/Sub, which counts its attempts', async () => {
     const data = Buffer.from('{"emailAddress":"ada@example.com","historyId":9876543210}').toString('base64')
     const message = {
       data,
@@ -123,13 +122,13 @@ describe('a request that its provider sends again', () => {
     })
   }
 
-  it('is the same for Stripe, whose pending_webhooks changes; another type under the same id is another request', async () => {
+  it('is a duplicate for Stripe, whose pending_webhooks changes, unless its type differs', async () => {
     const first = await stripe({})
     expectReplay(await stripe({ pending_webhooks: 1 }), first)
     expectOwnRun(await stripe({ type: 'charge.failed' }), first)
   })
 
-  it('stays the same under another Idempotency-Key where the signature covers the id', async () => {
+  it('is a duplicate under another Idempotency-Key where the signature covers the id', async () => {
     const first = await stripe({ id: 'evt_2' }, { 'idempotency-key': 'a' })
     expectReplay(await stripe({ id: 'evt_2' }, { 'idempotency-key': 'b' }), first)
     expectReplay(await stripe({ id: 'evt_2' }), first)
@@ -143,7 +142,7 @@ describe('a request that its provider sends again', () => {
     expect((await signed('{"x":1}', 'c')).status).toBe(422)
   })
 
-  it('is told by Idempotency-Key, before a request id that the signature does not cover', async () => {
+  it('is identified by Idempotency-Key rather than by an id that the signature does not cover', async () => {
     const body = JSON.stringify({
       action: 'opened',
       issue: { number: 7, title: 'T', html_url: 'https://github.com/a/b/issues/7' },
@@ -162,7 +161,7 @@ describe('a request that its provider sends again', () => {
     expectOwnRun(await send('d-1', ''), first)
   })
 
-  it('is told by Idempotency-Key alone where the provider itself sends that header', async () => {
+  it('is identified by Idempotency-Key alone where the provider sends that header', async () => {
     const note = (id: number) => ({
       object_kind: 'issue',
       project: { path_with_namespace: 'a/b' },
@@ -174,7 +173,7 @@ describe('a request that its provider sends again', () => {
     expectReplay(await send(2, { 'idempotency-key': 'f5e5f430-f57b-4e6e-9fac-d9128cd7232f' }), first)
   })
 
-  it('is another one for GitLab where a webhook set off the next one, which then has the same event id', async () => {
+  it('is a new request for GitLab when one webhook triggers another with the same event id', async () => {
     const note = (id: number) => ({
       object_kind: 'issue',
       project: { path_with_namespace: 'a/b' },
@@ -191,19 +190,19 @@ describe('a request that its provider sends again', () => {
     expectOwnRun(await send(4), first)
   })
 
-  it('is another one than that of a caller who chose the same text as its key', async () => {
+  it('is a new request when a caller used the same text as its key', async () => {
     const byCaller = await post('/hooks/once', { id: 'other' }, { 'idempotency-key': '7' })
     const byId = await post('/hooks/once', { id: 7 })
     expectOwnRun(byId, byCaller)
     expectReplay(await post('/hooks/once', { id: 7, attempt: 2 }), byId)
   })
 
-  it('is another one than that of another source under the same name', async () => {
+  it('is a new request when another source under the same name used the id', async () => {
     const first = await post('/hooks/two', { id: 1, source: 'a' })
     expectOwnRun(await post('/hooks/two', { id: 1, source: 'b' }), first)
   })
 
-  it('is refused where its id is too long, and the message names what holds the id', async () => {
+  it('returns 400 when its id is too long', async () => {
     expect((await post('/hooks/once', { id: 'x'.repeat(257) })).body.error.message).toContain(
       'The id of the request is longer',
     )

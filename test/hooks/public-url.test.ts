@@ -1,4 +1,4 @@
-// Signatures that cover the address, where a proxy ends TLS: the gateway must know the address that the sender called.
+// Signatures that cover the URL behind a TLS proxy: the gateway must know the URL that the sender called.
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ const sha256 = (text: string) => createHmac('sha256', secret).update(text).diges
 const hmac = { scheme: 'hmac', header: 'X-Sign', secret, signed: '{url}{body}' }
 const twilio = { scheme: 'twilio', secret }
 
-/** The hooks of this file; `url` goes into the auth of each. */
+/** Mappings whose signatures cover the URL; `url` is part of the auth of each. */
 const mappingsWith = (url?: string) => [
   { match: { path: 'hmac' }, auth: { ...hmac, ...(url && { url: `${url}/hooks/hmac` }) }, ...quiet },
   { match: { path: 'twilio' }, auth: { ...twilio, ...(url && { url: `${url}/hooks/twilio` }) }, ...quiet },
@@ -32,7 +32,7 @@ describe.each([
     mappingsWith(publicUrl),
   ],
 ])('with %s', (_case, changes, mappings) => {
-  it('the address in a signature is the one that the sender called', async () => {
+  it('the signature covers the URL that the sender called', async () => {
     const { post } = await startGateway({ agents, ...changes, hooks: { mappings } })
 
     const called = (target: string) => `${publicUrl}/hooks/${target}`
@@ -59,7 +59,7 @@ describe.each([
 })
 
 describe('the audience of google-oidc', () => {
-  it('is the address of the hook below gateway.publicUrl, also after a reload', async () => {
+  it('is the URL of the hook below gateway.publicUrl, also after a reload', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const keys = createServer((_request, response) =>
       response.end(JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }] })),

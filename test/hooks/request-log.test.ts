@@ -1,4 +1,4 @@
-// Notes of refused requests: nobody waits for them, and a flood of them is cut.
+// Records of rejected requests: no caller waits for them, and a flood of them is limited.
 import { describe, expect, it } from 'vitest'
 import { createRequestLog } from '../../core/hooks/request-log.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -6,8 +6,8 @@ import { newRequest } from '../contracts/store-samples.ts'
 
 const refusal = () => ({ ...newRequest(), status: 'rejected' }) as const
 
-describe('the journal', () => {
-  it('holds a bounded number of notes in memory, and drops the rest', async () => {
+describe('the request log', () => {
+  it('holds a bounded number of records in memory and drops the rest', async () => {
     const written: (() => void)[] = []
     const recordRefusal = () => new Promise<void>((resolve) => written.push(resolve))
     const requestLog = createRequestLog({ store: { recordRefusal }, log: createTestContext().log })
@@ -19,7 +19,7 @@ describe('the journal', () => {
     expect(written).toHaveLength(65)
   })
 
-  it('outlives a store that cannot write, and says so in the log', async () => {
+  it('logs an outage of the store and continues afterwards', async () => {
     const { log, logged } = createTestContext()
     const requestLog = createRequestLog({ store: { recordRefusal: () => Promise.reject(new Error('full')) }, log })
     requestLog.record(refusal())

@@ -1,4 +1,4 @@
-// How each service signs, written once more and independently: what the tests of signatures send.
+// How each service signs, implemented independently: the requests that the signature tests send.
 import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { HookAuth, HookScheme } from '../../core/config/schema/hook-auth.ts'
 import type { SignedRequest } from '../../core/hooks/auth/verifier.ts'
@@ -16,7 +16,7 @@ export interface Sample {
   wrong: HookAuth
   /** The header with the signature or token. */
   header: string
-  /** Seconds that a timestamp may be off; absent: there is none. */
+  /** Allowed age of the timestamp in seconds; absent: the scheme has no timestamp. */
   tolerance?: number
   unit?: 's' | 'ms'
   send(time: string): Sent
@@ -227,7 +227,7 @@ export const samples: readonly Sample[] = [
   },
 ]
 
-/** The time as a sender of this sample writes it, so many seconds off. */
+/** The timestamp as this sender writes it, some seconds off. */
 export const stamp = ({ unit = 's' }: Pick<Sample, 'unit'>, offSeconds = 0): string =>
   String(Math.floor(now / 1000 + offSeconds) * (unit === 'ms' ? 1000 : 1))
 

@@ -1,4 +1,4 @@
-// Waiting for a run: `Prefer: wait=N` on the request, and GET /runs/<id> later.
+// Waiting for a run with `Prefer: wait=N`, and reading it later with GET /runs/<id>.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, shareGateway, startGateway } from '../helpers.ts'
@@ -17,7 +17,7 @@ const hanging = async () => {
 describe('Prefer: wait', () => {
   const { post } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
 
-  it('holds the reply until the run has ended', async () => {
+  it('holds the reply until the run ends', async () => {
     const { status, headers, body } = await post(
       '/hooks/agent',
       { message: 'Say hello.', ...still },
@@ -39,7 +39,7 @@ describe('Prefer: wait', () => {
     ['respond-async, WAIT = "5"; foo=bar', 'wait=5'],
     ['wait=301', 'wait=300'],
     ['wait=99999999999999999999', 'wait=300'],
-  ])('understands %s', async (prefer, applied) => {
+  ])('accepts %s', async (prefer, applied) => {
     const { headers, body } = await post('/hooks/agent', { message: 'hi', ...still }, { prefer })
     expect(headers.get('preference-applied')).toBe(applied)
     expect(body.status).toBe('succeeded')
@@ -55,20 +55,20 @@ describe('Prefer: wait', () => {
     },
   )
 
-  it('means nothing to a wake', async () => {
+  it('is ignored for a wake', async () => {
     expect((await post('/hooks/wake', { text: 'hi' }, { prefer: 'wait=5' })).body).toMatchObject({
       ok: true,
       eventId: expect.any(String),
     })
   })
 
-  it('ends after so many seconds, and tells how far the run is', async () => {
+  it('returns the status of the run when the time is over', async () => {
     const gateway = await hanging()
     const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
     expect(body).toEqual({ ok: true, runId: expect.any(String), sessionKey: expect.any(String), status: 'running' })
   })
 
-  it('tells how a run failed', async () => {
+  it('returns the error of a failed run', async () => {
     const gateway = await hanging()
     const { body } = await gateway.post(
       '/hooks/agent',
@@ -86,7 +86,7 @@ describe('Prefer: wait', () => {
 })
 
 describe('Prefer: wait for several runs', () => {
-  it('tells of each how it ended, and why it failed, without what the service of the model said', async () => {
+  it('returns the status and the error of each, without the message of the model provider', async () => {
     const model = await startModel()
     model.script({ text: 'done' }, { status: 400, body: { error: { message: 'canary' } } })
     const mapping = { match: { path: 'alerts' }, forEach: 'items', messageTemplate: '{{ item }}', ...still }
@@ -108,7 +108,7 @@ describe('GET /runs/<id>', () => {
   const { post, get } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
   const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 
-  it('tells all about a run', async () => {
+  it('returns the whole run', async () => {
     const { body } = await post(
       '/hooks/agent',
       { message: 'hi', name: 'CI', wakeMode: 'next-heartbeat', channel: 'console', to: 'ops' },
@@ -136,7 +136,7 @@ describe('GET /runs/<id>', () => {
     })
   })
 
-  it('tells of a run that is still going on', async () => {
+  it('returns a run that is in progress', async () => {
     const gateway = await hanging()
     const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
     const run = (await gateway.get(`/runs/${body.runId}`)).body
@@ -145,18 +145,18 @@ describe('GET /runs/<id>', () => {
     expect(run).not.toHaveProperty('reply')
   })
 
-  it('answers 404 where there is no run', async () => {
+  it('returns 404 for an unknown run', async () => {
     for (const id of ['nothing', '%00', '..%2f..']) expect(await get(`/runs/${id}`)).toMatchObject({ status: 404 })
     expect((await get('/runs/nothing')).body.error.type).toBe('run_not_found')
   })
 
-  it('asks for the credential of the gateway', async () => {
+  it('requires the credential of the gateway', async () => {
     expect((await get('/runs/x', { authorization: '' })).status).toBe(401)
     expect((await get('/runs/x', { authorization: `Bearer ${hookToken}` })).status).toBe(401)
     expect((await get('/runs/x?token=1')).status).toBe(400)
   })
 
-  it('answers 405 to another method', async () => {
+  it('returns 405 for another method', async () => {
     const answer = await post('/runs/x', {})
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })

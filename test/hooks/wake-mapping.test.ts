@@ -1,4 +1,4 @@
-// Wakes of mappings that choose their agent and session: where the event waits, and who is woken by it.
+// Wake mappings with an agent or a session: where the event waits, and which agent is woken.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -54,7 +54,7 @@ const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string) =>
   (await get(`/api/sessions/${encodeURIComponent(key)}`)).body.events?.map(({ text }: { text: string }) => text)
 
 describe('a wake mapping', () => {
-  it('wakes the agent that it names, and no other one, in its main session', async () => {
+  it('wakes only the agent that it names, in its main session', async () => {
     const gateway = await start()
     expect((await gateway.post('/hooks/ops', { text: 'The disk is full.' })).body).toEqual({
       ok: true,
@@ -66,7 +66,7 @@ describe('a wake mapping', () => {
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:main succeeded'])
   })
 
-  it('warns when the agent that it names is not there, and wakes the default agent', async () => {
+  it('warns about an unknown agent and wakes the default agent', async () => {
     const gateway = await start({
       hooks: { mappings: [{ match: { path: 'opps' }, action: 'wake', agentId: 'opps', textTemplate: '{{ text }}' }] },
     })
@@ -91,7 +91,7 @@ describe('a wake mapping', () => {
       .toEqual(['main agent:main:main succeeded', 'ops agent:ops:hook:deploys:shop succeeded'])
   })
 
-  it('leaves HEARTBEAT.md to the main session', async () => {
+  it('reads HEARTBEAT.md in the main session only', async () => {
     const dir = temporaryFolder()
     const workspace = join(dir, 'state', 'workspaces', 'ops')
     mkdirSync(workspace, { recursive: true })
@@ -103,7 +103,7 @@ describe('a wake mapping', () => {
     expect(await gateway.model.prompt(1)).toContain('Water the plants.')
   })
 
-  it('with next-heartbeat waits in that session for the next periodic check of the agent', async () => {
+  it('with next-heartbeat waits in that session for the next periodic check', async () => {
     const gateway = await start({ ops: { heartbeat: { every: '1s' } } })
     await gateway.post('/hooks/later', { text: 'Read this in time.' })
     expect(await eventsOf(gateway, 'agent:ops:hook:later')).toEqual(['Read this in time.'])
@@ -111,7 +111,7 @@ describe('a wake mapping', () => {
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops agent:ops:hook:later succeeded'])
   })
 
-  it('wakes its agent after a restart, too', async () => {
+  it('wakes its agent after a restart', async () => {
     const dir = temporaryFolder()
     const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
     const closed = { activeHours: { start: clock(5), end: clock(6), timezone: 'UTC' } }
@@ -130,7 +130,7 @@ describe('a wake mapping', () => {
     await expect.poll(() => heartbeats(gateway)).toEqual(['ops global succeeded'])
   })
 
-  it('is held to the rules of agents and sessions, as an agent mapping is', async () => {
+  it('follows the same rules for agents and session keys as an agent mapping', async () => {
     const { post } = await start({ hooks: { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:'] } })
     const refusal = async (path: string, payload: object) =>
       (await post(path, { text: 'x', ...payload })).body.error.message
@@ -142,7 +142,7 @@ describe('a wake mapping', () => {
     expect(await shaped({ sessionKey: 'main' })).toContain('sessionKey is not accepted here')
   })
 
-  it('takes both from a transform, and means the default agent by an unknown id', async () => {
+  it('accepts both from a transform; an unknown agentId means the default agent', async () => {
     const gateway = await start()
     const quiet = { text: 'x', wakeMode: 'next-heartbeat' }
     await gateway.post('/hooks/shaped', { ...quiet, agentId: 'Ops', sessionKey: 'hook:a' })
@@ -153,7 +153,7 @@ describe('a wake mapping', () => {
     expect(await eventsOf(gateway, 'agent:main:main')).toEqual(['x'])
   })
 
-  it('shows in a dry run where the event would go and who would read it', async () => {
+  it('shows the session and the agent in a dry run', async () => {
     const gateway = await start()
     await gateway.post('/hooks/later', { text: 'Read this.' })
     const { id } = (await gateway.get('/api/requests?limit=1')).body.items[0]

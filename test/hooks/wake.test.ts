@@ -1,4 +1,4 @@
-// POST /hooks/wake: an event for the main session, and the bell.
+// POST /hooks/wake: an event for the main session, which may wake the agent.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { shareGateway, startGateway } from '../helpers.ts'
@@ -8,7 +8,7 @@ const quiet = { defaults: { heartbeat: { every: 0 } } }
 describe('POST /hooks/wake', () => {
   const { post } = shareGateway({ agents: quiet })
 
-  it('accepts an event, by default for now', async () => {
+  it('accepts an event, with mode now by default', async () => {
     const { status, headers, body } = await post('/hooks/wake', { text: 'The build is green.' })
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -18,7 +18,7 @@ describe('POST /hooks/wake', () => {
     expect(second.body.eventId).not.toBe(body.eventId)
   })
 
-  it('brings the text, trimmed and fenced, into the prompt of the main session', async () => {
+  it('shows the text in the prompt of the main session, trimmed and wrapped as external content', async () => {
     const model = await startModel()
     model.script({ text: 'HEARTBEAT_OK' })
     const { post } = await startGateway({
@@ -43,7 +43,7 @@ describe('POST /hooks/wake', () => {
     ['a list', [{ text: 'x' }], 'The body must be a JSON object'],
     ['null', 'null', 'The body must be a JSON object'],
     ['a string', '"text"', 'The body must be a JSON object'],
-  ])('answers 400 to %s and names the fault', async (_case, body, message) => {
+  ])('returns 400 for %s and names the field', async (_case, body, message) => {
     const answer = await post('/hooks/wake', body)
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual({
@@ -52,7 +52,7 @@ describe('POST /hooks/wake', () => {
     })
   })
 
-  it('answers 400 to what is not JSON, and repeats none of it', async () => {
+  it('returns 400 for a body that is not JSON, and does not echo it', async () => {
     const { post, logged } = await startGateway({ agents: quiet })
     for (const body of ['{"text": "canary', 'canary', Buffer.from([0xff, 0xfe]).toString('latin1') + '{']) {
       const answer = await post('/hooks/wake', body)
@@ -62,7 +62,7 @@ describe('POST /hooks/wake', () => {
     expect(logged.join('\n')).not.toContain('canary')
   })
 
-  it('does not ask for a content type, and ignores fields that it does not know', async () => {
+  it('requires no content type, and ignores unknown fields', async () => {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', 'nonsense']) {
       expect((await post('/hooks/wake', { text: 'x', extra: { deep: [1] } }, { 'content-type': type })).status).toBe(
         200,
@@ -70,7 +70,7 @@ describe('POST /hooks/wake', () => {
     }
   })
 
-  it('answers 413 beyond hooks.maxBodyBytes, and takes exactly that much', async () => {
+  it('returns 413 when the body exceeds hooks.maxBodyBytes by one byte', async () => {
     const { post } = await startGateway({ agents: quiet, hooks: { maxBodyBytes: 100 } })
     const body = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
     expect((await post('/hooks/wake', body(100))).status).toBe(200)
@@ -80,7 +80,7 @@ describe('POST /hooks/wake', () => {
     })
   })
 
-  it('is not there while hooks are off', async () => {
+  it('returns 404 while hooks are off', async () => {
     const { post } = await startGateway({ hooks: { enabled: false } })
     expect(await post('/hooks/wake', { text: 'x' })).toMatchObject({
       status: 404,
@@ -88,7 +88,7 @@ describe('POST /hooks/wake', () => {
     })
   })
 
-  it('lives under hooks.path, whatever slashes are written around it', async () => {
+  it('is served under hooks.path, whatever slashes surround it', async () => {
     const { post } = await startGateway({ agents: quiet, hooks: { path: 'in//' } })
     expect((await post('/in/wake', { text: 'x' })).status).toBe(200)
     expect((await post('/hooks/wake', { text: 'x' })).status).toBe(404)

@@ -1,4 +1,4 @@
-// When each secret of a webhook was last used: what an operator sees of it while one secret takes the place of another.
+// When each secret of a mapping was last used, as an operator sees it during a rotation.
 import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ async function secretsOf({ get }: RunningGateway) {
 }
 
 describe('GET /api/hooks', () => {
-  it('shows every name with the mappings that it may reach, in order', async () => {
+  it('lists every name with its mappings, in order', async () => {
     const dir = temporaryFolder()
     mkdirSync(join(dir, 'transforms'))
     writeFileSync(join(dir, 'transforms', 'shape.js'), 'export default () => undefined')
@@ -73,12 +73,12 @@ describe('GET /api/hooks', () => {
     })
   })
 
-  it('shows none while the hooks are off', async () => {
+  it('lists nothing while the hooks are off', async () => {
     const { get } = await startGateway({ hooks: { enabled: false } })
     expect((await get('/api/hooks')).body).toEqual({ items: [] })
   })
 
-  it('tells when each secret was last used, over a rotation and a restart', async () => {
+  it('shows when each secret was last used, over a rotation and a restart', async () => {
     const dir = temporaryFolder()
     const running = await startGateway(withAuth({ secret: oldSecret }), dir)
     expect(await secretsOf(running)).toEqual([{ index: 0 }])
@@ -104,7 +104,7 @@ describe('GET /api/hooks', () => {
     expect(await secretsOf(await startGateway(withAuth({ secret: newSecret }), dir))).toEqual([{ index: 0 }])
   })
 
-  it('does not take the time of a secret for that of another in its place', async () => {
+  it('does not show the time of a secret for another one at its position', async () => {
     const dir = temporaryFolder()
     const running = await startGateway(withAuth({ secret: oldSecret }), dir)
     await running.post('/hooks/ci', '{}', sign(oldSecret))
@@ -116,10 +116,10 @@ describe('GET /api/hooks', () => {
   })
 })
 
-describe('the time of last use', () => {
+describe('the time of the last use', () => {
   const auth = { scheme: 'hmac', secrets: [newSecret, { secret: oldSecret, notAfter }] } as const
 
-  it('is written once a minute for each secret, and nothing of a secret with it', async () => {
+  it('is stored once a minute for each secret, without the secret', async () => {
     const written: Json[] = []
     const store = {
       getState: async () => undefined,
@@ -140,7 +140,7 @@ describe('the time of last use', () => {
     expect(JSON.stringify(written)).not.toContain('secret of')
   })
 
-  it('is known in memory where the store cannot be read or written, and the log says so', async () => {
+  it('is held in memory when the store fails, and the failure is logged', async () => {
     const { log, logged } = createTestContext()
     const store = {
       getState: () => Promise.reject(new Error('full')),

@@ -1,4 +1,4 @@
-// What is kept of a request beside its body: its query without secrets, and how its sender proved who it is.
+// What is stored of a request besides its body: its query without secrets, and its authentication.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway } from '../helpers.ts'
@@ -37,7 +37,7 @@ const replay = (id: string, body: object) => post(`/api/requests/${id}/replay`, 
 describe('the query of a request', () => {
   const query = 'box=in&labels=a&labels=b%20c&api_key=k-1&sig=s-1&__proto__=x'
 
-  it('is kept without secrets, and shown', async () => {
+  it('is stored without secrets', async () => {
     await post(`/hooks/mail?${query}`, {})
     const { query: shown } = await newest()
     expect(JSON.stringify(shown)).toBe(
@@ -47,7 +47,7 @@ describe('the query of a request', () => {
     expect((await newest()).query).toEqual({})
   })
 
-  it('is what a replay renders, and a replay of that; a secret parameter is empty then', async () => {
+  it('is rendered by a replay, and by a replay of that, without secret parameters', async () => {
     await post(`/hooks/mail?${query}`, {})
     const { id } = await newest()
     expect((await replay(id, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
@@ -59,7 +59,7 @@ describe('the query of a request', () => {
     expect((await replay(requestId, { dryRun: true })).body.actions[0].message).toBe('in ["a","b c"] |')
   })
 
-  it('is kept of a request that is refused, too', async () => {
+  it('is stored for a rejected request', async () => {
     await post('/hooks/wake?from=here', { text: 5 })
     await expect.poll(async () => (await get('/api/requests?status=rejected')).body.items.length).toBe(1)
     const [{ id }] = (await get('/api/requests?status=rejected')).body.items
@@ -67,15 +67,15 @@ describe('the query of a request', () => {
   })
 })
 
-describe('the proof of a request', () => {
-  it('is the hook token, or the scheme and the place of the secret', async () => {
+describe('the authentication of a request', () => {
+  it('is the hook token, or the scheme and the position of the secret', async () => {
     await post('/hooks/wake', { text: 'News', mode: 'next-heartbeat' })
     expect((await newest()).authentication).toEqual({ scheme: 'hook-token' })
     await post('/hooks/signed', '{"text":"hi"}', sign('{"text":"hi"}'))
     expect((await newest()).authentication).toEqual({ scheme: 'hmac', secret: 1 })
   })
 
-  it('is known of what was refused behind it, and absent where an operator had it repeated', async () => {
+  it('is stored for rejected requests, and absent for replays', async () => {
     await post('/hooks/signed', 'no json', sign('no json'))
     await expect.poll(async () => (await get('/api/requests?status=rejected&hook=signed')).body.items.length).toBe(1)
     const [refused] = (await get('/api/requests?status=rejected&hook=signed')).body.items
