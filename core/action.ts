@@ -22,7 +22,7 @@ export const promisedChannels = [
 /** The channel that `last` means while the main session has no route. */
 export const fallbackChannel = 'whatsapp'
 
-/** The fields of an action that a transform or a preset may set; each takes precedence over the field of its mapping. */
+/** The fields that a transform or a preset may set. They take precedence over the fields of the mapping. */
 export interface ActionOverrides {
   /** What the request becomes: an event for an agent (`wake`) or a run of an agent (`agent`). */
   action?: 'wake' | 'agent'

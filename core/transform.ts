@@ -1,27 +1,25 @@
-// What a transform is given and what it may return: a part of the contract, kept in a file of its own.
+// The input and the result of a transform: part of the contract, which re-exports these types.
 import type { ActionOverrides } from './action.ts'
 
 export type { ActionOverrides } from './action.ts'
 
-/**
- * What the default function of a transform is called with: frozen copies, without credentials, cookies and signatures.
- */
+/** The argument of a transform: frozen copies, without credentials, cookies and signatures. */
 export interface TransformInput<Payload = unknown> {
-  /** The body; it fits the schema that the module exports as `payload`, where it does. */
+  /** The body. It fits the schema that the module exports as `payload`, where the module exports one. */
   readonly payload: Payload
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly query: Readonly<Record<string, unknown>>
-  /** The hook's name: what follows `hooks.path` in the URL. */
+  /** Name of the hook: the part of the URL after `hooks.path`. */
   readonly path: string
-  /** When the request came, ISO 8601, UTC. */
+  /** The time of the request, in ISO 8601, UTC. */
   readonly now: string
-  /** The entry of `hooks.mappings` that the transform belongs to, without its secrets. */
+  /** The entry of `hooks.mappings` that uses the transform, without its secrets. */
   readonly mapping: Readonly<Record<string, unknown>>
 }
 
 /**
- * Nothing: no change. `null`: skip this request. A list (200 at most): several actions, of which all are accepted or
- * none.
+ * Nothing leaves the action of the mapping unchanged; `null` skips the request; a list (at most 200) starts several
+ * actions, of which all are accepted or none.
  */
 export type TransformResult = ActionOverrides | ActionOverrides[] | null | undefined | void
 

@@ -25,7 +25,10 @@ export function describeReplay({
 /** One line. */
 export function describePlan({ actions = [] }: ReplayAnswer): string {
   if (actions.length === 0) return 'would be skipped'
-  return `would become ${actions.map(({ action, agentId, sessionKey }) => escapeInLine([action, agentId, sessionKey].filter(Boolean).join(' '))).join(', ')}`
+  const texts = actions.map(({ action, agentId, sessionKey }) =>
+    [action, agentId, sessionKey].filter(Boolean).join(' '),
+  )
+  return `would become ${texts.map(escapeInLine).join(', ')}`
 }
 
 export function describeDryRun(answer: ReplayAnswer): string {

@@ -101,9 +101,9 @@ const redactBody = (body: string): string =>
   JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretName(name) ? redacted : value))
 
 /**
- * An id that the provider assigned identifies the request by itself, because retries carry new times and counters. A key
- * that the caller chose is compared with the body. The two have separate scopes: a caller must not be able to use up
- * the id of a future request.
+ * An id that the provider assigned identifies the request by itself, because retries carry new times and counters. A
+ * key that the caller chose is compared with the body. The two have separate scopes: a caller must not be able to use
+ * up the id of a future request.
  */
 function idempotencyOf(
   request: FastifyRequest,

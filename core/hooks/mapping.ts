@@ -25,7 +25,7 @@ export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
 /** The actions of a request. An empty list skips the request. */
 export interface ResolvedActions {
   actions: readonly Action[]
-  /** The id that the sender gave the request, found by the transform, by the template of the mapping or by the preset. */
+  /** The id that the sender gave the request, from the transform, the template of the mapping or the preset. */
   providerId?: string | undefined
 }
 

@@ -1,4 +1,4 @@
-// The list of hooks for `GET /api/hooks`: the mappings of each name, their credentials and the state of their transforms.
+// The list of hooks for `GET /api/hooks`: the mappings of each name, their credentials and their transforms.
 import type { TransformState } from '../sandbox/transform.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'

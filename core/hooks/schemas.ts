@@ -13,7 +13,8 @@ const { action: _action, text: _text, accountId: _account, threadId: _thread, me
 export function createAgentBody(loadedChannels: Iterable<string>) {
   const channels = [...new Set(['last', ...promisedChannels, ...loadedChannels])]
   const { default: defaultChannel, description } = annotationsOf(optional.channel)
-  const sessionKey = `${annotationsOf(optional.sessionKey).description} Rejected unless \`hooks.allowRequestSessionKey\` is true.`
+  const rejection = 'Rejected unless `hooks.allowRequestSessionKey` is true.'
+  const sessionKey = `${annotationsOf(optional.sessionKey).description} ${rejection}`
   return Type.Object({
     message,
     ...Type.Partial(

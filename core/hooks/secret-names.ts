@@ -12,7 +12,8 @@ const secretWord = new RegExp(
 const secretEnd = /(?:^|[._-])(?:sig|key|auth|pass|pwd|otp|pin)$/
 /** Keys that identify something and protect nothing. */
 const harmlessKey = new RegExp(
-  '(?:^|[._-])(?:event|idempotency|issue|message|object|partition|routing|cache|surrogate|dedup(?:e|lication)?)[-_]key$',
+  '(?:^|[._-])(?:event|idempotency|issue|message|object|partition|routing|cache|surrogate' +
+    '|dedup(?:e|lication)?)[-_]key$',
 )
 
 /** Whether the header, the query parameter or the field of this name may hold a credential or a signature. */

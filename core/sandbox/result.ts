@@ -1,4 +1,4 @@
-// What a transform may return, checked where it arrives.
+// Checks what a transform returned.
 import { overrideFields } from '../action.ts'
 import type { TransformResult } from '../plugin.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
@@ -25,7 +25,7 @@ export function createResultReader(): ReadResult {
     if (result === null) return null
     const actions = Array.isArray(result) ? result : [result]
     if (actions.length > maxActions)
-      throw new Error(`it returned ${actions.length} actions; ${maxActions} are the most`)
+      throw new Error(`it returned ${actions.length} actions; the maximum is ${maxActions}`)
     for (const action of actions)
       if (!one.fits(action)) throw new Error(firstProblem(one.problems(action), 'the result'))
     return result

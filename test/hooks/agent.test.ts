@@ -154,7 +154,8 @@ describe('POST /hooks/agent', () => {
     const { status, body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', ...fields })
     expect(status).toBe(200)
     expect(body.warnings).toEqual([
-      'The channel "last" leads nowhere: no message has come in yet, and "whatsapp" cannot be used; name a channel, or set deliver to false.',
+      'The channel "last" leads nowhere: no message has come in yet, and "whatsapp" cannot be used; ' +
+        'name a channel, or set deliver to false.',
     ])
   })
 

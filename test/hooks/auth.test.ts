@@ -106,7 +106,8 @@ describe('a repeated header', () => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const line = `${header} ${hookToken}\r\n`
     socket.write(
-      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}Content-Length: ${wake.length}\r\nConnection: close\r\n\r\n${wake}`,
+      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}` +
+        `Content-Length: ${wake.length}\r\nConnection: close\r\n\r\n${wake}`,
     )
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)

@@ -137,13 +137,11 @@ function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext):
   const names = ['last', ...promisedChannels, ...extensions.channels.keys()]
   if (names.includes(channel.trim())) return
   const meant = nearest(channel, names)
-  yield {
-    keys: ['channel'],
-    problem: `is not a channel${meant ? `; did you mean "${meant}"?` : `; use one of ${[...new Set(names)].join(', ')}`}`,
-  }
+  const fix = meant ? `did you mean "${meant}"?` : `use one of ${[...new Set(names)].join(', ')}`
+  yield { keys: ['channel'], problem: `is not a channel; ${fix}` }
 }
 
-/** A wrong `thinking` stops the start. A wrong `model` is a warning: the configuration of its agent may still change. */
+/** A wrong `thinking` stops the start; a wrong `model` is a warning, because its agent may still be changed. */
 function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
     yield {
@@ -172,7 +170,7 @@ function* routingWarnings(
   const known =
     agentIdsOf(agents).find((id) => agentId !== undefined && id === normalize(agentId)) ?? defaultAgentId(agents)
   if (normalize(sessionKey).startsWith('agent:') && !normalize(sessionKey).startsWith(`agent:${known}:`)) {
-    const problem = `is a session of another agent than "${known}", so its requests are rejected; set agentId to that agent`
+    const problem = `is a session of another agent than "${known}", so its requests are rejected; set agentId`
     yield { keys: ['sessionKey'], problem, warning: true }
   }
   if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {

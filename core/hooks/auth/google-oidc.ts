@@ -67,7 +67,7 @@ const fetchTimeoutMs = 5000
 const refetchMs = 60_000
 const retryMs = 5000
 
-/** Caches the public keys as long as the server allows. Rejects with `keys_unavailable` when no fresh keys are there. */
+/** Caches the public keys as long as their server allows. Rejects with `keys_unavailable` without fresh keys. */
 function createKeySet(url: string): (id: string, now: number) => Promise<KeyObject | undefined> {
   let keys: ReadonlyMap<string, KeyObject> = new Map()
   let freshUntil = 0

@@ -1,4 +1,4 @@
-// How services sign their webhooks, as data: the header of the signature, the signed content, the timestamp, the secret.
+// How services sign their webhooks, as data: the signature header, the signed content, the timestamp and the secret.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
 import { twilioText } from './twilio.ts'
 import type { HandshakeReply, SignedRequest } from './verifier.ts'
