@@ -96,20 +96,20 @@ export const mappingSource = (
 export interface AgentWork extends Omit<ActionOverrides, 'action' | 'text' | 'idempotencyKey'> {
   message: string
   /** The session key that the operator chose. */
-  fixedKey?: string | undefined
+  operatorKey?: string | undefined
 }
 
 /** The fields of a wake action. Only a mapping may set an agent and a session. */
 export interface WakeWork extends WakeBody, Pick<ActionOverrides, 'agentId' | 'sessionKey'> {
   /** The session key that the operator chose. */
-  fixedKey?: string | undefined
+  operatorKey?: string | undefined
 }
 
 /** Removes the fields that only a mapping may set: the body of a request may hold any field. */
 const withoutMappingFields = ({
   accountId: _account,
   threadId: _thread,
-  fixedKey: _key,
+  operatorKey: _key,
   ...body
 }: AgentWork): AgentWork => body
 
@@ -235,10 +235,10 @@ function createRun(
   const sessionKey = resolveHookSessionKey(config, {
     agentId: agent.id,
     requested: body.sessionKey,
-    fixed: body.fixedKey,
+    fixed: body.operatorKey,
     createId,
   })
-  const unnamedSession = (body.fixedKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
+  const unnamedSession = (body.operatorKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
   return {
     id: createId(),
     kind: 'hook',
@@ -265,14 +265,19 @@ const agentWarnings = (requested: string | undefined, agentId: string): string[]
 /** The session for the event of a mapping: the main session, unless the mapping names an agent or a session. */
 function wakeTarget(
   { config, agents, createId }: PlannerDeps,
-  { agentId, sessionKey, fixedKey }: WakeWork,
+  { agentId, sessionKey, operatorKey }: WakeWork,
 ): Pick<NewEvent, 'sessionKey' | 'agentId'> {
   checkAgentId(config, agentId)
   const agent = agents.get(agentId)
-  const isNamed = (fixedKey ?? sessionKey) !== undefined
+  const isNamed = (operatorKey ?? sessionKey) !== undefined
   if (!isNamed) return { sessionKey: agent.mainSession, agentId: agentId === undefined ? undefined : agent.id }
   return {
-    sessionKey: resolveHookSessionKey(config, { agentId: agent.id, requested: sessionKey, fixed: fixedKey, createId }),
+    sessionKey: resolveHookSessionKey(config, {
+      agentId: agent.id,
+      requested: sessionKey,
+      fixed: operatorKey,
+      createId,
+    }),
     agentId: agent.id,
   }
 }

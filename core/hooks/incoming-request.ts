@@ -15,7 +15,7 @@ export interface AuthContext {
   /** `wake`, `agent`, or the name of a mapped hook. */
   hook: string
   /** More headers, in lower case, that hold a secret or a signature. */
-  hidden?: readonly string[] | undefined
+  hiddenHeaders?: readonly string[] | undefined
   /** Absent: the sender showed the hook token. */
   authentication?: Authentication | undefined
   /** Whether the body is stored. */
@@ -83,10 +83,10 @@ const storedBytes = ({ rawBody }: FastifyRequest, { keepBody }: AuthContext): Bu
 
 const senderOf = (
   request: FastifyRequest,
-  { hidden = [], authentication }: Pick<AuthContext, 'hidden' | 'authentication'>,
+  { hiddenHeaders = [], authentication }: Pick<AuthContext, 'hiddenHeaders' | 'authentication'>,
 ) => ({
   client: request.client.address,
-  headers: redactHeaders(request.headers, hidden),
+  headers: redactHeaders(request.headers, hiddenHeaders),
   query: queryOf(request),
   authentication,
 })

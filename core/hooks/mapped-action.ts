@@ -8,7 +8,7 @@ import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
 /** The fields of one action, as far as they are known. */
 export interface MappedFields extends ActionOverrides {
   /** A session key that the operator chose: the rules for keys from requests do not apply to it. */
-  fixedKey?: string | undefined
+  operatorKey?: string | undefined
 }
 
 export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
@@ -29,8 +29,8 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
 
 const wakeFields = (
   text: string | undefined,
-  { wakeMode: mode, agentId, sessionKey, fixedKey }: MappedFields,
-): object => defined({ text, mode, agentId, sessionKey, fixedKey })
+  { wakeMode: mode, agentId, sessionKey, operatorKey }: MappedFields,
+): object => defined({ text, mode, agentId, sessionKey, operatorKey })
 
 function checked(check: Check, body: object): object {
   if (check.fits(body)) return body

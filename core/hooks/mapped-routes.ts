@@ -39,7 +39,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
   const preValidation = readBody({ maxBytes })
   app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf(resolveHook) })
   for (const name of mappings.names.filter(isPlain)) {
-    const hook: Hook = { name, hookRoute: mappings.at(name) }
+    const hook: Hook = { name, hookRoute: mappings.routeFor(name) }
     app.post(`/${name}`, { schema: schemaOf(hook), ...stagesOf(() => hook) })
     registerChallenge(app, hook, context)
   }
@@ -49,7 +49,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
     return {
       onRequest: (request, reply, done) => {
         const { name, hookRoute } = hookOf(request)
-        if (hookRoute.transforms) reply.raw.once('close', mappings.enter())
+        if (hookRoute.hasTransform) reply.raw.once('close', mappings.enter())
         if (!isSigned(hookRoute)) {
           context.checkToken(request, { hook: name, keepBody: hookRoute.keepBody })
           if (hookRoute.mappings.length === 0) throw noHook()
@@ -66,7 +66,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
     const { '*': decoded } = params as { '*': string }
     // The router also decodes an encoded slash, but only a plain slash separates segments.
     const name = /^[^?#]*%2f/i.test(url) ? '' : decoded
-    return { name, hookRoute: mappings.at(name) }
+    return { name, hookRoute: mappings.routeFor(name) }
   }
 }
 
@@ -88,7 +88,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   }
   request.text = decode(request.rawBody)
   const payload = parsePayload(request.text, 'object-or-array-or-form', request.headers['content-type'])
-  const mapping = hookRoute.find(payload)
+  const mapping = hookRoute.findMapping(payload)
   if (!mapping) throw noHook()
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
   // A name may have several mappings: the request must show the credential of the one that it reaches.
@@ -97,8 +97,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
 
   const mapped = readMappedRequest(hook, request, payload)
   const { actions, providerId } = await mapping.resolveActions(mapped)
-  const { hidden } = hookRoute
-  const sender = { hook: name, hidden, authentication: credential?.authentication, keepBody: mapping.keepBody }
+  const { hiddenHeaders } = hookRoute
+  const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
   if (actions.length === 0) {
     context.record(name, skippedOf(request, sender))
     return { ok: true, skipped: true }
@@ -112,7 +112,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
 const readMappedRequest = ({ name, hookRoute }: Hook, request: FastifyRequest, payload: unknown): MappedRequest => ({
   payload,
   // Hides the headers of every mapping of this name: the request may hold the secret of one that it did not reach.
-  headers: visibleHeaders(request.headers, hookRoute.hidden),
+  headers: visibleHeaders(request.headers, hookRoute.hiddenHeaders),
   query: request.query as Record<string, unknown>,
   path: name,
   now: new Date().toISOString(),
@@ -167,10 +167,15 @@ async function authenticate(
     handshake ??= verdict.handshake
   }
   const { guard } = context
-  if (hookRoute.token && guard.hasToken(request)) credentials.push({ verifier: undefined })
+  if (hookRoute.acceptsToken && guard.hasToken(request)) credentials.push({ verifier: undefined })
   guard.judge(request, credentials.length > 0)
-  const { hidden, keepBody } = hookRoute
-  context.setAuthContext(request, { hook: name, hidden, authentication: credentials[0]?.authentication, keepBody })
+  const { hiddenHeaders, keepBody } = hookRoute
+  context.setAuthContext(request, {
+    hook: name,
+    hiddenHeaders,
+    authentication: credentials[0]?.authentication,
+    keepBody,
+  })
   return { credentials, handshake }
 }
 
@@ -196,7 +201,7 @@ function registerChallenge(app: FastifyInstance, { name, hookRoute }: Hook, { gu
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const handshake = verifier.answerChallenge?.(new URLSearchParams(query))
     guard.judge(request, handshake !== undefined)
-    const known = { hook: name, hidden: verifier.hiddenHeaders, authentication, keepBody: false }
+    const known = { hook: name, hiddenHeaders: verifier.hiddenHeaders, authentication, keepBody: false }
     record(name, handshakeOf(request, known))
     return sendHandshake(reply, handshake as HandshakeReply)
   })
@@ -211,12 +216,12 @@ const challengeSchema = (name: string) => ({
 })
 
 function schemaOf({ name, hookRoute }: Hook) {
-  const { mappings, token } = hookRoute
+  const { mappings, acceptsToken } = hookRoute
   return {
     summary: `Accepts webhooks for "${name}", and starts what its mapping makes of them.`,
     readsHeaders: AgentHeaders,
     readsBody: () => (mappings.length === 1 ? mappings[0]?.payloadSchema() : undefined),
-    signed: isSigned(hookRoute) && !token,
+    signed: isSigned(hookRoute) && !acceptsToken,
     response: { 200: isSigned(hookRoute) ? withHandshakes : MappedReply, ...failures(404, 422, 500) },
   }
 }

@@ -173,7 +173,7 @@ const plainFields = fieldNames.filter((field) => !isTemplateField(field))
 
 /** A template outside the namespace `hook:` would let the payload choose any session: it counts as the sender's key. */
 const fieldFor = (field: TemplateField, template: string): keyof MappedFields =>
-  field === 'sessionKey' && (!isTemplate(template) || isHookKey(template)) ? 'fixedKey' : field
+  field === 'sessionKey' && (!isTemplate(template) || isHookKey(template)) ? 'operatorKey' : field
 
 const isHookKey = (key: string): boolean => key.trim().startsWith('hook:')
 
@@ -191,8 +191,8 @@ function combine(
 function merge(fields: MappedFields, overrides: MappedFields | undefined): MappedFields {
   if (!overrides) return fields
   const given = defined(overrides)
-  if (given.sessionKey === undefined && given.fixedKey === undefined) return { ...fields, ...given }
-  const { sessionKey: _sender, fixedKey: _operator, ...others } = fields
+  if (given.sessionKey === undefined && given.operatorKey === undefined) return { ...fields, ...given }
+  const { sessionKey: _sender, operatorKey: _operator, ...others } = fields
   return { ...others, ...given }
 }
 
@@ -238,7 +238,7 @@ const withFixedKeys = (result: Result): Result =>
 
 function withFixedKey({ sessionKey, ...fields }: MappedFields): MappedFields {
   return sessionKey !== undefined && isHookKey(sessionKey)
-    ? { ...fields, fixedKey: sessionKey }
+    ? { ...fields, operatorKey: sessionKey }
     : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 

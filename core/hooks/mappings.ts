@@ -24,14 +24,14 @@ export interface HookRoute {
   /** The verifiers of the mappings that have their own `auth`. */
   verifiers: readonly RouteVerifier[]
   /** Headers, in lower case, that hold a secret or a signature for these verifiers. */
-  hidden: readonly string[]
+  hiddenHeaders: readonly string[]
   /** Whether every mapping stores the bodies of its requests. */
   keepBody: boolean
   /** Whether at least one mapping accepts the hook token. */
-  token: boolean
+  acceptsToken: boolean
   /** Whether a mapping has a transform, which must stay open while a request is in progress. */
-  transforms: boolean
-  find(payload: unknown): Mapping | undefined
+  hasTransform: boolean
+  findMapping(payload: unknown): Mapping | undefined
 }
 
 export interface Mappings {
@@ -40,7 +40,7 @@ export interface Mappings {
   /** The route of every other name. */
   fallback: HookRoute
   /** The route of a name; it has no mappings when there is no such hook. */
-  at(name: string): HookRoute
+  routeFor(name: string): HookRoute
   byId(id: string): Mapping | undefined
   /** Counts a request in; call the returned function when the request ends. */
   enter(): () => void
@@ -88,7 +88,7 @@ export function createMappings({
   return {
     names,
     fallback,
-    at: (name) => (isHook(name) ? (hookRoutes.get(name) ?? fallback) : noHookRoute),
+    routeFor: (name) => (isHook(name) ? (hookRoutes.get(name) ?? fallback) : noHookRoute),
     byId: (id) => byId.get(id),
     enter: inFlight.enter,
     close: async () => {
@@ -127,11 +127,11 @@ function createHookRoute(mappings: readonly Mapping[]): HookRoute {
   return {
     mappings,
     verifiers,
-    hidden: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders),
+    hiddenHeaders: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders),
     keepBody: mappings.every((mapping) => mapping.keepBody),
-    token: mappings.some(({ verifier }) => verifier === undefined),
-    transforms: mappings.some(({ transform }) => transform !== undefined),
-    find: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
+    acceptsToken: mappings.some(({ verifier }) => verifier === undefined),
+    hasTransform: mappings.some(({ transform }) => transform !== undefined),
+    findMapping: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
   }
 }
 

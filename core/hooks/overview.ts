@@ -23,7 +23,10 @@ export interface MappingLine {
 export async function viewHooks(mappings: Mappings): Promise<HookLine[]> {
   const names = ['wake', 'agent', ...mappings.names]
   const lines = await Promise.all(
-    names.map(async (name) => ({ name, mappings: await Promise.all(mappings.at(name).mappings.map(viewMapping)) })),
+    names.map(async (name) => ({
+      name,
+      mappings: await Promise.all(mappings.routeFor(name).mappings.map(viewMapping)),
+    })),
   )
   const others = mappings.fallback.mappings
   return others.length === 0 ? lines : [...lines, { mappings: await Promise.all(others.map(viewMapping)) }]

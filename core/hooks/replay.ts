@@ -52,7 +52,8 @@ export function createReplay({
   return async (request, { client, body, mapping: wanted, dryRun }) => {
     const { hook, id } = request
     if (request.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshakeText)
-    if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.at(hook).mappings.length === 0) throw noHook()
+    if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.routeFor(hook).mappings.length === 0)
+      throw noHook()
     const rawBody = body === undefined ? storedBody(request) : JSON.stringify(body)
     const replayed =
       wanted === undefined && Object.hasOwn(checks, hook)
@@ -96,9 +97,12 @@ export function createReplay({
     const headers = request.headers as Record<string, string>
     const query = visibleQuery(request.query as Record<string, unknown>)
     const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
-    const mapping = wanted === undefined ? mappings.at(hook).find(payload) : mappingById(wanted)
+    const mapping = wanted === undefined ? mappings.routeFor(hook).findMapping(payload) : mappingById(wanted)
     if (!mapping) throw noHook()
-    const visible = visibleHeaders(headers, mappings.at(hook).hidden.concat(mapping.verifier?.hiddenHeaders ?? []))
+    const visible = visibleHeaders(
+      headers,
+      mappings.routeFor(hook).hiddenHeaders.concat(mapping.verifier?.hiddenHeaders ?? []),
+    )
     const leave = mappings.enter()
     const { actions } = await mapping
       .resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() })

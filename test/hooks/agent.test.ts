@@ -96,7 +96,7 @@ describe('POST /hooks/agent', () => {
       message: 'hi',
       ...still,
       deliver: true,
-      fixedKey: 'main',
+      operatorKey: 'main',
       accountId: 'other',
       threadId: { x: 1 },
     })

@@ -178,7 +178,13 @@ describe('a wake mapping', () => {
 describe('POST /hooks/wake', () => {
   it('ignores an agent and a session in its body', async () => {
     const gateway = await start()
-    const body = { text: 'For main.', mode: 'next-heartbeat', agentId: 'ops', sessionKey: 'hook:x', fixedKey: 'hook:x' }
+    const body = {
+      text: 'For main.',
+      mode: 'next-heartbeat',
+      agentId: 'ops',
+      sessionKey: 'hook:x',
+      operatorKey: 'hook:x',
+    }
     expect((await gateway.post('/hooks/wake', body)).status).toBe(200)
     expect(await eventsOf(gateway, 'agent:main:main')).toEqual(['For main.'])
   })
