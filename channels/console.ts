@@ -24,7 +24,7 @@ export default defineChannel<Static<typeof Config>>({
   description: "Prints messages on the gateway's standard output.",
   config: Config,
   target: Type.String({ pattern: String.raw`\S`, description: 'Any name; it is printed in front of the message.' }),
-  limits: { maxText: 32_768, format: 'markdown', idempotency: 'reconcile' },
+  limits: { maxText: 32_768, idempotency: 'reconcile' },
 
   async connect(config, context) {
     const journal = config.file ? await openJournal(config.file) : undefined

@@ -86,8 +86,6 @@ export type SendResult =
 export interface ChannelLimits {
   /** Longest text of one message, in UTF-16 code units; longer replies are sent in several. */
   maxText: number
-  /** What `text` is written in when it reaches `send`. */
-  format: 'plain' | 'markdown'
   /**
    * Whether a message whose answer was lost may be sent again.
    * - `native`: the platform drops a second message with the same `key`.

@@ -60,7 +60,7 @@ describe('an outage', () => {
       description: '',
       config: Type.Object({}),
       target: Type.String(),
-      limits: { maxText: 100, format: 'plain', idempotency: 'none' } as const,
+      limits: { maxText: 100, idempotency: 'none' } as const,
       connect,
     }
     const connections = createConnections({

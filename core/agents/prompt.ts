@@ -54,10 +54,16 @@ function renderWithheld(tools: readonly string[]): string {
 
 function renderTask(spec: RunSpec): string {
   const { kind, name, trusted } = spec.origin
-  if (trusted || !isFromHook(spec.origin)) return spec.message
+  if (trusted || !isFromHook(spec.origin)) return renderSender(spec) + spec.message
   if (kind === 'hook')
     return `A webhook asks for a reply to this:\n${wrapExternalContent({ text: spec.message, source: `webhook ${name}`, subject: spec.name })}`
   return `A session that a webhook set to work asks for a reply to this:\n${wrapExternalContent({ text: spec.message, source: `${kind} ${name}`, subject: spec.name })}`
+}
+
+/** People choose their display names, so a name is external content even when its owner is trusted. */
+function renderSender({ senderName, origin }: RunSpec): string {
+  if (senderName === undefined) return ''
+  return `The name of the sender:\n${wrapExternalContent({ text: senderName, source: `channel ${origin.name}` })}\nThe message:\n`
 }
 
 function renderEvents(events: readonly StoredEvent[]): string {

@@ -23,6 +23,9 @@ export type Receive = (account: Account, message: InboundMessage) => ReturnType<
 /** How long a platform may hand us the same message again. */
 const rememberMs = 7 * 24 * 60 * 60 * 1000
 
+/** Longest display name of a sender that is kept, in characters. */
+const longestName = 200
+
 export function createInbound({ accept, agent, maxAttempts, createId, routes, log }: InboundDeps): Receive {
   return async (account, received) => {
     const message = wellFormed(received)
@@ -48,6 +51,7 @@ export function createInbound({ accept, agent, maxAttempts, createId, routes, lo
     const spec: RunSpec = {
       message: message.text,
       origin: { kind: 'channel', name: channel, trusted: true },
+      senderName: message.from.name?.trim().slice(0, longestName) || undefined,
       deliver: {
         channel,
         to: message.to,

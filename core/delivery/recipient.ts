@@ -1,7 +1,8 @@
 // Decides where a reply goes: the channel, the account and the recipient; or why it can go nowhere.
 import type { Config } from '../config/schema.ts'
 import { fallbackChannel } from '../action.ts'
-import type { Json } from '../plugin.ts'
+import { findRecipientProblem } from '../config/recipient-problem.ts'
+import type { Channel, Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'
@@ -17,6 +18,8 @@ export interface Address {
 export type Resolution = { address: Address } | { channel: string; to: string; reason: string }
 
 export interface Recipients {
+  /** Why a recipient can never be used: its channel is named, and its `to` does not fit there. */
+  findProblem(recipient: Recipient): string | undefined
   resolve(recipient: Recipient): Promise<Resolution>
   /**
    * Why a reply could not be delivered if it were there now; undefined when it could. Asks nobody, so that accepting a
@@ -29,8 +32,8 @@ interface RecipientDeps {
   store: Pick<Store, 'getLastRoute'>
   routes: Pick<ReplyRoutes, 'last'>
   channels: Config['channels']
-  /** Names of the channels that plugins brought. */
-  loaded: ReadonlySet<string>
+  /** The channels that plugins brought. */
+  loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target'>>
   mainSession: string
 }
 
@@ -40,6 +43,12 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
     if (!channels[channel]?.enabled)
       return `The channel "${channel}" is not configured; add channels.${channel} to the config.`
     return undefined
+  }
+
+  const problemOf = (channel: string, to: string | undefined): string | undefined => {
+    const known = loaded.get(channel)
+    const problem = known && to !== undefined ? findRecipientProblem(known, to) : undefined
+    return problem && `to ${problem}`
   }
 
   /** `last`: the newest route of the main session, on that channel where one is named. */
@@ -55,6 +64,8 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to)
       return nowhere(`The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`)
+    const problem = problemOf(channel, recipient.to)
+    if (problem !== undefined) return nowhere(`${problem}.`)
     const sameAsLast = last?.to === to
     return {
       address: {
@@ -68,6 +79,7 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
   }
 
   return {
+    findProblem: ({ channel, to }) => problemOf(channel, to),
     resolve: async (recipient) => settle(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
     whyUndeliverable: (recipient) => {
       const found = settle(recipient, routes.last(mainSession, channelOf(recipient)))

@@ -128,7 +128,7 @@ interface PlannerDeps {
   config: Config
   agents: Agents
   models: Models
-  recipients: Pick<Recipients, 'whyUndeliverable'>
+  recipients: Pick<Recipients, 'findProblem' | 'whyUndeliverable'>
   createId: () => string
 }
 
@@ -211,7 +211,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 }
 
 function createRun(
-  { config, agents, models, createId }: PlannerDeps,
+  { config, agents, models, recipients, createId }: PlannerDeps,
   body: AgentWork,
   { hook, mapping, trusted, auth, concurrencyLimit }: Source,
 ): NewRun {
@@ -232,6 +232,8 @@ function createRun(
         : { channel: body.channel ?? 'last', to: body.to?.trim(), accountId: body.accountId, threadId: body.threadId },
     wakeMode: body.wakeMode ?? 'now',
   }
+  const problem = spec.deliver && recipients.findProblem(spec.deliver)
+  if (problem) throw new GatewayError('invalid_request', `${problem}.`)
   const sessionKey = resolveHookSessionKey(config, {
     agentId: agent.id,
     requested: body.sessionKey,

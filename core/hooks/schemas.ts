@@ -1,5 +1,6 @@
 // Schemas of the hook endpoints: the bodies and headers that callers send, and the replies.
 import { actionFields, annotationsOf, promisedChannels, wakeModes } from '../action.ts'
+import type { Channel } from '../plugin.ts'
 import { runStatuses } from '../store/run-spec.ts'
 import { type Static, Type } from '../typebox.ts'
 
@@ -10,8 +11,8 @@ export type WakeBody = Static<typeof WakeBody>
 const { action: _action, text: _text, accountId: _account, threadId: _thread, message, ...optional } = actionFields
 
 /** The body of an agent request. `channel` may name a loaded channel or one of the promised channels. */
-export function createAgentBody(loadedChannels: Iterable<string>) {
-  const channels = [...new Set(['last', ...promisedChannels, ...loadedChannels])]
+export function createAgentBody(loaded: ReadonlyMap<string, Pick<Channel, 'target'>>) {
+  const channels = [...new Set(['last', ...promisedChannels, ...loaded.keys()])]
   const { default: defaultChannel, description } = annotationsOf(optional.channel)
   const rejection = 'Rejected unless `hooks.allowRequestSessionKey` is true.'
   const sessionKey = `${annotationsOf(optional.sessionKey).description} ${rejection}`
@@ -22,10 +23,17 @@ export function createAgentBody(loadedChannels: Iterable<string>) {
         ...optional,
         sessionKey: Type.String({ ...optional.sessionKey, description: sessionKey }),
         channel: Type.Enum(channels, { default: defaultChannel, description }),
+        to: Type.String({ ...optional.to, description: annotationsOf(optional.to).description + describeTargets(loaded) }),
       }),
     ).properties,
   })
 }
+/** What a recipient looks like on each channel whose `target` schema describes it. */
+const describeTargets = (channels: ReadonlyMap<string, Pick<Channel, 'target'>>): string =>
+  Array.from(channels, ([name, { target }]) =>
+    'description' in target ? ` ${name}: ${String(target.description)}` : '',
+  ).join('')
+
 export type AgentBody = Static<ReturnType<typeof createAgentBody>>
 
 /** Trims the names of agents, channels and models, which may have white space around them. */

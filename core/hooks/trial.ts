@@ -60,7 +60,7 @@ export async function tryTransform(
       run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)),
     }
     const path = normalizeHookName(settings.match?.path ?? module.replace(/^.*\/|\.\w+$/g, ''))
-    const readAction = createActionReader(createAgentBody(extensions.channels.keys()))
+    const readAction = createActionReader(createAgentBody(extensions.channels))
     const mapping = createMapping(
       { id: id ?? module, path, config: settings, transform },
       { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, log },
@@ -103,7 +103,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
       store: { getLastRoute: async () => undefined },
       routes: { last: () => undefined },
       channels: config.channels,
-      loaded: new Set(extensions.channels.keys()),
+      loaded: extensions.channels,
       mainSession: agents.default.mainSession,
     }),
     createId: () => randomUUIDv7(),

@@ -131,8 +131,6 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
 function limitsFault(limits: Fields): string | undefined {
   if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1)
     return '`limits.maxText` must be a whole number of at least 1'
-  if (!['plain', 'markdown'].includes(limits['format'] as string))
-    return '`limits.format` must be "plain" or "markdown"'
   return ['native', 'reconcile', 'none'].includes(limits['idempotency'] as string)
     ? undefined
     : '`limits.idempotency` must be "native", "reconcile" or "none"'

@@ -12,14 +12,13 @@ export async function buildAgents({ config, services }: BuildContext) {
   const agents = createAgents(config, environment.dir)
   const models = createModels({ config, providers, log: logs.logFor('agents') })
   const { mainSession } = agents.default
-  const loaded = new Set(channels.keys())
   const recipients = createRecipients({
     store: storage.store,
     routes: delivery.replyRoutes,
     channels: config.channels,
-    loaded,
+    loaded: channels,
     mainSession,
   })
-  await delivery.replyRoutes.watch(mainSession, loaded)
+  await delivery.replyRoutes.watch(mainSession, channels.keys())
   return { agents, models, recipients }
 }

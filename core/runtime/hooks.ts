@@ -28,7 +28,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const { requestLog, secretUse } = services.hooks
   const log = services.logs.logFor('hooks')
   const { channels, presets } = services.environment.extensions
-  const agentBody = createAgentBody(channels.keys())
+  const agentBody = createAgentBody(channels)
   const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
   const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
   const { sandbox } = transforms

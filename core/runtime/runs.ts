@@ -1,6 +1,7 @@
 // Builds what happens to runs: an attempt, what follows it, the heartbeat, and the messages of channels that become runs.
 import { createTurn } from '../agents/turn.ts'
 import { createInbound } from '../delivery/inbound.ts'
+import { createTyping } from '../delivery/typing.ts'
 import { createAttempt } from '../runs/attempt.ts'
 import { createInFlight } from '../runs/in-flight.ts'
 import { createOutcome } from '../runs/outcome.ts'
@@ -23,7 +24,8 @@ export function buildRuns(
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
-  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, log })
+  const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
+  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, typing, log })
   const inFlight = createInFlight()
   const current: Omit<CurrentRuntime, 'config'> = {
     attempt: (run, stop) => inFlight.track(attempt(run, stop)),

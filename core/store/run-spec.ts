@@ -58,6 +58,8 @@ type FieldsElsewhere = 'action' | 'text' | 'agentId' | 'sessionKey' | 'idempoten
 export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   message: string
   origin: Origin
+  /** The display name of who wrote the message on a channel, as the platform reports it. */
+  senderName?: string | undefined
   /** Null: the reply is not delivered. */
   deliver: Recipient | null
   wakeMode: WakeMode

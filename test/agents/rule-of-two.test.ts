@@ -89,7 +89,7 @@ const pager = defineChannel({
   description: 'A pager.',
   config: Type.Object({}),
   target: Type.String({ description: 'Anybody.' }),
-  limits: { maxText: 100_000, format: 'plain', idempotency: 'native' },
+  limits: { maxText: 100_000, idempotency: 'native' },
   connect: async () => ({ send: async () => ({ outcome: 'sent' }), close: async () => undefined }),
 })
 export default [probes, pager]`

@@ -18,7 +18,7 @@ const pager = defineChannel({
     region: Type.Optional(Type.String({ description: 'Where the service is.' })),
   }),
   target: Type.String({ description: 'A number.' }),
-  limits: { maxText: 100, format: 'plain', idempotency: 'none' },
+  limits: { maxText: 100, idempotency: 'none' },
   connect: () => Promise.reject(new Error('not connected in these tests')),
 })
 

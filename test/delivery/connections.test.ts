@@ -16,7 +16,7 @@ function start({ loseAtOnce = false } = {}) {
     description: 'A pager.',
     config: Type.Object({}),
     target: Type.String({ description: 'Anybody.' }),
-    limits: { maxText: 100, format: 'plain', idempotency: 'none' },
+    limits: { maxText: 100, idempotency: 'none' },
     connect: async (_config, context) => {
       const number = contexts.push(context)
       if (loseAtOnce && number === 1) context.lost('the platform hung up')

@@ -46,6 +46,12 @@ export interface Chat {
   scriptReconcile(...answers: ('unknown' | 'fail' | 'hang')[]): void
   /** The next attempts to connect fail. */
   refuse(connections: number): void
+  /** Each time that typing was shown (`on`) or ended, with the time in milliseconds. */
+  typing: (TypingCall & { at: number })[]
+  /** Resolves when so many of them have come. */
+  typed(count: number): Promise<Chat['typing']>
+  /** From now on, showing or ending it fails. */
+  failTyping(): void
   /** Ending a connection is never answered. */
   hangOnClose(): void
   /** Somebody writes; resolves with what became of the message, as the plugin learnt it. */
@@ -78,6 +84,7 @@ function installPlugin(dir: string): string {
   return './chat.mjs'
 }
 
+type TypingCall = { to: string; on: boolean }
 type Call = { channel: Name; accountId: string; key: string; id: string; result: string; config: Document }
 
 function createService() {
@@ -90,6 +97,8 @@ function createService() {
   let questioned = 0
   let refusals = 0
   let closes = true
+  const typing: Chat['typing'] = []
+  let typingFails = false
   let said = 0
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -100,6 +109,7 @@ function createService() {
     else if (request.url === '/send')
       send(call as unknown as Attempt, { answer, fail, tear: () => request.socket.destroy() })
     else if (request.url === '/reconcile') reconcile(call, { answer, fail })
+    else if (request.url === '/typing') showTyping(call as unknown as TypingCall, { answer, fail })
     else if (request.url === '/next') {
       next(call, answer)
       // A reader that has gone must not be handed the next message.
@@ -137,6 +147,13 @@ function createService() {
     else if (script !== 'hang') answer(script ?? known)
   }
 
+  function showTyping({ to, on }: TypingCall, { answer, fail }: Reply): void {
+    typing.push({ to, on, at: performance.now() })
+    news.dispatchEvent(new Event('news'))
+    if (typingFails) fail()
+    else answer({})
+  }
+
   function next({ channel }: Call, answer: (value: unknown) => void): void {
     const message = inboxes.get(channel)?.shift()
     if (message) answer(message)
@@ -163,7 +180,7 @@ function createService() {
     while (questioned < count) await once(news, 'news')
   }
 
-  const reach = async (list: Attempt[], count: number) => {
+  const reach = async <Item>(list: Item[], count: number) => {
     while (list.length < count) await once(news, 'news')
     return list
   }
@@ -178,6 +195,11 @@ function createService() {
     scriptReconcile: (...answers) => void questions.push(...answers),
     refuse: (connections) => {
       refusals = connections
+    },
+    typing,
+    typed: (count) => reach(typing, count),
+    failTyping: () => {
+      typingFails = true
     },
     hangOnClose: () => {
       closes = false

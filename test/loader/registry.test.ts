@@ -31,7 +31,7 @@ const channel = (fields: string) => `
   import { defineChannel, Type } from 'svc-gateway/plugin'
   const base = {
     name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
-    limits: { maxText: 100, format: 'plain', idempotency: 'none' }, connect: async () => ({}),
+    limits: { maxText: 100, idempotency: 'none' }, connect: async () => ({}),
   }
   export default defineChannel({ ...base, ${fields} })`
 
@@ -181,19 +181,13 @@ describe('a broken plugin', () => {
     [
       'with an impossible limit',
       'a.ts',
-      channel('limits: { maxText: 0.5, format: "plain", idempotency: "none" }'),
+      channel('limits: { maxText: 0.5, idempotency: "none" }'),
       /`limits\.maxText` must be a whole number/,
-    ],
-    [
-      'with an unknown format',
-      'a.ts',
-      channel('limits: { maxText: 5, format: "html", idempotency: "none" }'),
-      /`limits\.format` must be "plain" or "markdown"/,
     ],
     [
       'with an unknown promise',
       'a.ts',
-      channel('limits: { maxText: 5, format: "plain", idempotency: "yes" }'),
+      channel('limits: { maxText: 5, idempotency: "yes" }'),
       /`limits\.idempotency` must be/,
     ],
     [

@@ -4,6 +4,7 @@ import { parseDuration } from '../duration.ts'
 import { nearest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema.ts'
 import { type ModelKey, modelRules } from './models.ts'
+import { recipientRules } from './recipients.ts'
 import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -12,7 +13,7 @@ export function* heartbeatRules(
   { keys, allowed }: ModelKey,
   context: RuleContext,
 ): Iterable<RuleFinding> {
-  const { every, activeHours, model, target } = heartbeat
+  const { every, activeHours, model, target, to } = heartbeat
   if (every !== undefined && parseDuration(every) === undefined) {
     yield {
       keys: [...keys, 'every'],
@@ -22,6 +23,7 @@ export function* heartbeatRules(
   if (activeHours) yield* activeHoursRules(activeHours, [...keys, 'activeHours'])
   if (model !== undefined) yield* modelRules(model, { keys: [...keys, 'model'], allowed }, context)
   if (target !== undefined) yield* targetRules(target, [...keys, 'target'], context)
+  yield* recipientRules({ channel: target, to, keys: [...keys, 'to'] }, context)
 }
 
 function* activeHoursRules(

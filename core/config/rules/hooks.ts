@@ -3,6 +3,7 @@
 import { agentIdsOf } from '../agent-ids.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
+import { recipientRules } from './recipients.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* hookRules(context: RuleContext): Iterable<RuleFinding> {
@@ -60,8 +61,10 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
   })
 }
 
-function* onFailureRules({ config, extensions }: RuleContext): Iterable<RuleFinding> {
-  const channel = config.hooks.onFailure?.channel
+function* onFailureRules(context: RuleContext): Iterable<RuleFinding> {
+  const { config, extensions } = context
+  const { channel, to } = config.hooks.onFailure ?? {}
+  yield* recipientRules({ channel, to, keys: ['hooks', 'onFailure', 'to'] }, context)
   if (channel === undefined || channel === 'last') return
   const keys = ['hooks', 'onFailure', 'channel']
   const names = [...extensions.channels.keys()]

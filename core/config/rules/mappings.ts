@@ -10,6 +10,7 @@ import type { MappingConfig } from '../schema.ts'
 import { compileExpression, findTemplateProblem, isTemplate } from '../template.ts'
 import { hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
+import { recipientRules } from './recipients.ts'
 import { replyWarnings } from './replies.ts'
 import { unreachedWarnings } from './unreached.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -42,6 +43,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
 export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* templateWarnings(mapping)
   yield* channelRules(mapping, context)
+  yield* recipientRules({ channel: mapping.channel, to: mapping.to, keys: ['to'] }, context)
   yield* valueRules(mapping, context)
   yield* routingWarnings(mapping, context)
   if (mapping.allowUnsafeExternalContent) {
