@@ -98,7 +98,7 @@ describe('each field of an action', () => {
 
   it.each(fields)('is part of a result, a body and the reply of a dry run: %s', (field) => {
     expect(createResultReader()(JSON.stringify({ [field]: samples[field] }))).toEqual({ [field]: samples[field] })
-    const bodies = { ...WakeBody.properties, ...createAgentBody([]).properties, action, accountId, threadId }
+    const bodies = { ...WakeBody.properties, ...createAgentBody(new Map()).properties, action, accountId, threadId }
     expect(bodies).toHaveProperty(field)
     const check = compileCheck(ReplayReply)
     expect(check.fits({ ok: true, actions: [{ action: 'agent', [field]: samples[field] }] })).toBe(true)

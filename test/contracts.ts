@@ -1,7 +1,8 @@
-// What every extension must do, as vitest suites that anyone can run over a part of their own: `svc-gateway/testing`.
+// What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
 export { channelContract, type Platform } from './contracts/channel.ts'
 export { createTestContext, type TestContext } from './contracts/context.ts'
+export { presetContract, type PresetCase, type PresetSample, type SignedSample } from './contracts/preset.ts'
 export { providerContract, type ProviderCase } from './contracts/provider.ts'
 export { type StoreHome, storeContract } from './contracts/store.ts'
 export { type ToolCall, toolsetContract, type ToolsetCase } from './contracts/toolset.ts'
-export { createTestVerbs } from './contracts/tool-api.ts'
+export { createTestToolApi } from './contracts/tool-api.ts'

@@ -5,8 +5,8 @@ import type { StoredRun } from '../store/store.ts'
 import type { Connections } from './connections.ts'
 
 export interface Typing {
-  /** Shows it in the conversation of a run, where there is one. @returns a function that ends it */
-  start(run: Pick<StoredRun, 'kind' | 'spec'>): () => void
+  /** Shows it in the conversation of a run, where there is one, until `work` ends. */
+  during<Result>(run: Pick<StoredRun, 'kind' | 'spec'>, work: () => Promise<Result>): Promise<Result>
 }
 
 interface TypingDeps {
@@ -26,38 +26,59 @@ export function createTyping({ connections, log, everyMs = 4_000 }: TypingDeps):
     return Math.max(0, (shownAt.get(conversation) ?? -everyMs) + everyMs - performance.now())
   }
 
-  return {
-    start({ kind, spec }) {
-      const { channel, to, accountId } = spec.deliver ?? {}
-      if (kind !== 'channel' || channel === undefined || to === undefined || accountId === undefined)
-        return () => undefined
-      const conversation = JSON.stringify([channel, accountId, to])
-      let last: Promise<void> | undefined
-      let isPending = false
+  /** A channel that fails to show it must not disturb the run. */
+  async function show({ channel, accountId, to }: Conversation, isOn: boolean): Promise<void> {
+    try {
+      await connections.get(channel, accountId)?.connection?.typing?.(to, isOn)
+    } catch (error) {
+      log.debug({ channel, accountId, ...describeError(error) }, 'typing could not be shown')
+    }
+  }
 
-      /** A channel that fails to show it must not disturb the run. */
-      const show = async (isOn: boolean): Promise<void> => {
-        try {
-          await connections.get(channel, accountId)?.connection?.typing?.(to, isOn)
-        } catch (error) {
-          log.debug({ channel, accountId, ...describeError(error) }, 'typing could not be shown')
-        }
+  /** @returns a function that ends it */
+  function start(conversation: Conversation): () => void {
+    const key = JSON.stringify(conversation)
+    let last: Promise<void> | undefined
+    let isPending = false
+    let timer: NodeJS.Timeout
+    const refresh = (): void => {
+      const wait = waitMs(key)
+      if (wait === 0 && !isPending) {
+        shownAt.set(key, performance.now())
+        isPending = true
+        last = show(conversation, true).finally(() => (isPending = false))
       }
-      const refresh = (): void => {
-        const wait = waitMs(conversation)
-        if (wait === 0 && !isPending) {
-          shownAt.set(conversation, performance.now())
-          isPending = true
-          last = show(true).finally(() => (isPending = false))
-        }
-        timer = setTimeout(refresh, wait || everyMs).unref()
-      }
-      let timer: NodeJS.Timeout
-      refresh()
-      return () => {
-        clearTimeout(timer)
-        void last?.then(() => show(false))
+      timer = setTimeout(refresh, wait || everyMs).unref()
+    }
+    refresh()
+    return () => {
+      clearTimeout(timer)
+      void last?.then(() => show(conversation, false))
+    }
+  }
+
+  return {
+    async during(run, work) {
+      const conversation = conversationOf(run)
+      const end = conversation && start(conversation)
+      try {
+        return await work()
+      } finally {
+        end?.()
       }
     },
   }
+}
+
+interface Conversation {
+  channel: string
+  accountId: string
+  to: string
+}
+
+/** Only who wrote on a channel waits for the answer there. */
+function conversationOf({ kind, spec }: Pick<StoredRun, 'kind' | 'spec'>): Conversation | undefined {
+  const { channel, to, accountId } = spec.deliver ?? {}
+  const isKnown = kind === 'channel' && channel !== undefined && to !== undefined && accountId !== undefined
+  return isKnown ? { channel, accountId, to } : undefined
 }

@@ -1,6 +1,5 @@
 // One attempt at a run: takes the waiting events, renders the prompt, has the turn, all within the run's time.
 import type { Config } from '../config/schema.ts'
-import type { Typing } from '../delivery/typing.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Json, Log } from '../plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
@@ -46,7 +45,6 @@ interface AttemptDeps {
   policy: Pick<Policy, 'listed'>
   runTurn: RunTurn
   replyStreams: Pick<ReplyStreams, 'of'>
-  typing: Typing
   log: Log
 }
 
@@ -63,7 +61,6 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     const agent = deps.agents.get(run.agentId)
     const seconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
     let deadline: NodeJS.Timeout | undefined
-    const endTyping = deps.typing.start(run)
     try {
       const session = await readSession(deps, run, stop.signal)
       // The run's time begins here: a store that is away is not the run's fault.
@@ -80,7 +77,6 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       return { retry }
     } finally {
       clearTimeout(deadline)
-      endTyping()
     }
   }
 }

@@ -25,10 +25,10 @@ export function buildRuns(
   const log = logs.logFor('agents')
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
-  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, typing, log })
+  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, log })
   const inFlight = createInFlight()
   const current: Omit<CurrentRuntime, 'config'> = {
-    attempt: (run, stop) => inFlight.track(attempt(run, stop)),
+    attempt: (run, stop) => inFlight.track(typing.during(run, () => attempt(run, stop))),
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: createInbound({
       accept: runs.accept,

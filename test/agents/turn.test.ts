@@ -13,7 +13,7 @@ import anthropic from '../../plugins/providers/anthropic.ts'
 import builtin from '../../plugins/providers/builtin.ts'
 import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/tool-api.ts'
+import { createTestToolApi } from '../contracts/tool-api.ts'
 import { messagesOf } from '../doubles/model.ts'
 import { startAnthropic } from '../doubles/anthropic.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
@@ -64,7 +64,7 @@ async function setUp({
     registry,
     policy: { allows: () => true },
     ruleOfTwo: { admit: async () => undefined },
-    toolApi: () => createTestVerbs(),
+    toolApi: () => createTestToolApi(),
     timeoutMs: 60_000,
     log,
   })

@@ -1,12 +1,12 @@
-// Verbs for tools in a test: nothing is there, and nothing can be done, but for what a test puts in.
+// A tool API for tests: it finds nothing and refuses everything, except for what a test puts in.
 import { InputError, type ToolApi } from '../../core/plugin.ts'
 
 const refuse = async (): Promise<never> => {
   throw new InputError('This cannot be done here.')
 }
 
-/** Verbs of a gateway without sessions, agents, channels, files and schedules; `changes` replaces whole verbs. */
-export function createTestVerbs(changes: Partial<ToolApi> = {}): ToolApi {
+/** The tool API of a gateway without sessions, agents, channels, files and schedules; `changes` replaces members. */
+export function createTestToolApi(changes: Partial<ToolApi> = {}): ToolApi {
   return {
     sessions: { list: async () => [], status: async () => undefined, history: async () => undefined },
     agents: { list: () => [] },

@@ -6,7 +6,7 @@ import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
 import { matches } from '../../core/tools/names.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
-import { createTestVerbs } from './tool-api.ts'
+import { createTestToolApi } from './tool-api.ts'
 
 /** One call that must work. */
 export interface ToolCall {
@@ -73,7 +73,7 @@ export function toolsetContract<Config>(
         const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
         const result = await tool.execute(args as never, {
           ...createTestContext(),
-          ...createTestVerbs(toolApi),
+          ...createTestToolApi(toolApi),
           ...who,
         })
         if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)

@@ -9,9 +9,9 @@ import type { Policy } from '../../core/tools/policy.ts'
 import { maxResultLength } from '../../core/tools/result.ts'
 import type { Subject } from '../../core/tools/subject.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/tool-api.ts'
+import { createTestToolApi } from '../contracts/tool-api.ts'
 
-const toolApi = createTestVerbs()
+const toolApi = createTestToolApi()
 
 const subject: Subject = { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' }
 

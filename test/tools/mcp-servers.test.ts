@@ -14,7 +14,7 @@ import mcp from '../../plugins/tools/mcp/index.ts'
 import { plainSchema } from '../../plugins/tools/mcp/schema.ts'
 import type { ServerSettings } from '../../plugins/tools/mcp/settings.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/tool-api.ts'
+import { createTestToolApi } from '../contracts/tool-api.ts'
 import { temporaryFolder } from '../helpers.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
@@ -51,7 +51,7 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
     registry,
     policy: { allows: () => true },
     ruleOfTwo: { admit: async () => undefined },
-    toolApi: () => createTestVerbs(),
+    toolApi: () => createTestToolApi(),
     timeoutMs,
     log: context.log,
   })

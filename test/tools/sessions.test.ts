@@ -11,7 +11,7 @@ import {
 import sessionsToolset from '../../plugins/tools/sessions.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { toolsetContract } from '../contracts/toolset.ts'
-import { createTestVerbs } from '../contracts/tool-api.ts'
+import { createTestToolApi } from '../contracts/tool-api.ts'
 
 const known: SessionStatus = {
   key: 'agent:main:hook:ci',
@@ -111,7 +111,7 @@ describe('session_status', () => {
     const [status] = sessionsToolset.tools ?? []
     const context = {
       ...createTestContext(),
-      ...createTestVerbs({ sessions }),
+      ...createTestToolApi({ sessions }),
       agentId: 'main',
       sessionKey: 'agent:main:main',
       caller: 'http' as const,

@@ -16,7 +16,7 @@ import { registerTools } from '../../core/tools/routes.ts'
 import { createRuleOfTwo } from '../../core/tools/rule-of-two.ts'
 import { onTestFinished } from 'vitest'
 import { createTestContext, type TestContext } from '../contracts/context.ts'
-import { createTestVerbs } from '../contracts/tool-api.ts'
+import { createTestToolApi } from '../contracts/tool-api.ts'
 import { type Answer, ask, type Document, gatewayToken, temporaryFolder, writeConfig } from '../helpers.ts'
 
 /** Tools by the names of their toolsets; those of `foreign` come from a plugin that is not ours. */
@@ -89,7 +89,7 @@ export async function openSocket(
     registry,
     policy,
     ruleOfTwo,
-    toolApi: () => createTestVerbs(),
+    toolApi: () => createTestToolApi(),
     timeoutMs,
     log: context.log,
   })

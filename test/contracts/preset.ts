@@ -1,0 +1,133 @@
+// What every preset must do: sample requests become actions that the gateway accepts, and signatures are checked.
+import { describe, expect, it } from 'vitest'
+import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
+import { HookAuth } from '../../core/config/schema/hook-auth.ts'
+import { Mapping } from '../../core/config/schema/mappings.ts'
+import { createAgentBody } from '../../core/hooks/action.ts'
+import { createVerifier, type Verifier } from '../../core/hooks/auth/signature.ts'
+import { createActionReader } from '../../core/hooks/mapped-action.ts'
+import { createMapping } from '../../core/hooks/mapping.ts'
+import { findFault } from '../../core/loader/verify.ts'
+import type { Preset } from '../../core/plugin.ts'
+import { compileCheck, listProblems } from '../../core/typebox.ts'
+import { createTestContext } from './context.ts'
+
+/** One request of the service. */
+export interface PresetSample {
+  /** What it is about, for the title of the test. */
+  what: string
+  payload: unknown
+  /** By names in lower case. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** A request as the service signs it. */
+export interface SignedSample {
+  /** The operator's part of `auth`: the secret. */
+  auth: Readonly<Record<string, unknown>>
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** When it was signed, in milliseconds since 1970; absent: now. */
+  at?: number
+  /** The address that the service called, for schemes that sign it. */
+  url?: string
+}
+
+export interface PresetCase<Config> {
+  /** The preset's own settings, if it has any. */
+  config?: Config
+  /** Requests that become actions. */
+  accepted: readonly PresetSample[]
+  /** Requests that start nothing. */
+  skipped?: readonly PresetSample[]
+  /** Requests that are answered 400. */
+  refused?: readonly PresetSample[]
+  /** Required for a preset with `auth`, except for the scheme `google-oidc`, whose keys are Google's. */
+  signed?: SignedSample
+}
+
+export function presetContract<Payload, Config>(
+  preset: Preset<Payload, Config>,
+  { config, accepted, skipped = [], refused = [], signed }: PresetCase<Config>,
+): void {
+  const mapping = openMapping(preset, config ?? {})
+
+  describe(`preset ${preset.name}`, () => {
+    it('is declared without fault, with a mapping that fits', () => {
+      expect(findFault(preset, { compile: true })).toBeUndefined()
+      expect(listProblems(Mapping, preset.mapping)).toEqual([])
+      if (config !== undefined) expect(compileCheck(preset.config ?? {}).problems(config)).toEqual([])
+    })
+
+    it.each(accepted)('makes actions that the gateway accepts of $what', async (sample) => {
+      const { actions } = await mapping(sample)
+      expect(actions.length).toBeGreaterThan(0)
+      for (const { action, body } of actions)
+        expect(action === 'wake' ? body.text : body.message).toEqual(expect.stringMatching(/\S/))
+    })
+
+    it.each(accepted)('returns the same for the same request: $what', async (sample) => {
+      const once = await mapping({ ...sample, payload: deepFreeze(structuredClone(sample.payload)) })
+      expect(await mapping({ ...sample, payload: structuredClone(sample.payload) })).toEqual(once)
+    })
+
+    if (skipped.length > 0)
+      it.each(skipped)('skips $what', async (sample) => expect((await mapping(sample)).actions).toEqual([]))
+
+    if (refused.length > 0) {
+      it.each(refused)('refuses $what with 400', async (sample) => {
+        await expect(mapping(sample)).rejects.toMatchObject({ code: 'invalid_request' })
+      })
+    }
+
+    if (preset.auth && preset.auth.scheme !== 'google-oidc') {
+      it('accepts a signed request and refuses one that was changed', async () => {
+        if (!signed) throw new Error('The preset has `auth`; give a `signed` request of the service.')
+        const auth = { ...preset.auth, ...signed.auth } as unknown as HookAuth
+        expect(compileCheck(HookAuth).problems(auth)).toEqual([])
+        expect([...hookAuthRules(auth, undefined)].filter(({ warning }) => !warning)).toEqual([])
+        const verifier = createVerifier(auth)
+        expect(await verify(verifier, signed)).toMatchObject({ ok: true })
+        expect(await verify(verifier, tamperWith(verifier, signed))).toMatchObject({ ok: false })
+      })
+    }
+  })
+}
+
+/** The preset behind the same code that serves `POST {hooks.path}/<name>`. */
+function openMapping(preset: Preset, presetConfig: Record<string, unknown>) {
+  const { log } = createTestContext()
+  const mapping = createMapping(
+    { id: preset.name, path: preset.name, config: preset.mapping, preset, presetConfig },
+    {
+      keepBody: true,
+      readAction: createActionReader(createAgentBody(new Map())),
+      secretUse: { open: () => ({ note: () => undefined, list: async () => [] }) },
+      log,
+    },
+  )
+  return ({ payload, headers = {} }: PresetSample) =>
+    mapping.resolveActions({ payload, headers, query: {}, path: preset.name, now: '2030-01-31T09:00:00.000Z' })
+}
+
+const verify = (verifier: Verifier, { headers, body, at = Date.now(), url = '' }: SignedSample) =>
+  verifier.verify({
+    header: (name) => headers[name],
+    rawBody: Buffer.from(body),
+    method: 'POST',
+    url: () => url,
+    now: at,
+  })
+
+/** Another body, or another secret where the scheme shows it without signing. */
+function tamperWith({ signsBody, hiddenHeaders }: Verifier, sample: SignedSample): SignedSample {
+  if (signsBody) return { ...sample, body: `${sample.body} ` }
+  const secrets = new Set([...hiddenHeaders, 'authorization', 'x-svc-token'])
+  const headers = Object.entries(sample.headers).map(([name, value]) => [name, secrets.has(name) ? `${value}x` : value])
+  return { ...sample, headers: Object.fromEntries(headers) as Record<string, string> }
+}
+
+function deepFreeze(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze)
+  return value
+}
