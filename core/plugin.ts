@@ -1,5 +1,5 @@
-// The contract: the one file that a plugin imports, as `svc-gateway/plugin`. Declaring an extension is data; living is
-// a function with an end.
+// The contract: what a plugin imports from `svc-gateway/plugin`. Declarations are data without side effects; `connect`,
+// `open` and `models` start things and return a way to end them.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
@@ -10,12 +10,12 @@ export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
 export type * from './tool-api.ts'
 
-/** A value that survives JSON: what `state` keeps and what tools may return. */
+/** A value that JSON can hold: what `state` stores and tools return. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
-// ── What every extension gets ────────────────────────────────────────────────────────────────────────
+// ── The context of every extension ────────────────────────────────────────────────────────────────────────
 
-/** A structured logger; the gateway adds the extension's name and redacts configured secrets. */
+/** A structured logger. The gateway adds the name of the extension to each line and redacts configured secrets. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -24,17 +24,17 @@ export interface Log {
 }
 
 /**
- * Durable key-value state that belongs to one extension alone (cursors, credentials). A write is on disk when it
- * resolves.
+ * Durable key-value state of one extension, such as cursors and credentials. Each account of a channel has its own. A
+ * write is on disk when its promise resolves.
  */
 export interface ExtensionState {
-  /** @returns the value last set, or `undefined`. */
+  /** @returns the value that was last set, or `undefined`. */
   get(key: string): Promise<Json | undefined>
   set(key: string, value: Json): Promise<void>
   delete(key: string): Promise<void>
 }
 
-/** What every connected extension is handed; each kind adds its own functions. */
+/** What a running extension gets; each kind adds its own members. */
 export interface ExtensionContext {
   log: Log
   /** Aborted when the gateway stops or the extension is reloaded. */
@@ -44,24 +44,25 @@ export interface ExtensionContext {
 
 // ── Channels ────────────────────────────────────────────────────────────────────────────────────
 
-/** A message that came in on a channel. */
+/** A message that somebody wrote on a channel. */
 export interface InboundMessage {
-  /** The platform's id of the message: the same id twice is one message. */
+  /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
+  /** The sender: `id` is compared with `allowFrom`; `name`, a display name, is shown to the agent. */
   from: { id: string; name?: string }
-  /** Where a reply goes: the value that `send` will get as `to`. */
+  /** The recipient of a reply: `send` gets it as `to`. */
   to: string
   text: string
   threadId?: string
-  /** `true` when several people read along; sessions and policies differ for groups. */
+  /** `true` if several people read the conversation. A group has its own session and its own tool policy. */
   group?: boolean
-  /** Anything the channel needs to answer later (a service URL, say); handed back in `OutboundMessage.route`. */
+  /** What the channel needs for a reply, such as a service URL; `send` gets it back as `route`. */
   route?: Json
 }
 
-/** One message to send: already cut to `limits.maxText`. */
+/** One message to send. Its text is no longer than `limits.maxText`. */
 export interface OutboundMessage {
-  /** The same for every attempt of this very message: the platform's idempotency key, where it takes one. */
+  /** The same for every attempt to send this message. Pass it on if the platform accepts idempotency keys. */
   key: string
   to: string
   text: string
@@ -70,152 +71,158 @@ export interface OutboundMessage {
 }
 
 /**
- * What became of a message.
- * - `sent`: the platform has it (`id`: its id).
- * - `failed`: it certainly did not arrive. `permanent` and `auth` are not repeated; `rate` and `transient` are, after
- * `retryAfterMs` where given.
- * - `unknown`: the answer was lost. Repeated only where `limits.idempotency` allows it.
- * `detail` is for the log and the delivery's record: no secrets, no message text.
+ * The result of one attempt to send.
+ * - `sent`: the platform accepted the message; `id` is its id there.
+ * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
+ * `rate` and `transient`, after `retryAfterMs` if given.
+ * - `unknown`: the message may have arrived. The gateway retries only as `limits.idempotency` allows.
+ * `detail` appears in the log and in the record of the delivery, so it must hold no secrets and no message text.
  */
 export type SendResult =
   | { outcome: 'sent'; id?: string }
   | { outcome: 'failed'; reason: 'permanent' | 'auth' | 'rate' | 'transient'; detail: string; retryAfterMs?: number }
   | { outcome: 'unknown'; detail: string }
 
-/** What one message may be, and what may be done when its answer was lost. */
+/** How long a message may be, and what to do when its result is unknown. */
 export interface ChannelLimits {
-  /** Longest text of one message, in UTF-16 code units; longer replies are sent in several. */
+  /** Longest text of one message, in UTF-16 code units. Longer replies are split into several messages. */
   maxText: number
   /**
-   * Whether a message whose answer was lost may be sent again.
-   * - `native`: the platform drops a second message with the same `key`.
-   * - `reconcile`: `Connection.reconcile` can ask the platform what became of a `key`.
-   * - `none`: it may not; the delivery ends `unknown`.
+   * Whether a message with an unknown result may be sent again.
+   * - `native`: yes, the platform drops a second message with the same `key`.
+   * - `reconcile`: if `Connection.reconcile` finds that it did not arrive.
+   * - `none`: no, the delivery ends as `unknown`.
    */
   idempotency: 'native' | 'reconcile' | 'none'
 }
 
-/** What a connection is handed. */
+/** The context of one connection. */
 export interface ChannelContext extends ExtensionContext {
-  /** The account of `channels.<name>.accounts` that this connection serves, or `default`. */
+  /** The id of the account in `channels.<name>.accounts`, or `default`. */
   accountId: string
   /**
-   * Hands a message to the gateway. When it resolves the message is on disk; only then confirm it to the platform.
-   * `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects when it could not be stored: hand it
-   * over again later.
+   * Hands a message to the gateway. The message is on disk when the promise resolves; confirm it to the platform only
+   * then. `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects if the message cannot be stored;
+   * call it again later.
    */
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
-  /** Reports that the connection is gone: it is closed and opened anew. `reason` is for the log: no secrets. */
+  /** Reports a lost connection. The gateway logs `reason`, calls `close` and then `connect` again. */
   lost(reason: string): void
 }
 
-/** The living end of a channel: one account, connected. */
+/** One connected account of a channel. */
 export interface Connection {
   send(message: OutboundMessage): Promise<SendResult>
-  /** Ends the connection; resolves when nothing of it is left. */
+  /** Ends the connection. Resolves when it holds no resources any more. */
   close(): Promise<void>
-  /** Shows or ends "is typing". */
+  /**
+   * Shows or hides that the agent is typing. The gateway calls it while a run answers a message, at most every four
+   * seconds, and ignores errors.
+   */
   typing?(to: string, on: boolean): Promise<void>
   /**
-   * What became of the message with this `key`? Needed when `limits.idempotency` is `reconcile`.
-   * Reject when the platform can't be asked at the moment: it is asked again later. `unknown` says that it can't tell
-   * and never will.
+   * Asks the platform about the message with this `key`; required if `limits.idempotency` is `reconcile`. Return
+   * `unknown` if the platform cannot tell. Reject if it cannot be reached at the moment: the gateway asks again later.
    */
   reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
 }
 
-/** A messaging channel: a legal value of `channel`, and the config section `channels.<name>`. */
+/** A messaging channel. Its name is a value of `channel` in requests, and its settings are in `channels.<name>`. */
 export interface Channel<Config = unknown> {
   readonly kind: 'channel'
   /** Lower-case letters, digits and dashes. */
   name: string
   description: string
   /**
-   * Schema of one account's settings. Mark secrets with `Type.String({ secret: true })`, and paths with `path: true`:
-   * they arrive absolute, resolved from the configuration directory.
+   * Schema of the settings of one account. Mark secrets with `Type.String({ secret: true })`. Mark paths with
+   * `path: true`: they are resolved from the configuration directory, so `connect` gets absolute paths.
    */
   config: JsonSchema
-  /** Schema of `to`, with a `description` that says what a recipient looks like. */
+  /**
+   * Schema of a recipient, with a `description` that says what one looks like. The gateway refuses a `to` that does not
+   * fit, in requests and in the configuration, and shows the description in the OpenAPI document.
+   */
   target: JsonSchema
   limits: ChannelLimits
-  /** Opens one account's connection. Import platform libraries here, so that an unused channel costs nothing. */
+  /** Connects one account. Import the platform's library here, so that an unused channel costs nothing. */
   connect(config: Config, context: ChannelContext): Promise<Connection>
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────────────────────────
 
-/** One call of a tool, and what it may ask of the gateway. */
+/** The context of one tool call, with the tool API of the gateway. */
 export interface ToolContext extends ExtensionContext, ToolApi {
   agentId: string
   sessionKey: string
-  /** Who calls: an agent in its turn, or a client over HTTP. */
+  /** An agent in a turn, or a client over HTTP. */
   caller: 'agent' | 'http'
-  /** The run that calls, when an agent does. */
+  /** The run that calls, if `caller` is `agent`. */
   runId?: string
-  /** Channel and account of the message that is being answered, or that the client names. */
+  /** Channel and account of the message that the run answers, or that the client names in headers. */
   channel?: string | undefined
   accountId?: string | undefined
 }
 
-/** One thing that an agent, or a client over HTTP, can have done. */
+/** A function that agents and HTTP clients can call. */
 export interface Tool<Args = never> {
   /** snake_case, unique in the gateway. */
   name: string
   /** Group name for policies, without the prefix `group:`. */
   group?: string
   /**
-   * True: nobody has it unless a list of the policy names it, by its name, its group or its toolset; `*` alone does
-   * not.
+   * `true`: the tool is available only where a policy list names the tool, its group or its toolset. `*` does not count
+   * as a name.
    */
   optIn?: boolean
-  /** One sentence for the model: what it does and when to use it. */
+  /** For the model: what the tool does and when to use it. */
   description: string
-  /** Schema of the arguments: an object. Checked before `execute`. */
+  /** Schema of the arguments, an object. Arguments are checked before `execute` is called. */
   args: JsonSchema
   /**
-   * What a call does, or a function that tells it of one call; `[]` is neither. Absent: both.
-   * An agent that holds external content may use tools of one kind or of the other, so a tool that does both is closed
-   * to it.
+   * What a call does, or a function that returns it for one call. `[]`: neither. Absent: both.
+   * An agent whose session holds external content may use one of the two effects, so a tool with both is withheld from
+   * it.
    */
   effects?:
     | readonly ToolEffect[]
     | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
   /**
-   * Returns any JSON value, or a promise of one. Must end when `context.signal` aborts; its answer is ignored
-   * afterwards.
+   * Returns a JSON value, or a promise of one. It must end when `context.signal` aborts; its result is then ignored.
+   * Throw `InputError` if the arguments are at fault.
    */
   execute(args: Args, context: ToolContext): unknown
 }
 
-/** What a toolset is handed when it is opened. */
+/** The context of an open toolset. */
 export interface ToolsetContext extends ExtensionContext {
   /**
-   * Adds tools that come and go, say with a connection, at any time: each call replaces those of the call before, an
-   * empty list takes them away. A tool with a fault, or with a name that is taken, is left out and named in the log.
+   * Offers tools that come and go, for example with a connection. You may call it at any time: each call replaces the
+   * tools of the call before. A tool that is faulty, or whose name is in use, is left out with a warning in the log.
    */
   offer(tools: readonly Tool[]): void
 }
 
-/** A set of tools that share settings and an end. Give `tools`, or `open` when they need a connection. */
+/** A set of tools with shared settings. Give `tools`, or `open` if the tools need settings or a connection. */
 export interface Toolset<Config = unknown> {
   readonly kind: 'toolset'
   name: string
   description: string
-  /** Schema of the config section `tools.<name>`; absent: the toolset takes none. */
+  /** Schema of the config section `tools.<name>`. Absent: the toolset has no settings. */
   config?: JsonSchema
   tools?: readonly Tool[]
   /**
-   * The tools that `open` may bring or offer, by their names or by names with `*`, told without opening anything.
-   * The lists of a policy may name them before they are there, and `check` can tell which names mean no tool.
+   * The tools that `open` may return or offer, by name or by a name with `*`. It must not open anything. With it, the
+   * gateway can warn about names in a policy that match no tool.
    */
   expected?(config: Config): readonly Pick<Tool, 'name' | 'group'>[]
   /**
-   * The start of the gateway waits for it: what may take long goes on behind it, and offers its tools when it has them.
+   * Opens the toolset. The gateway waits for it at startup, so a slow connection belongs in the background: return an
+   * empty list, and call `offer` once the tools are known.
    */
   open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
 }
 
-/** The living end of a toolset. */
+/** An open toolset. */
 export interface OpenedToolset {
   tools: readonly Tool[]
   close(): Promise<void>
@@ -223,10 +230,10 @@ export interface OpenedToolset {
 
 // ── Providers ───────────────────────────────────────────────────────────────────────────────────
 
-/** A model object of the AI SDK (never a plain string, which would go to a hosted service). */
+/** A model object of the AI SDK, never a model name: the AI SDK would send a name to a hosted service. */
 export type LanguageModel = Exclude<AnyLanguageModel, string>
 
-/** A source of models: a legal value of `providers.<name>.kind`. */
+/** A source of models. Its name is a value of `providers.<name>.kind`. */
 export interface Provider<Config = unknown> {
   readonly kind: 'provider'
   name: string
@@ -234,66 +241,66 @@ export interface Provider<Config = unknown> {
   /** Schema of the config section `providers.<name>`, without `kind`. */
   config: JsonSchema
   /**
-   * Called when a model of this provider is first needed; import the library here.
-   * `name` is the name of the config section: the left side of `<provider>/<model>`.
-   * The function that it returns throws for a model id that the provider does not have.
+   * Called when a model of the provider is first needed; import the library here. `context.name` is the name of the
+   * config section, the left side of `<provider>/<model>`.
+   * @returns a function that throws for an unknown model id
    */
   models(config: Config, context: { name: string; log: Log }): Promise<(modelId: string) => LanguageModel>
 }
 
 // ── Presets ─────────────────────────────────────────────────────────────────────────────────────
 
-/** One webhook of a preset's service. Its payload fits the preset's schema. */
+/** One webhook request of a preset's service. Its payload fits the preset's schema. */
 export interface PresetRequest<Payload = unknown, Config = unknown> {
   readonly payload: Payload
-  /** By names in lower case, without credentials and signatures. */
+  /** By name in lower case, without credentials and signatures. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The preset's own settings, as its schema `config` says. */
+  /** The preset's settings, checked against its `config` schema. */
   readonly config: Config
 }
 
-/** A ready-made mapping for one service's webhooks, enabled by its name in `hooks.presets`. */
+/** A ready-made mapping for the webhooks of one service. Its name in `hooks.presets` enables it. */
 export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
   name: string
   description: string
-  /** Schema of the payloads: what the preset reads, and no more. What does not fit is answered 400. */
+  /** Schema of the fields that the preset reads. A payload that does not fit is answered with 400. */
   payload: JsonSchema
-  /** What its actions have in common: fields of an entry of `hooks.mappings`, which may be templates. */
+  /** Fields of an entry of `hooks.mappings` that all of its actions share. They may be templates. */
   mapping: Readonly<Record<string, unknown>>
   /**
-   * How the service signs: what `auth` of the section `hooks.<name>` is filled up with. Absent: the service shows the
-   * hook token.
+   * How the service signs its requests. The operator adds the secret in `hooks.<name>.auth`. Absent: the service sends
+   * the hook token.
    */
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
-  /** Schema of the preset's own settings, which stand in the section `hooks.<name>`; absent: it has none. */
+  /** Schema of the preset's settings in `hooks.<name>`. Absent: it has none. */
   config?: JsonSchema
   /**
-   * The service's own id of this delivery of a webhook, the same in each of its retries. What comes twice with the same
-   * id is taken once, whatever else has changed.
+   * The service's id of this webhook, the same in each retry. The gateway accepts one request per id, whatever else
+   * differs.
    */
   deliveryId?(request: PresetRequest<Payload, Config>): string | undefined
   /**
-   * What becomes of one request, as a transform says it: fields over those of `mapping`, a list of several actions,
-   * `null` for what nobody needs to hear of. Pure: the same request gives the same answer. A `sessionKey` must begin
-   * with `hook:`. Throw `InputError` when the payload is at fault: its message reaches the sender, with status 400.
+   * Turns a request into actions, as a transform does: an object overrides fields of `mapping`, a list makes several
+   * actions, `null` skips the request. It must be pure: the same request gives the same result. A `sessionKey` must
+   * begin with `hook:`. Throw `InputError` if the payload is at fault: the sender gets its message with status 400.
    */
   toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
 }
 
-/** The lines of a message: what is nothing, `null`, `false` or empty is left out. */
+/** Joins the lines of a message. Leaves out `undefined`, `null`, `false` and empty lines. */
 export const lines = (...parts: readonly (string | false | null | undefined)[]): string =>
   parts.filter(Boolean).join('\n')
 
-/** The entry of a table for a word from outside; nothing for words that are not in it, such as `constructor`. */
+/** Looks up an untrusted word in a table. Only own keys count, so `constructor` finds nothing. */
 export const entryOf = <Value>(
   table: Readonly<Record<string, Value>>,
   word: string | null | undefined,
 ): Value | undefined => (typeof word === 'string' && Object.hasOwn(table, word) ? table[word] : undefined)
 
 /**
- * A text from outside, short enough for a message: at most `length` characters, without white space around it; nothing
- * for nothing.
+ * Trims a text and cuts it to at most `length` characters, so that it fits into a message. `null` and `undefined` give
+ * an empty text.
  */
 export function clip(text: string | null | undefined, length = 2000): string {
   const trimmed = text?.trim() ?? ''
@@ -302,7 +309,7 @@ export function clip(text: string | null | undefined, length = 2000): string {
 
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────
 
-/** What a plugin exports by default, alone or in a list. */
+/** The default export of a plugin is one extension or a list of them. */
 export type Extension = Channel<never> | Toolset<never> | Provider<never> | Preset<never, never>
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
@@ -312,15 +319,15 @@ export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): C
 })
 
 /**
- * Declares a toolset. @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll]
- * })
+ * Declares a toolset.
+ * @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll] })
  */
 export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({
   kind: 'toolset',
   ...toolset,
 })
 
-/** Declares one tool of a toolset, with `args` of `execute` typed by hand or with `Static<typeof Args>`. */
+/** Declares one tool of a toolset. Type its arguments by hand or with `Static<typeof Args>`. */
 export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
 
 /** Declares a provider of models. */
@@ -329,7 +336,7 @@ export const defineProvider = <Config>(provider: Omit<Provider<Config>, 'kind'>)
   ...provider,
 })
 
-/** Declares a preset, with the payload of `toAction` typed by hand or with `Static<typeof Payload>`. */
+/** Declares a preset. Type its payload by hand or with `Static<typeof Payload>`. */
 export const definePreset = <Payload, Config = unknown>(
   preset: Omit<Preset<Payload, Config>, 'kind'>,
 ): Preset<Payload, Config> => ({

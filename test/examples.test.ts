@@ -1,11 +1,12 @@
-// The examples of docs/plugins.md: taken from the page, loaded as plugins, and used.
+// The examples of docs/plugins.md: extracted from the page, loaded as plugins, and used.
+import { createHmac } from 'node:crypto'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadExtensions } from '../core/loader/registry.ts'
-import { channelContract, createTestContext, providerContract, toolsetContract } from './contracts.ts'
+import { channelContract, createTestContext, presetContract, providerContract, toolsetContract } from './contracts.ts'
 import { startOpenAiChat } from './doubles/openai.ts'
 import { openPagerService } from './doubles/pager.ts'
 
@@ -30,12 +31,12 @@ afterAll(async () => {
 })
 
 describe('docs/plugins.md', () => {
-  it('has whole examples, and all of them load', () => {
-    expect(examples.map(({ name }) => name)).toEqual(['dice', 'notes', 'pager', 'house-models'])
+  it('has complete examples, and all of them load', () => {
+    expect(examples.map(({ name }) => name)).toEqual(['dice', 'notes', 'pager', 'house-models', 'status-page'])
     expect(extensions.problems).toEqual([])
   })
 
-  it('tells what its notepad remembers', async () => {
+  it('has a notepad that returns what was added', async () => {
     const opened = await extensions.toolsets.get('notes')!.open!(
       { longest: 5 },
       { ...createTestContext(), offer: () => undefined },
@@ -65,4 +66,16 @@ providerContract(extensions.providers.get('house-models')!, async () => {
   const wire = await startOpenAiChat()
   wire.script({ text: 'Hello.' })
   return { config: { baseUrl: `${wire.url}/v1`, team: 'support' }, modelId: 'large', close: wire.close }
+})
+
+const incident = (impact: string) => ({ id: 'w1', incident: { id: 'i7', name: 'Mail is slow', impact } })
+const body = JSON.stringify(incident('major'))
+const signature = createHmac('sha256', 'the secret').update(body).digest('hex')
+
+presetContract(extensions.presets.get('status-page')!, {
+  config: { minorToo: false },
+  accepted: [{ what: 'a major incident', payload: incident('major') }],
+  skipped: [{ what: 'a minor incident', payload: incident('minor') }],
+  refused: [{ what: 'an unknown impact', payload: incident('huge') }],
+  signed: { auth: { secret: 'the secret' }, headers: { 'x-signature': `sha256=${signature}` }, body },
 })

@@ -2,6 +2,7 @@
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
+import { createExtensionLog } from '../loader/extension-log.ts'
 import type { Json, LanguageModel, Log, Provider } from '../plugin.ts'
 import type { Thinking } from '../action.ts'
 import type { Agent } from './agents.ts'
@@ -48,7 +49,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const known = loading.get(name)
     if (known) return known
     const { kind: _kind, ...settings } = sections[name] ?? {}
-    const opened = (provider as Provider).models(settings, { name, log })
+    const opened = (provider as Provider).models(settings, { name, log: createExtensionLog(log, { provider: name }) })
     loading.set(name, opened)
     // What failed once (a package that was missing, say) is tried again by the next run.
     opened.catch(() => loading.delete(name))

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../config/accounts.ts'
 import type { Config } from '../config/schema.ts'
+import { createExtensionLog } from '../loader/extension-log.ts'
 import { createOutage } from '../outage.ts'
 import type { Channel, ChannelContext, Connection, InboundMessage, Log, ExtensionState } from '../plugin.ts'
 
@@ -190,7 +191,7 @@ function contextOf(
   return {
     accountId: account.accountId,
     ...own,
-    log: deps.log,
+    log: createExtensionLog(deps.log, { channel: account.channel.name, accountId: account.accountId }),
     state: deps.state(`channel:${account.channel.name}:${account.accountId}`),
     receive: (message) => deps.receive(account, message),
   }

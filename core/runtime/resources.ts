@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/schema.ts'
+import { createExtensionLog } from '../loader/extension-log.ts'
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts'
 import { openToolRegistry, type ToolRegistry } from '../tools/registry.ts'
 import type { BuildContext } from './build-context.ts'
@@ -52,7 +53,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
     toolsets: environment.extensions.toolsets.values(),
     settings: (toolset) => (config.tools as Record<string, unknown>)[toolset] ?? {},
     context: (toolset) => ({
-      log: logs.logFor('tools'),
+      log: createExtensionLog(logs.logFor('tools'), { toolset }),
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),

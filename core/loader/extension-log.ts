@@ -1,0 +1,7 @@
+// The logger that an extension gets: each line carries the name of the extension.
+import type { Log } from '../plugin.ts'
+
+export function createExtensionLog(log: Log, label: object): Log {
+  const write = (level: keyof Log) => (fields: object, message: string) => log[level]({ ...fields, ...label }, message)
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
