@@ -1,5 +1,5 @@
-// The console channel: replies go to stdout, lines from stdin come in. The smallest whole channel; docs/plugins.md
-// walks through it.
+// The console channel: prints messages on standard output and reads them from standard input. It is the smallest
+// complete channel, and an example for your own.
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -11,7 +11,7 @@ const Config = Type.Object({
       path: true,
       pattern: String.raw`\S`,
       description:
-        'A file to which every message is also appended, as a line of JSON. A log rotation may rename it: a new one is begun.',
+        'A file to which every message is also appended, as a line of JSON. After a log rotation a new file is started.',
     }),
   ),
   input: Type.Optional(
@@ -29,21 +29,21 @@ export default defineChannel<Static<typeof Config>>({
   async connect(config, context) {
     const journal = config.file ? await openJournal(config.file) : undefined
     const reading = config.input ? readLines(context) : undefined
-    // When whoever read our output is gone, that fails a message (see below), not the process. All accounts share the
-    // stream and its one listener.
+    // If the reader of the output is gone, a message fails (see below), not the process. All accounts share the stream
+    // and its listener.
     if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
     return {
       async send({ key, to, text }) {
         if (journal?.has(key)) return { outcome: 'sent', id: key }
         try {
           await journal?.append({ key, to, text, at: new Date().toISOString() })
-          await print(`[console] ${printable(to)}: ${printable(text)}\n`)
+          await print(`[console] ${escapeForTerminal(to)}: ${escapeForTerminal(text)}\n`)
         } catch (error) {
           if (!journal?.has(key))
             return {
               outcome: 'failed',
               reason: 'transient',
-              detail: (error as NodeJS.ErrnoException).code ?? 'it could not be written',
+              detail: (error as NodeJS.ErrnoException).code ?? 'the message could not be written',
             }
         }
         return { outcome: 'sent', id: key }
@@ -60,13 +60,13 @@ export default defineChannel<Static<typeof Config>>({
   },
 })
 
-/** What the file holds is what was sent: a key that is in it is never written again, not even after a crash. */
+/** The file records what was sent: a message whose key is in it is not written again, also not after a crash. */
 async function openJournal(file: string) {
   let { handle, keys, torn } = await openFile(file)
   let last: Promise<unknown> = Promise.resolve()
 
   async function write(record: Message): Promise<void> {
-    if (!(await isStill(file, handle))) await reopen()
+    if (!(await isSameFile(file, handle))) await reopen()
     const line = `${torn ? '\n' : ''}${JSON.stringify(record)}\n`
     torn = true
     await handle.appendFile(line)
@@ -75,7 +75,7 @@ async function openJournal(file: string) {
     keys.add(record.key)
   }
 
-  /** Log rotation has put the file elsewhere. What was sent stays known. */
+  /** Log rotation has renamed the file. The keys in the old one stay known. */
   async function reopen(): Promise<void> {
     const next = await openFile(file)
     await handle.close()
@@ -85,7 +85,7 @@ async function openJournal(file: string) {
 
   return {
     has: (key: string) => keys.has(key),
-    /** One record after the other, so that each has a line of its own. */
+    /** Writes one record at a time, so that each has its own line. */
     append(record: Message): Promise<void> {
       const written = last.then(() => write(record))
       last = written.catch(ignore)
@@ -108,11 +108,11 @@ interface Message {
 async function openFile(file: string) {
   const handle = await open(file, 'a+', 0o600)
   const content = await handle.readFile('utf8')
-  // A crash or a full disk may have left half a line: the next record starts on a line of its own.
+  // A crash or a full disk may have left half a line; the next record starts on a new line.
   return { handle, keys: new Set(content.split('\n').flatMap(keyOf)), torn: content !== '' && !content.endsWith('\n') }
 }
 
-async function isStill(file: string, handle: FileHandle): Promise<boolean> {
+async function isSameFile(file: string, handle: FileHandle): Promise<boolean> {
   const [opened, named] = await Promise.all([handle.stat(), stat(file).catch(ignore)])
   return opened.dev === named?.dev && opened.ino === named.ino
 }
@@ -126,7 +126,7 @@ function keyOf(line: string): string[] {
   }
 }
 
-/** Each line becomes a message; the next one waits until it is on disk. */
+/** Each line becomes a message. The next line waits until the message is on disk. */
 function readLines(context: ChannelContext) {
   const lines = createInterface({ input: process.stdin, signal: context.signal })
   const done = (async () => {
@@ -142,17 +142,17 @@ function readLines(context: ChannelContext) {
   }
 }
 
-/** Resolves when the line has left the process; rejects when nobody reads any more. */
+/** Resolves when the line has left the process. Rejects if the reader is gone. */
 const print = (line: string) =>
   new Promise<void>((resolve, reject) => process.stdout.write(line, (error) => (error ? reject(error) : resolve())))
 
 const ignore = () => undefined
 
 /**
- * A message must not move the cursor, colour the terminal, or pretend to be another one: its further lines are
- * indented.
+ * Escapes control characters, so that a message cannot move the cursor or color the terminal. Further lines are
+ * indented, so that they cannot pass for another message.
  */
-const printable = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
+const escapeForTerminal = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escapeCharacter)
 
-const escape = (character: string) =>
+const escapeCharacter = (character: string) =>
   character === '\n' ? '\n    ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

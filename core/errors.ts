@@ -1,9 +1,8 @@
-// The one table of failures: a stable code, its HTTP status, and the sentence a caller reads when nothing better is
-// known.
+// The table of errors: a stable code, its HTTP status and a default message.
 
 /**
- * Rows: code → [status, sentence]. Sentences of 5xx rows are final; those of 4xx rows may be replaced by one that names
- * the field.
+ * Rows: code → [status, message]. Callers always get the message of a 5xx row; an error with a 4xx code may carry a
+ * message of its own, for example one that names the field.
  */
 export const errorTable = {
   invalid_request: [400, 'The request is not valid.'],
@@ -57,11 +56,11 @@ export type ErrorCode = keyof typeof errorTable
 
 interface ErrorOptionsOfGateway {
   cause?: unknown
-  /** Seconds for the Retry-After header, a whole number ≥ 1. */
+  /** Seconds for the `Retry-After` header: a whole number of at least 1. */
   retryAfter?: number
 }
 
-/** The error that every part of the core throws; one handler turns it into the envelope. */
+/** The error that the core throws. One handler turns it into the response body. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly code: ErrorCode
@@ -75,13 +74,13 @@ export class GatewayError extends Error {
     this.retryAfter = options.retryAfter
   }
 
-  /** What a caller may read: the fixed sentence of the table for 5xx, else this error's own. */
+  /** The message for the caller: that of the table for 5xx, else the error's own. */
   get publicMessage(): string {
     return this.status >= 500 ? errorTable[this.code][1] : this.message
   }
 }
 
-/** Class and first stack line of what was thrown, without its message, which may hold anything. */
+/** The class of an error and the first line of its stack, without its message, which may contain private data. */
 export function throwSiteOf(cause: unknown): { cause?: string; at?: string } {
   if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
   const stack = cause.stack ?? ''
@@ -91,8 +90,8 @@ export function throwSiteOf(cause: unknown): { cause?: string; at?: string } {
 }
 
 /**
- * Why something failed, for the log: the sentence of an error of ours, the code of the system's,
- * and of every other one its class and place, since its text may hold anything.
+ * Describes an error for the log: the message of a `GatewayError`, the code of a system error, and otherwise the class
+ * and the place, because the message may contain private data.
  */
 export function describeError(error: unknown): { reason: string; at?: string } {
   if (error instanceof GatewayError) return { reason: error.message }

@@ -1,6 +1,6 @@
-// The tool API: what a tool may ask of the gateway. It belongs to the contract and is kept in a file of its own.
+// The tool API: the functions of the gateway that a tool can call. They are part of the contract.
 
-/** One session, as a list shows it. */
+/** A session in a list. */
 export interface SessionSummary {
   /** `agent:<agentId>:<key>`, or `global`. */
   key: string
@@ -9,7 +9,7 @@ export interface SessionSummary {
   updatedAt: string
 }
 
-/** One session and what is going on in it. */
+/** A session and its current state. */
 export interface SessionStatus extends SessionSummary {
   /** Where the last message of this session came from. */
   lastRoute?: { channel: string; to: string; accountId?: string; threadId?: string }
@@ -19,7 +19,7 @@ export interface SessionStatus extends SessionSummary {
   transcriptMessages: number
 }
 
-/** One message of a conversation. What tools were asked and answered is in it as JSON. */
+/** One message of a conversation. Tool calls and results appear as JSON. */
 export interface SessionMessage {
   role: 'user' | 'assistant' | 'tool'
   text: string
@@ -28,20 +28,20 @@ export interface SessionMessage {
   runId: string
 }
 
-/** The sessions that the caller may look at. A key may be written as `main`. */
+/** Reads the sessions that the caller has access to. `main` is short for the key of the main session. */
 export interface SessionsView {
-  /** Newest first; `limit` 1 to 200, default 50. */
+  /** Returns the newest sessions first; `limit` is 1 to 200, default 50. */
   list(options?: { agentId?: string; limit?: number }): Promise<SessionSummary[]>
-  /** @returns `undefined` when there is no such session. */
+  /** @returns `undefined` if there is no such session. */
   status(key: string): Promise<SessionStatus | undefined>
   /**
-   * The newest messages, oldest first; `limit` 1 to 200, default 50. @returns `undefined` when there is no such
-   * session.
+   * Returns the newest messages, oldest first; `limit` is 1 to 200, default 50.
+   * @returns `undefined` if there is no such session.
    */
   history(key: string, options?: { limit?: number }): Promise<SessionMessage[] | undefined>
 }
 
-/** One agent of the configuration. */
+/** A configured agent. */
 export interface AgentSummary {
   id: string
   name: string
@@ -51,25 +51,25 @@ export interface AgentSummary {
   mainSession: string
 }
 
-/** Work for an agent. */
+/** A run to start. */
 export interface RunRequest {
   message: string
   /**
-   * Says it in this session, which must exist. Left out: a subagent does it in a session of its own, and its end is
-   * announced in the caller's session.
+   * An existing session that the run belongs to. Absent: the run is a subagent with a session of its own, and the
+   * caller's session gets a summary when it ends.
    */
   sessionKey?: string | undefined
-  /** The agent whose subagent it is; left out: the caller's own. */
+  /** The agent of the subagent. Default: the agent of the caller. */
   agentId?: string | undefined
-  /** What the work is called where its end is announced. */
+  /** The name of the run in its summary. */
   name?: string | undefined
-  /** `<provider>/<model>` or an alias; left out: the agent's own. */
+  /** `<provider>/<model>` or an alias. Default: the model of the agent. */
   model?: string | undefined
-  /** More than 0, at most 86 400; left out: the agent's own limit. */
+  /** More than 0, at most 86 400. Default: the limit of the agent. */
   timeoutSeconds?: number | undefined
 }
 
-/** A run, as far as whoever started it can know. */
+/** The state of a run. */
 export interface RunReport {
   id: string
   status: 'queued' | 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled'
@@ -79,29 +79,29 @@ export interface RunReport {
 }
 
 /**
- * Runs that a tool starts. Such a run may use no tool that its starter may not use, remembers whether a webhook stands
- * at its beginning, and counts: how deep subagents are nested, how far a message was handed on, how many of them a
- * session has under way.
+ * Starts runs from a tool. Such a run may use only tools that its initiators may use, and it carries their provenance:
+ * a run that a webhook started indirectly counts as a run of that webhook. Limits apply to the depth of subagents and
+ * to the number of runs per session.
  */
 export interface RunApi {
-  /** Resolves when the run is on disk. Throws `InputError` for an unknown session, and where a limit is reached. */
+  /** Resolves when the run is on disk. Throws `InputError` for an unknown session, or if a limit is reached. */
   start(request: RunRequest): Promise<{ runId: string; sessionKey: string }>
-  /** The run once it has ended, or as it is after `ms`. @returns `undefined` when there is no such run. */
+  /** Waits until the run ends, at most `ms`. @returns `undefined` if there is no such run. */
   wait(runId: string, ms: number): Promise<RunReport | undefined>
 }
 
-/** Something to say on a channel. */
+/** A message to send on a channel. */
 export interface DeliveryRequest {
   text: string
-  /** A channel, or `last`; left out: where the session last heard from, else where the main session did. */
+  /** A channel, or `last`. Default: the last route of the session, else that of the main session. */
   channel?: string | undefined
-  /** The recipient; left out: the last one on that channel, else its `defaultTo`. */
+  /** The recipient. Default: the last one on that channel, else its `defaultTo`. */
   to?: string | undefined
   accountId?: string | undefined
   threadId?: string | undefined
 }
 
-/** Where something will be said, and the id of its delivery. */
+/** The recipient and the id of a delivery. */
 export interface DeliveryReceipt {
   id: string
   channel: string
@@ -115,66 +115,66 @@ export interface WorkspaceEntry {
 }
 
 /**
- * The folder of the agent's files. Paths are relative to it, and stay in it: what a link really leads to counts, also
- * one that is swapped in meanwhile. Every function throws `InputError` for a path that cannot be used.
+ * The folder of the agent's files. Paths are relative to it and cannot leave it, also not through symbolic links. Every
+ * function throws `InputError` for a path that cannot be used.
  */
 export interface Workspace {
-  /** The folder itself, absolute; it exists. For what needs a working directory: what runs there is not confined. */
+  /** The absolute path of the folder, which exists. A program that runs in it is not confined to it. */
   path(): Promise<string>
-  /** The first `maxBytes` of a plain file, and its whole size in bytes. */
+  /** Reads the first `maxBytes` of a regular file; `size` is its whole size in bytes. */
   read(path: string, limit: { maxBytes: number }): Promise<{ data: Uint8Array; size: number }>
-  /** Replaces or makes a file, whole or not at all, with the folders on its way; at most 10 MiB. */
+  /** Creates or replaces a file atomically, and creates missing folders. At most 10 MiB. */
   write(path: string, data: string | Uint8Array): Promise<void>
-  /** What lies in a folder, by name. */
+  /** Lists a folder, sorted by name. */
   list(path: string): Promise<WorkspaceEntry[]>
 }
 
 /**
- * When a schedule fires: by a cron expression of five fields (in `timezone`, an IANA name; left out: the host's), every
- * `30m`, or once.
+ * When a schedule fires: by a cron expression of five fields (`timezone` is an IANA name, default: the host's), at an
+ * interval such as `30m`, or once.
  */
 export type ScheduleTiming = { cron: string; timezone?: string | undefined } | { every: string } | { at: string }
 
-/** Work that begins by itself. */
+/** A schedule to add. */
 export interface ScheduleRequest {
   message: string
   name?: string | undefined
   timing: ScheduleTiming
-  /** Where replies go, as in `DeliveryRequest`, settled when the schedule is added; null: nowhere. */
+  /** The recipient of replies, resolved when the schedule is added. `null`: replies are not delivered. */
   deliver: Omit<DeliveryRequest, 'text'> | null
-  /** Longest time of one run, in seconds. */
+  /** Longest duration of one run, in seconds. */
   timeoutSeconds?: number | undefined
 }
 
-/** One schedule. Times are ISO 8601, UTC. */
+/** A schedule. Times are in ISO 8601, UTC. */
 export interface ScheduleSummary {
   id: string
   name: string
   message: string
   timing: ScheduleTiming
   nextAt: string
-  /** The time for which it last fired. */
+  /** The scheduled time of the last run. */
   lastAt?: string
 }
 
 /**
- * The schedules of the caller's agent. They survive restarts; times that passed while the gateway was down fire once,
- * at its start.
+ * The schedules of the caller's agent. They survive restarts. A schedule that missed times while the gateway was down
+ * fires once at startup.
  */
 export interface ScheduleApi {
-  /** Throws `InputError` for a timing that means nothing or never comes, and when the agent has too many. */
+  /** Throws `InputError` for a timing that is not valid or never fires, or if the agent has too many schedules. */
   add(request: ScheduleRequest): Promise<ScheduleSummary>
   list(): Promise<ScheduleSummary[]>
-  /** False: there is no such schedule. */
+  /** @returns `false` if there is no such schedule. */
   remove(id: string): Promise<boolean>
-  /** Fires it now, beside its times. @returns `undefined` when there is no such schedule. */
+  /** Starts a run of it now; its times stay. @returns `undefined` if there is no such schedule. */
   run(id: string): Promise<{ runId: string; sessionKey: string } | undefined>
 }
 
-/** How the gateway is. Times are ISO 8601, UTC. */
+/** The state of the gateway. Times are in ISO 8601, UTC. */
 export interface GatewayStatus {
   startedAt: string
-  /** When the configuration was last read again; absent: not since the start. */
+  /** When the configuration was last reloaded. Absent: not since the start. */
   reloadedAt?: string
   queuedRuns: number
   agents: string[]
@@ -182,43 +182,43 @@ export interface GatewayStatus {
   channels: { channel: string; accountId: string; connected: boolean }[]
 }
 
-/** The gateway itself. */
+/** Reads and changes the gateway. */
 export interface GatewayApi {
   status(): Promise<GatewayStatus>
-  /** The configuration as it runs, defaults filled in, every secret replaced by `[redacted]`. */
+  /** Returns the running configuration with defaults. Every secret is replaced by `[redacted]`. */
   config(): Readonly<Record<string, unknown>>
   /**
-   * Changes the configuration file: objects are merged, null removes a key, anything else replaces. Comments stay where
-   * they are. Throws `InputError`, and writes nothing, when the result would not be valid or the change touches what is
-   * not open to it.
-   * @returns the paths that changed
+   * Changes the configuration file: objects are merged, `null` removes a key, and anything else replaces a value.
+   * Comments are kept. Throws `InputError` and writes nothing if the result is not valid or a key must not be changed
+   * this way.
+   * @returns the changed paths
    */
   patchConfig(changes: Readonly<Record<string, unknown>>): Promise<{ changed: string[] }>
   /**
-   * Reads the configuration file again and takes over what it says; what has begun ends under the old one. A changed
-   * file is also read by itself. Throws `InputError`, and changes nothing, when it is not valid.
-   * @returns the keys whose new value waits for the next start
+   * Reloads the configuration file. Requests and runs that have begun end under the old configuration. The gateway also
+   * reloads by itself when the file changes. Throws `InputError` and changes nothing if the file is not valid.
+   * @returns the keys whose new values need a restart
    */
   reload(): Promise<{ restartFor: string[] }>
 }
 
 /**
- * What a call does that matters where external content may have talked an agent into it.
- * - `reads-private`: its result tells something that a stranger must not learn (files, conversations, an account).
- * - `sends`: something that the arguments say reaches somebody outside (a message, a web address, a shared document).
+ * What a call does that an injected instruction could abuse.
+ * - `reads-private`: its result contains private data (files, conversations, an account).
+ * - `sends`: its arguments reach other people or services (a message, a web address, a shared document).
  */
 export type ToolEffect = 'reads-private' | 'sends'
 
-/** The whole tool API. */
+/** The tool API. Every function acts on behalf of the caller of the tool. */
 export interface ToolApi {
   sessions: SessionsView
   agents: { list(): AgentSummary[] }
   runs: RunApi
-  /** Puts a message into the outbox: it is on disk when this resolves. Throws `InputError` when it can go nowhere. */
+  /** Adds a message to the outbox. Resolves when it is on disk. Throws `InputError` if it cannot be delivered. */
   deliver(request: DeliveryRequest): Promise<DeliveryReceipt>
   /**
-   * Whether it would go where the reply of this run goes, or to the people whom this run answers. Throws `InputError`
-   * when it can go nowhere.
+   * Returns whether a message would go to the recipient of this run's reply, or to the people whom this run answers.
+   * Throws `InputError` if it cannot be delivered.
    */
   isReplyRoute(request: Omit<DeliveryRequest, 'text'>): Promise<boolean>
   workspace: Workspace

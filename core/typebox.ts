@@ -1,5 +1,4 @@
-// The only file that imports TypeBox: building schemas, compiling them once, and saying in one sentence what does not
-// fit.
+// Builds and compiles schemas, and describes in one sentence what does not fit. Only this file imports TypeBox.
 import { type TSchema } from 'typebox'
 import { Check as interpret, Compile, Errors } from 'typebox/schema'
 import { Settings } from 'typebox/system'
@@ -12,16 +11,16 @@ export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
 export interface Problem {
   /** Dotted path to the value, e.g. `args.city` or `items[2].id`; empty for the value itself. */
   path: string
-  /** The same path, key by key. */
+  /** The same path as a list of keys. */
   keys: readonly string[]
-  /** What is wrong with it and what would be right, without the value: `must be a string`. */
+  /** What would be right, without the value: `must be a string`. */
   problem: string
 }
 
 export interface Check {
-  /** The fast path: does the value fit? */
+  /** Returns whether the value fits; faster than `problems`. */
   fits(value: unknown): boolean
-  /** Every way in which it does not fit; empty when it does. */
+  /** Lists everything that does not fit. */
   problems(value: unknown): Problem[]
 }
 
@@ -32,7 +31,7 @@ interface SchemaError {
   message: string
 }
 
-/** Compiles a schema; throws when it is not a schema that can be compiled. */
+/** Compiles a schema. Throws if it is not a valid schema. */
 export function compileCheck(schema: JsonSchema): Check {
   const validator = Compile(schema as TSchema)
   return {
@@ -41,7 +40,7 @@ export function compileCheck(schema: JsonSchema): Check {
   }
 }
 
-/** The same, but nothing of the schema ever becomes code: for schemas of strangers. Slower at each check. */
+/** Checks without generating code from the schema: for schemas from untrusted sources. Each check is slower. */
 export function compileInterpreted(schema: JsonSchema): Check {
   return {
     fits: (value) => interpret(schema as TSchema, value),
@@ -49,9 +48,9 @@ export function compileInterpreted(schema: JsonSchema): Check {
   }
 }
 
-/** Every way in which a value does not fit a schema that is used but once, so that compiling it would not pay. */
+/** Checks a value without compiling the schema, for schemas that are rarely used. */
 export function listProblems(schema: JsonSchema, value: unknown): Problem[] {
-  // The library stops at its eighth error: enough for a request, too few for a whole file.
+  // TypeBox stops at the eighth error by default, which is too few for a configuration file.
   const { maxErrors } = Settings.Get()
   Settings.Set({ maxErrors: 1000 })
   try {
@@ -67,8 +66,8 @@ function explainAll([, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
 }
 
 /**
- * An unknown key is also reported as a value that nothing allows, and a known one whose value does not fit also as
- * unknown.
+ * Whether one problem is a consequence of another: TypeBox reports an unknown key also as a value that is not allowed,
+ * and a key whose value does not fit also as unknown.
  */
 function follows(one: Problem, other: Problem): boolean {
   if (one === other || other.problem === notAllowed) return false
@@ -76,7 +75,7 @@ function follows(one: Problem, other: Problem): boolean {
   return one.problem === unknownKey && one.keys.every((key, index) => key === other.keys[index])
 }
 
-/** The problem of a key that a schema does not name. */
+/** The problem of a key that the schema does not declare. */
 export const unknownKey = 'is not a known key'
 const notAllowed = 'is not allowed'
 
@@ -141,10 +140,10 @@ function explain(error: SchemaError): Problem[] {
   }
 }
 
-/** The pattern of a string that must hold something other than white space. */
+/** The pattern of a string that must not be blank. */
 export const notBlank = String.raw`\S`
 
-/** A JSON pointer's keys: `/channels/console/accounts/0`. */
+/** The keys of a JSON pointer such as `/channels/console/accounts/0`. */
 const keysOf = (pointer: string) =>
   pointer
     .split('/')
@@ -155,7 +154,7 @@ const keysOf = (pointer: string) =>
 export const dotted = (keys: readonly string[]): string =>
   keys.reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 
-/** All problems as the end of a sentence, one for each value; of very many the first. */
+/** Describes the problems as the end of a sentence: one for each value, at most 20. */
 export function allProblems(problems: readonly Problem[], root = 'the body'): string {
   const firstOfEach = problems.filter((one, index) => problems.findIndex(({ path }) => path === one.path) === index)
   const named = firstOfEach.slice(0, mostNamed).map((problem) => firstProblem([problem], root))
@@ -165,7 +164,7 @@ export function allProblems(problems: readonly Problem[], root = 'the body'): st
 
 const mostNamed = 20
 
-/** The first problem as the end of a sentence: `channel must be one of "last", "console"`. */
+/** Describes the first problem as the end of a sentence: `channel must be one of "last", "console"`. */
 export function firstProblem(problems: readonly Problem[], root = 'the body'): string {
   const first = problems.find(({ problem }) => problem !== unknownKey) ?? problems[0]
   return first ? `${first.path || root} ${first.problem}` : `${root} is not valid`

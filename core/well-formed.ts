@@ -1,9 +1,9 @@
-// Text that every program can keep and send on: lone surrogates, halves of a character that JSON can spell (`\ud800`),
-// become U+FFFD.
+// Makes text well-formed Unicode, so that every program can store and send it: a lone surrogate, which JSON can contain
+// as `\ud800`, becomes U+FFFD.
 
 /**
- * The value itself where all of its text is well-formed, else a copy; what is neither text, list nor plain object stays
- * as it is.
+ * Returns the value itself if all of its text is well-formed, else a copy. Other values than strings, arrays and plain
+ * objects are not changed.
  */
 export function wellFormed<Value>(value: Value): Value {
   return convert(value) as Value
@@ -34,8 +34,8 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * What JSON text says, well-formed: without an escape, such as one that spells half a character, there is nothing to
- * convert.
+ * Makes a value well-formed that was parsed from JSON text. Only an escape can contain half a character, so a text
+ * without escapes needs no conversion.
  */
 export const wellFormedJson = <Value>(text: string, value: Value): Value =>
   text.includes('\\u') ? wellFormed(value) : value

@@ -1,5 +1,5 @@
-// Imports the modules of plugins: JavaScript natively, TypeScript through jiti, and `svc-gateway/plugin` is always this
-// very gateway.
+// Imports plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` always resolves to the contract of
+// this gateway.
 import { chmod, mkdir } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import type { Jiti } from 'jiti'
 import * as contract from '../plugin.ts'
 
 export interface Importer {
-  /** Imports a package or path of the config's `plugins`. @returns its default export */
+  /** Imports an entry of `plugins`, a package or a path. @returns its default export */
   importPlugin(entry: string): Promise<unknown>
-  /** Plugins that import `svc-gateway/plugin` after this may not find it. */
+  /** Removes the resolver: plugins that import `svc-gateway/plugin` later may not find it. */
   close(): void
 }
 
-/** `dir` is the configuration directory: relative paths and packages are looked up there first. */
+/** @param dir the configuration directory, where relative paths and packages are looked up first */
 export function createImporter(dir: string): Importer {
   const hooks = registerHooks({ resolve: resolveContract })
   let jiti: Promise<Jiti> | undefined
@@ -30,7 +30,7 @@ export function createImporter(dir: string): Importer {
   }
 }
 
-/** Imports one of our own extensions. @returns its default export */
+/** Imports a built-in extension. @returns its default export */
 export async function importOwn(file: string): Promise<unknown> {
   return defaultOf(await import(pathToFileURL(file).href))
 }
@@ -38,13 +38,13 @@ export async function importOwn(file: string): Promise<unknown> {
 const contractUrl = import.meta.resolve('svc-gateway/plugin')
 
 /**
- * A plugin may lie anywhere, and may even bring a copy of us for its own tests: it gets the contract of the gateway
- * that runs it.
+ * A plugin may be in any folder, and may have its own copy of this package for its tests. It gets the contract of the
+ * gateway that runs it.
  */
 const resolveContract: Parameters<typeof registerHooks>[0]['resolve'] = (specifier, context, next) =>
   specifier === 'svc-gateway/plugin' ? { url: contractUrl, shortCircuit: true } : next(specifier, context)
 
-/** jiti keeps compiled code and runs it later: its folder must belong to nobody else. */
+/** jiti caches compiled code and executes it later, so only the owner may write to its folder. */
 async function openJiti(dir: string): Promise<Jiti> {
   const cache = join(dir, 'state', 'jiti')
   await mkdir(cache, { recursive: true, mode: 0o700 })
@@ -57,13 +57,13 @@ function resolveEntry(jiti: Jiti, entry: string, dir: string): string {
   const url =
     jiti.esmResolve(entry, { parentURL: pathToFileURL(join(dir, 'gateway.json5')).href, try: true }) ??
     jiti.esmResolve(entry, { parentURL: import.meta.url, try: true })
-  if (url === undefined) throw new Error(`nothing was found; install it, or write the path as it is seen from ${dir}`)
+  if (url === undefined) throw new Error(`it was not found; install it, or write the path relative to ${dir}`)
   return fileURLToPath(url)
 }
 
 const isTypeScript = (file: string) => /\.[cm]?tsx?$/.test(file)
 
-/** CommonJS that was compiled from a default export arrives wrapped once more. */
+/** CommonJS that was compiled from a default export is wrapped once more. */
 function defaultOf(module: { default?: unknown }): unknown {
   const inner = module.default as { __esModule?: boolean; default?: unknown } | undefined
   return inner?.__esModule ? inner.default : inner

@@ -1,17 +1,17 @@
-// Loads every extension, ours and those of the configured plugins; what is broken is refused with one sentence and the
-// rest starts.
+// Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence, and
+// the others start.
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
 import { discoverExtensions } from './discover.ts'
 import { createImporter, importOwn } from './import.ts'
 import { findFault, reasonOf } from './verify.ts'
 
 export interface LoadOptions {
-  /** The config's `plugins`: packages, or paths relative to `dir`. */
+  /** The `plugins` of the configuration: packages, or paths relative to `dir`. */
   plugins: readonly string[]
   /** The configuration directory. */
   dir: string
   log: Log
-  /** How long a plugin may take to be imported, in milliseconds; default 10 000. */
+  /** How long the import of a plugin may take, in milliseconds; default 10 000. */
   importLimitMs?: number
 }
 
@@ -21,11 +21,11 @@ export interface Extensions {
   toolsets: ReadonlyMap<string, Toolset>
   providers: ReadonlyMap<string, Provider>
   presets: ReadonlyMap<string, Preset>
-  /** Who brought an extension: `svc-gateway` for our own, else the entry of `plugins`. */
+  /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
-  /** One sentence for each extension that was refused: which, from where, why, and what to do. */
+  /** One sentence for each refused extension: which one, from where, why, and what to do. */
   problems: readonly string[]
-  /** Call it when the extensions are used no longer. */
+  /** Call it when the extensions are no longer used. */
   close(): void
 }
 
@@ -42,10 +42,10 @@ export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000
   return { ...registry.extensions, close: () => importer?.close() }
 }
 
-/** The source of the extensions that come with the gateway. */
+/** The source of the built-in extensions. */
 export const ownSource = 'svc-gateway'
 
-/** Whether a toolset is one of ours, and not a plugin's. */
+/** Whether a toolset is built in, not a plugin's. */
 export function isOwnToolset({ toolsets, sources }: Pick<Extensions, 'toolsets' | 'sources'>, name: string): boolean {
   const toolset = toolsets.get(name)
   return toolset !== undefined && sources.get(toolset) === ownSource
@@ -57,21 +57,21 @@ interface LoadedModule {
   fault?: string
 }
 
-/** A plugin that throws, or that never ends its import, does not hold up the start. */
+/** A plugin that throws, or whose import never ends, does not block the start. */
 async function load(source: string, importing: Promise<unknown>, limitMs: number): Promise<LoadedModule> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`it did not end within ${limitMs} ms`)), limitMs)
+  const timer = setTimeout(() => late.reject(new Error(`the import did not end within ${limitMs} ms`)), limitMs)
   try {
     return { source, exported: await Promise.race([importing, late.promise]) }
   } catch (error) {
-    return { source, fault: `importing it failed (${reasonOf(error)}); mend it, or take it out of \`plugins\`` }
+    return { source, fault: `importing it failed (${reasonOf(error)}); fix it, or remove it from \`plugins\`` }
   } finally {
     clearTimeout(timer)
   }
 }
 
 function createRegistry() {
-  const shelves = {
+  const byKind = {
     channel: new Map<string, Channel>(),
     toolset: new Map<string, Toolset>(),
     provider: new Map<string, Provider>(),
@@ -81,25 +81,25 @@ function createRegistry() {
   const toolSources = new Map<string, string>()
   const problems: string[] = []
 
-  function put(extension: Extension, source: string): void {
-    const shelf = shelves[extension.kind] as Map<string, Extension>
-    shelf.set(extension.name, extension)
+  function register(extension: Extension, source: string): void {
+    const extensions = byKind[extension.kind] as Map<string, Extension>
+    extensions.set(extension.name, extension)
     sources.set(extension, source)
     for (const name of toolNames(extension)) toolSources.set(name, source)
   }
 
   function duplicateFault(extension: Extension): string | undefined {
-    const twin = shelves[extension.kind].get(extension.name)
+    const twin = byKind[extension.kind].get(extension.name)
     if (twin)
-      return `"${sources.get(twin)}" brings one of that name already; rename it, or take one of the two out of \`plugins\``
+      return `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``
     const names = toolNames(extension)
     const double = names.find((name, index) => toolSources.has(name) || names.indexOf(name) !== index)
-    return double && `"${toolSources.get(double) ?? 'itself'}" brings a tool "${double}" already; rename it`
+    return double && `"${toolSources.get(double) ?? 'itself'}" already has a tool "${double}"; rename it`
   }
 
   function add(extension: Extension, source: string): void {
     const fault = faultOf(() => findFault(extension, { compile: source !== ownSource }) ?? duplicateFault(extension))
-    if (fault === undefined) put(extension, source)
+    if (fault === undefined) register(extension, source)
     else problems.push(`${labelOf(extension)} from "${source}" was refused: ${fault}.`)
   }
 
@@ -109,10 +109,10 @@ function createRegistry() {
       else problems.push(`The plugin "${source}" was refused: ${fault}.`)
     },
     extensions: {
-      channels: shelves.channel,
-      toolsets: shelves.toolset,
-      providers: shelves.provider,
-      presets: shelves.preset,
+      channels: byKind.channel,
+      toolsets: byKind.toolset,
+      providers: byKind.provider,
+      presets: byKind.preset,
       sources,
       problems,
     },
@@ -122,7 +122,7 @@ function createRegistry() {
 const toolNames = (extension: Extension): string[] =>
   extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : []
 
-/** A declaration that throws while it is read is at fault too. */
+/** A declaration that throws while it is read is faulty, too. */
 function faultOf(find: () => string | undefined): string | undefined {
   try {
     return find()
@@ -131,7 +131,7 @@ function faultOf(find: () => string | undefined): string | undefined {
   }
 }
 
-/** `The channel "pager"`, as far as the thing says what it is. */
+/** `The channel "pager"`, as far as the declaration says what it is. */
 function labelOf(extension: Partial<Extension> | null | undefined): string {
   try {
     const kind = typeof extension?.kind === 'string' ? extension.kind : 'extension'

@@ -1,4 +1,4 @@
-// Says in one sentence what is wrong with the declaration of an extension, and how to mend it.
+// Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
@@ -9,7 +9,7 @@ type Kind = Extension['kind']
 type Fields = Record<string, unknown>
 type Need = 'text' | 'schema' | 'settings' | 'function' | 'object'
 
-/** What each kind must declare. `settings` is the schema of an object whose keys stand in a section of the config. */
+/** What each kind must declare. `settings` is the schema of an object: a section of the configuration. */
 const needs: Record<Kind, Record<string, Need>> = {
   channel: { description: 'text', config: 'settings', target: 'schema', limits: 'object', connect: 'function' },
   toolset: { description: 'text' },
@@ -30,12 +30,12 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
 
 const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
 
-/** @returns the fault as the end of a sentence; nothing when the extension can be used. */
+/** @returns the fault as the end of a sentence, or nothing if the extension can be used */
 export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
   return faultsOf(extension, options.compile).find((fault) => fault !== undefined)
 }
 
-/** Each check relies on those before it: the first fault ends the search. */
+/** Each check relies on those before it, so the caller stops at the first fault. */
 function* faultsOf(extension: unknown, compile: boolean): Generator<string | undefined> {
   if (!isObject(extension)) {
     yield `its default export is not an extension; export what ${defines} returns, or a list of them`
@@ -43,7 +43,7 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   }
   const { kind, name } = extension
   if (!isKind(kind)) {
-    yield `its kind is not known; declare it with ${defines}`
+    yield `its kind is unknown; declare it with ${defines}`
     return
   }
   yield nameFault(kind, name)
@@ -59,7 +59,7 @@ function nameFault(kind: Kind, name: unknown): string | undefined {
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) {
     return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
   }
-  return taken[kind].names.includes(name) ? `the name "${name}" has another meaning; take another one` : undefined
+  return taken[kind].names.includes(name) ? `the name "${name}" is reserved; choose another one` : undefined
 }
 
 function fieldFault(
@@ -69,7 +69,7 @@ function fieldFault(
 ): string | undefined {
   switch (need) {
     case 'text':
-      return isText(value) ? undefined : `\`${field}\` is missing; say in one sentence what it is for`
+      return isText(value) ? undefined : `\`${field}\` is missing; describe its purpose in one sentence`
     case 'function':
       return typeof value === 'function' ? undefined : `\`${field}\` must be a function`
     case 'object':
@@ -83,7 +83,7 @@ function fieldFault(
   }
 }
 
-/** Compiling takes a while; our own schemas are compiled by the tests instead of at every start. */
+/** Compiling is slow, so tests compile the built-in schemas instead of every start. */
 function schemaFault(field: string, schema: unknown, compile: boolean): string | undefined {
   if (!isObject(schema)) return `\`${field}\` must be a JSON Schema; an empty one is Type.Object({})`
   if (!compile) return undefined
@@ -104,7 +104,7 @@ function objectSchemaFault(field: string, schema: unknown): string | undefined {
 function settingsFault(kind: Kind, schema: unknown): string | undefined {
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
   const clash = taken[kind].settings.find((key) => Object.hasOwn(properties, key))
-  return clash && `\`config\` declares "${clash}", which every ${kind} has already; rename it`
+  return clash && `\`config\` declares "${clash}", which every ${kind} already has; rename it`
 }
 
 function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | undefined> {
@@ -113,7 +113,7 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
   if (expected !== undefined) yield fieldFault('expected', 'function', { value: expected, compile })
   if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
   else if (!Array.isArray(tools) || tools.length === 0)
-    yield 'it has no tools; give `tools`, or `open` when they need a connection'
+    yield 'it has no tools; give `tools`, or `open` if they need a connection'
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
 }
 
@@ -136,20 +136,20 @@ function limitsFault(limits: Fields): string | undefined {
     : '`limits.idempotency` must be "native", "reconcile" or "none"'
 }
 
-/** @returns what is wrong with one tool; also asked for the tools that a toolset opens later. */
+/** @returns what is wrong with one tool, also with a tool that a toolset opens later */
 export function toolFault(tool: Partial<Tool>, compile: boolean): string | undefined {
   if (!isObject(tool) || typeof tool.name !== 'string' || !/^[a-z][a-z0-9_]{0,63}$/.test(tool.name)) {
-    return 'a tool has no proper name; it must be snake_case, 64 characters at most'
+    return 'a tool has no valid name; it must be snake_case, at most 64 characters'
   }
   const fault =
     fieldFault('description', 'text', { value: tool.description, compile }) ??
     fieldFault('args', 'settings', { value: tool.args, compile }) ??
     fieldFault('execute', 'function', { value: tool.execute, compile }) ??
     effectsFault(tool.effects)
-  return fault && `of its tool "${tool.name}" ${fault}`
+  return fault && `in its tool "${tool.name}", ${fault}`
 }
 
-/** Names the values that there are: a slip would close the tool, or open it, without a word. */
+/** A typing error would silently withhold the tool, or allow it. */
 function effectsFault(effects: unknown): string | undefined {
   const isEffect = (effect: unknown) => effect === 'reads-private' || effect === 'sends'
   const sound =
@@ -157,7 +157,7 @@ function effectsFault(effects: unknown): string | undefined {
   return sound ? undefined : '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
 }
 
-/** The first line of an error, short enough for a sentence. */
+/** The first line of an error message, at most 300 characters. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return text.split('\n', 1)[0]?.slice(0, 300) ?? ''

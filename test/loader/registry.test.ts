@@ -68,7 +68,7 @@ describe('a plugin given by its path', () => {
     })
     expect([...channels.keys(), ...toolsets.keys()]).toEqual(expect.arrayContaining(['pager', 'dice']))
     expect(problems).toEqual([
-      `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" brings one of that name already; rename it, or take one of the two out of \`plugins\`.`,
+      `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" already has one of that name; rename it, or remove one of the two from \`plugins\`.`,
     ])
   })
 
@@ -97,7 +97,7 @@ describe('a broken plugin', () => {
       'that throws',
       'a.js',
       'throw new Error("boom")',
-      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); mend it, or take it out of `plugins`\.$/,
+      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); fix it, or remove it from `plugins`\.$/,
     ],
     ['that throws nothing', 'a.js', 'throw undefined', /importing it failed \(undefined\)/],
     [
@@ -123,7 +123,7 @@ describe('a broken plugin', () => {
       'of an unknown kind',
       'a.mjs',
       'export default { kind: "toaster", name: "x" }',
-      /^The toaster "x" from ".*" was refused: its kind is not known; declare it with/,
+      /^The toaster "x" from ".*" was refused: its kind is unknown; declare it with/,
     ],
     ['of the kind of an object', 'a.mjs', 'export default { kind: "constructor", name: "x" }', /its kind is not known/],
     [
@@ -144,18 +144,18 @@ describe('a broken plugin', () => {
       channel('name: "Big Pager"'),
       /^The channel "Big Pager" from .* its name must be lower-case letters, digits and dashes, 64 at most/,
     ],
-    ['with a name that is taken', 'a.ts', channel('name: "last"'), /the name "last" has another meaning/],
+    ['with a name that is taken', 'a.ts', channel('name: "last"'), /the name "last" is reserved/],
     [
       'with the name of one of ours',
       'a.ts',
       channel('name: "console"'),
-      /^The channel "console" from .*: "svc-gateway" brings one of that name already/,
+      /^The channel "console" from .*: "svc-gateway" already has one of that name/,
     ],
     [
       'without a description',
       'a.ts',
       channel('description: " "'),
-      /`description` is missing; say in one sentence what it is for/,
+      /`description` is missing; describe its purpose in one sentence/,
     ],
     ['without a way to connect', 'a.ts', channel('connect: 5'), /`connect` must be a function/],
     ['without a schema', 'a.ts', channel('target: "a chat id"'), /`target` must be a JSON Schema/],
@@ -175,7 +175,7 @@ describe('a broken plugin', () => {
       'whose settings clash',
       'a.ts',
       channel('config: Type.Object({ accounts: Type.String() })'),
-      /`config` declares "accounts", which every channel has already; rename it/,
+      /`config` declares "accounts", which every channel already has; rename it/,
     ],
     ['without limits', 'a.ts', channel('limits: undefined'), /`limits` must be an object/],
     [
@@ -197,29 +197,29 @@ describe('a broken plugin', () => {
       /^The toolset "dice" from .* it has no tools; give `tools`, or `open`/,
     ],
     [
-      'whose tool has no proper name',
+      'whose tool has no valid name',
       'a.ts',
       toolset('tools: [{ ...tool, name: "rollDice" }]'),
-      /a tool has no proper name; it must be snake_case/,
+      /a tool has no valid name; it must be snake_case/,
     ],
-    ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no proper name/],
+    ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no valid name/],
     [
       'whose tool has no description',
       'a.ts',
       toolset('tools: [{ ...tool, description: "" }]'),
-      /of its tool "roll" `description` is missing/,
+      /in its tool "roll", `description` is missing/,
     ],
     [
       'whose tool takes no object',
       'a.ts',
       toolset('tools: [{ ...tool, args: Type.String() }]'),
-      /of its tool "roll" `args` must be the schema of an object/,
+      /in its tool "roll", `args` must be the schema of an object/,
     ],
     [
       'whose settings are those of every mapping',
       'a.ts',
       `export default { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {}, config: { type: 'object', properties: { agentId: {} } } }`,
-      /`config` declares "agentId", which every preset has already; rename it/,
+      /`config` declares "agentId", which every preset already has; rename it/,
     ],
     [
       'whose action is no function',
@@ -227,7 +227,7 @@ describe('a broken plugin', () => {
       `export default { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {}, toAction: 'x' }`,
       /^The preset "p" from .* `toAction` must be a function/,
     ],
-    ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" brings a tool "roll" already; rename it/],
+    ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" already has a tool "roll"; rename it/],
   ]
 
   it.each(cases)('%s is refused with a sentence, and the rest starts', async (...[, file, code, sentence]) => {
@@ -247,7 +247,7 @@ describe('a broken plugin', () => {
   it('that is not there is refused with the place where it was sought', async () => {
     const { problems } = await loadFiles({}, ['not-installed', './not-there.ts'])
     expect(problems).toEqual([
-      `The plugin "not-installed" was refused: importing it failed (Error: nothing was found; install it, or write the path as it is seen from ${dir}); mend it, or take it out of \`plugins\`.`,
+      `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write the path relative to ${dir}); mend it, or take it out of \`plugins\`.`,
       expect.stringContaining('The plugin "./not-there.ts" was refused'),
     ])
   })
@@ -255,7 +255,9 @@ describe('a broken plugin', () => {
   it('that never ends its import is given up', async () => {
     await writeFile(join(dir, 'a.mjs'), 'await new Promise(() => {})')
     const { problems } = await loadExtensions({ plugins: ['./a.mjs'], dir, log, importLimitMs: 1000 })
-    expect(problems).toEqual([expect.stringContaining('importing it failed (Error: it did not end within 1000 ms)')])
+    expect(problems).toEqual([
+      expect.stringContaining('importing it failed (Error: the import did not end within 1000 ms)'),
+    ])
   })
 
   it('spoils nothing else of its list', async () => {
