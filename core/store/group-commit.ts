@@ -1,10 +1,10 @@
 // Group commit: collects calls into groups, sends each group to the engine, and settles every call with its own answer.
 import { GatewayError } from '../errors.ts'
-import type { Call } from './operations/operations.ts'
+import type { StoreCall } from './operations/operations.ts'
 
 export type FailureCode = 'internal_error' | 'store_unavailable' | 'store_damaged'
 
-export interface Failure {
+export interface CallFailure {
   code: FailureCode
   reason: string
 }
@@ -13,7 +13,9 @@ export interface Failure {
  * The results of a group's calls, in order, and the failures by the index of their call; or the reason why nothing of
  * the group was committed.
  */
-export type Outcome = { results: readonly unknown[]; failures: ReadonlyMap<number, Failure> } | { unavailable: string }
+export type GroupOutcome =
+  | { results: readonly unknown[]; failures: ReadonlyMap<number, CallFailure> }
+  | { unavailable: string }
 
 export interface Limits {
   /** A group of this size is sent at once; a smaller group is sent at the end of the event loop's turn. */
@@ -40,15 +42,15 @@ const busyGroups = 2
 
 export interface GroupCommit {
   /** Resolves with the call's result when it is on disk. */
-  call(call: Call): Promise<unknown>
+  call(call: StoreCall): Promise<unknown>
   /** The same for new work: refused when too much is waiting, and rejected after `deadlineMs` without an answer. */
-  callWithDeadline(call: Call, characters: number): Promise<unknown>
+  callWithDeadline(call: StoreCall, characters: number): Promise<unknown>
   /** Refuses further calls and waits until all earlier ones are settled. */
   close(): Promise<void>
 }
 
 interface PendingCall {
-  call: Call
+  call: StoreCall
   characters: number
   deadline?: NodeJS.Timeout | undefined
   resolve: (result: unknown) => void
@@ -56,7 +58,7 @@ interface PendingCall {
 }
 
 export function createGroupCommit(
-  commit: (calls: readonly Call[]) => Promise<Outcome>,
+  commit: (calls: readonly StoreCall[]) => Promise<GroupOutcome>,
   limits: Limits = defaultLimits,
 ): GroupCommit {
   let collected: PendingCall[] = []
@@ -66,7 +68,7 @@ export function createGroupCommit(
   let nextSend: NodeJS.Immediate | undefined
   let isClosed = false
 
-  function enqueue(call: Call, { size, timeoutMs }: { size: number; timeoutMs?: number }): Promise<unknown> {
+  function enqueue(call: StoreCall, { size, timeoutMs }: { size: number; timeoutMs?: number }): Promise<unknown> {
     unanswered++
     characters += size
     return new Promise((resolve, reject) => {
@@ -117,7 +119,7 @@ export function createGroupCommit(
   }
 }
 
-function settleGroup(group: readonly PendingCall[], outcome: Outcome): void {
+function settleGroup(group: readonly PendingCall[], outcome: GroupOutcome): void {
   for (const [index, { deadline, resolve, reject }] of group.entries()) {
     clearTimeout(deadline)
     if ('unavailable' in outcome) {
@@ -130,14 +132,14 @@ function settleGroup(group: readonly PendingCall[], outcome: Outcome): void {
   }
 }
 
-function toError({ code, reason }: Failure): GatewayError {
+function toError({ code, reason }: CallFailure): GatewayError {
   if (code === 'store_unavailable') return unavailable(reason)
   return code === 'store_damaged'
     ? new GatewayError(code, reason, { retryAfter: 60 })
     : new GatewayError(code, `The store refused an operation: ${reason}`)
 }
 
-const asOutcome = (error: Error): Outcome => ({ unavailable: error.message })
+const asOutcome = (error: Error): GroupOutcome => ({ unavailable: error.message })
 
 const unavailable = (sentence: string) => new GatewayError('store_unavailable', sentence, { retryAfter: 1 })
 

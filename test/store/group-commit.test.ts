@@ -1,16 +1,19 @@
 // Group commit, over an engine whose commits end when the test says so.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Outcome, createGroupCommit } from '../../core/store/group-commit.ts'
-import type { Call } from '../../core/store/operations/operations.ts'
+import { type GroupOutcome, createGroupCommit } from '../../core/store/group-commit.ts'
+import type { StoreCall } from '../../core/store/operations/operations.ts'
 
 const limits = { groupSize: 3, maxCallsForNewWork: 4, maxCalls: 6, maxCharacters: 1000, deadlineMs: 5000 }
-const call = (n: number): Call => ['getRun', [String(n)]]
+const call = (n: number): StoreCall => ['getRun', [String(n)]]
 
 function setUp() {
-  const groups: { calls: readonly Call[]; answer: (outcome: Outcome) => void }[] = []
+  const groups: { calls: readonly StoreCall[]; answer: (outcome: GroupOutcome) => void }[] = []
   const commits = createGroupCommit((calls) => new Promise((answer) => groups.push({ calls, answer })), limits)
-  const succeed = (calls: readonly Call[]): Outcome => ({ results: calls.map(([, [id]]) => id), failures: new Map() })
-  const settle = async (outcome?: Outcome) => {
+  const succeed = (calls: readonly StoreCall[]): GroupOutcome => ({
+    results: calls.map(([, [id]]) => id),
+    failures: new Map(),
+  })
+  const settle = async (outcome?: GroupOutcome) => {
     const group = groups.shift()!
     group.answer(outcome ?? succeed(group.calls))
     await vi.advanceTimersByTimeAsync(0)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OperationName, operations, perform } from '../../core/store/operations/operations.ts'
-import { type Connection, connect } from '../../core/store/sqlite/connection.ts'
+import { type SqliteConnection, connect } from '../../core/store/sqlite/connection.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Transaction } from '../../core/store/operations/transaction.ts'
 import {
@@ -141,7 +141,7 @@ const shortTables = /^SCAN (lease|CONSTANT ROW|limited|waiting|\(subquery-\d+\))
 
 describe('the plan of an operation', () => {
   let dir: string
-  let connection: Connection
+  let connection: SqliteConnection
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'store-plans-'))
     connection = await connect(join(dir, 'plans.db'))

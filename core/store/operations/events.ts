@@ -6,16 +6,11 @@ const insertSql = `
   INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-interface InsertContext {
-  at: Timestamp
-  /** The request that the events were accepted with. */
-  requestId: string | undefined
-}
-
+/** `requestId` is the request that the events were accepted with. */
 export async function insertEvents(
   tx: Transaction,
   events: readonly NewEvent[],
-  { at, requestId }: InsertContext,
+  { at, requestId }: { at: Timestamp; requestId: string | undefined },
 ): Promise<void> {
   // Only one event may share its text with the request, so that the body is needed no longer once that one is rendered.
   const owner = events.find(({ inBody }) => inBody)

@@ -48,7 +48,7 @@ export interface RunKey {
   idempotencyKey: string | null
 }
 
-interface Reply {
+interface FirstReply {
   runId?: string
   runIds?: readonly string[]
   eventIds?: readonly string[]
@@ -66,7 +66,7 @@ const releaseSql = 'DELETE FROM idempotency WHERE scope = ? AND key = ?'
 export async function releaseKey(tx: Transaction, { keyScope, idempotencyKey }: RunKey, runId: string): Promise<void> {
   const [row] = await tx.all<{ reply: string }>(replySql, keyScope, idempotencyKey)
   if (!row) return
-  const reply = JSON.parse(row.reply) as Reply
+  const reply = JSON.parse(row.reply) as FirstReply
   const runIds = reply.runIds ?? [reply.runId]
   // The key may have been released and claimed by another request since.
   if (!runIds.includes(runId) || reply.eventIds) return

@@ -113,10 +113,10 @@ const reads = {
 
 export const operations: Operations = { ...writes, ...reads }
 
-export const isWrite = ([name]: Call): boolean => name in writes
+export const isWrite = ([name]: StoreCall): boolean => name in writes
 
 /** A call of an operation, as it is sent to the store's thread. */
-export type Call = readonly [name: OperationName, args: readonly unknown[]]
+export type StoreCall = readonly [name: OperationName, args: readonly unknown[]]
 
-export const perform = (tx: Transaction, [name, args]: Call): Promise<unknown> =>
+export const perform = (tx: Transaction, [name, args]: StoreCall): Promise<unknown> =>
   (operations[name] as (tx: Transaction, ...args: readonly unknown[]) => Promise<unknown>)(tx, ...args)

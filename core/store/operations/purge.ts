@@ -105,7 +105,7 @@ async function findLast(tx: Transaction, table: Table, range: Range): Promise<nu
   return row?.seq ?? range[0]
 }
 
-type SessionPosition = PurgePositions['sessions']
+type SessionCursor = PurgePositions['sessions']
 
 const sessionsSql = `
   SELECT updated_at AS "updatedAt", key FROM session
@@ -113,9 +113,9 @@ const sessionsSql = `
 
 async function readSessionWindow(
   tx: Transaction,
-  { updatedAt, key }: SessionPosition,
-): Promise<{ rows: SessionPosition[]; reach: Timestamp }> {
-  const rows = await tx.all<SessionPosition>(sessionsSql, updatedAt, key, maxRows)
+  { updatedAt, key }: SessionCursor,
+): Promise<{ rows: SessionCursor[]; reach: Timestamp }> {
+  const rows = await tx.all<SessionCursor>(sessionsSql, updatedAt, key, maxRows)
   return { rows, reach: rows.length === maxRows ? (rows.at(-1)?.updatedAt ?? Infinity) : Infinity }
 }
 
@@ -126,10 +126,7 @@ const unusedSql = `
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM event WHERE event.session_key = session.key AND event.run_id IS NULL)`
 
-async function purgeSessions(
-  tx: Transaction,
-  [from, to]: readonly [SessionPosition, SessionPosition],
-): Promise<number> {
+async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionCursor, SessionCursor]): Promise<number> {
   const unused = await tx.all<{ key: string }>(unusedSql, from.updatedAt, from.key, to.updatedAt, to.key)
   for (const { key } of unused) {
     await tx.run('DELETE FROM transcript WHERE session_key = ?', key)

@@ -21,7 +21,7 @@ const insertSql = `
   INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-interface Verdict {
+interface RequestVerdict {
   at: Timestamp
   status: RequestStatus
   result: RequestResult
@@ -32,7 +32,7 @@ interface Verdict {
 async function insert(
   tx: Transaction,
   { id, hook, client, headers, query, body }: NewRequest,
-  { at, status, result, isAwaited }: Verdict,
+  { at, status, result, isAwaited }: RequestVerdict,
 ): Promise<void> {
   const [resultJson, awaited] = [JSON.stringify(result), Number(isAwaited)]
   await tx.run(insertSql, id, at, hook, client, status, resultJson, awaited, headers, query ?? null, body)

@@ -1,30 +1,30 @@
 // Performs batches of calls on the SQLite file: all writes in one transaction, then each read. Reopens the file after a
 // disk failure.
 import { GatewayError } from '../../errors.ts'
-import type { Failure, Outcome } from '../group-commit.ts'
-import { type Call, isWrite, perform } from '../operations/operations.ts'
+import type { CallFailure, GroupOutcome } from '../group-commit.ts'
+import { type StoreCall, isWrite, perform } from '../operations/operations.ts'
 import type { Transaction } from '../operations/transaction.ts'
-import { type Connection, connect, connectReadOnly, type ReadConnection } from './connection.ts'
+import { type SqliteConnection, connect, connectReadOnly, type SqliteReadConnection } from './connection.ts'
 import { isDiskError, toFailure } from './failure.ts'
 
 export interface Batches {
   /** Commits all groups in one transaction. An empty group only opens the file. @returns an outcome for each group */
-  commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]>
+  commit(groups: readonly (readonly StoreCall[])[]): Promise<GroupOutcome[]>
   close(): Promise<void>
 }
 
 interface Answers {
-  results: Map<Call, unknown>
-  failures: Map<Call, Failure>
+  results: Map<StoreCall, unknown>
+  failures: Map<StoreCall, CallFailure>
 }
 
 /** The first batch opens the file, and so does the first batch after a disk failure: the store recovers by itself. */
 export function createBatches(path: string): Batches {
-  let writer: Connection | undefined
+  let writer: SqliteConnection | undefined
   /** Open only while the file cannot be written, so that reads continue. */
-  let reader: ReadConnection | undefined
+  let reader: SqliteReadConnection | undefined
 
-  async function commit(groups: readonly (readonly Call[])[]): Promise<Outcome[]> {
+  async function commit(groups: readonly (readonly StoreCall[])[]): Promise<GroupOutcome[]> {
     const calls = groups.flat()
     const answers: Answers = { results: new Map(), failures: new Map() }
     const writes = calls.filter(isWrite)
@@ -38,7 +38,7 @@ export function createBatches(path: string): Batches {
   }
 
   /** @returns what kept the file from being written */
-  async function write(writes: readonly Call[], answers: Answers): Promise<Failure | undefined> {
+  async function write(writes: readonly StoreCall[], answers: Answers): Promise<CallFailure | undefined> {
     try {
       writer ??= await open(path)
       await writer.checkpoints.runIfDue()
@@ -48,13 +48,13 @@ export function createBatches(path: string): Batches {
     } catch (error) {
       await stopWriting()
       const failure = toFailure(error, path)
-      const isAnswered = (call: Call): boolean => answers.results.has(call) || answers.failures.has(call)
+      const isAnswered = (call: StoreCall): boolean => answers.results.has(call) || answers.failures.has(call)
       for (const call of writes) if (!isAnswered(call)) answers.failures.set(call, failure)
       return failure
     }
   }
 
-  async function read(call: Call, { results, failures }: Answers): Promise<void> {
+  async function read(call: StoreCall, { results, failures }: Answers): Promise<void> {
     try {
       const { tx } = writer ?? (reader ??= connectReadOnly(path))
       results.set(call, await perform(tx, call))
@@ -100,7 +100,7 @@ function ignoreErrors(work: () => unknown): void {
   }
 }
 
-async function open(path: string): Promise<Connection> {
+async function open(path: string): Promise<SqliteConnection> {
   try {
     return await connect(path)
   } catch (error) {
@@ -110,7 +110,7 @@ async function open(path: string): Promise<Connection> {
   }
 }
 
-const indexFailures = (group: readonly Call[], { failures }: Answers): Map<number, Failure> =>
+const indexFailures = (group: readonly StoreCall[], { failures }: Answers): Map<number, CallFailure> =>
   new Map(
     group.flatMap((call, index) => {
       const failure = failures.get(call)
@@ -119,8 +119,8 @@ const indexFailures = (group: readonly Call[], { failures }: Answers): Map<numbe
   )
 
 async function commitWrites(
-  { transact, tx }: Connection,
-  writes: readonly Call[],
+  { transact, tx }: SqliteConnection,
+  writes: readonly StoreCall[],
   { path, answers: { results, failures } }: { path: string; answers: Answers },
 ): Promise<void> {
   try {
@@ -140,8 +140,8 @@ async function commitWrites(
   }
 }
 
-async function performAll(tx: Transaction, writes: readonly Call[]): Promise<Map<Call, unknown>> {
-  const results = new Map<Call, unknown>()
+async function performAll(tx: Transaction, writes: readonly StoreCall[]): Promise<Map<StoreCall, unknown>> {
+  const results = new Map<StoreCall, unknown>()
   for (const call of writes) results.set(call, await perform(tx, call))
   return results
 }

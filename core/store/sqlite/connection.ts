@@ -7,7 +7,7 @@ import { assertKnown, type Migration, migrate, migrations } from '../migrations/
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import type { Transaction, Value } from '../operations/transaction.ts'
 
-export interface Connection {
+export interface SqliteConnection {
   tx: Transaction
   /** Runs `work` in one transaction. Resolves when its changes are on disk. */
   transact<Result>(work: () => Promise<Result>): Promise<Result>
@@ -29,7 +29,7 @@ const pragmas = `
   PRAGMA cache_size = -16384;
 `
 
-export async function connect(path: string, steps: readonly Migration[] = migrations): Promise<Connection> {
+export async function connect(path: string, steps: readonly Migration[] = migrations): Promise<SqliteConnection> {
   createPrivateFile(path)
   const db = new DatabaseSync(path, { timeout: 5000 })
   try {
@@ -50,13 +50,13 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
   }
 }
 
-export interface ReadConnection {
+export interface SqliteReadConnection {
   tx: Transaction
   close(): void
 }
 
 /** Opens the file without writing anything. */
-export function connectReadOnly(path: string): ReadConnection {
+export function connectReadOnly(path: string): SqliteReadConnection {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     // Opens the log and its index now; both stay open.
@@ -100,7 +100,7 @@ const spaceSql = `
   SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
   FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 
-function transactOn(db: DatabaseSync): Connection['transact'] {
+function transactOn(db: DatabaseSync): SqliteConnection['transact'] {
   return async (work) => {
     db.exec('BEGIN IMMEDIATE')
     try {
@@ -121,7 +121,7 @@ const dialect: Dialect = {
   keyed: ' STRICT, WITHOUT ROWID',
 }
 
-async function migrateTables(connection: Connection, path: string, steps: readonly Migration[]): Promise<void> {
+async function migrateTables(connection: SqliteConnection, path: string, steps: readonly Migration[]): Promise<void> {
   const { tx } = connection
   const version = await readVersion(tx)
   assertKnown(version, steps.length)

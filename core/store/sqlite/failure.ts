@@ -1,13 +1,13 @@
 // Classifies an SQLite error: the call is wrong, the disk fails, or the file is damaged.
 import { GatewayError } from '../../errors.ts'
-import type { Failure } from '../group-commit.ts'
+import type { CallFailure } from '../group-commit.ts'
 
 /** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: every write fails until the disk recovers. */
 const diskErrors = new Set([5, 6, 7, 8, 10, 13, 14, 15])
 /** CORRUPT, NOTADB: some pages cannot be read, the others can. */
 const damageErrors = new Set([11, 26])
 
-export function toFailure(error: unknown, path: string): Failure {
+export function toFailure(error: unknown, path: string): CallFailure {
   const reason = error instanceof Error ? error.message : String(error)
   if (damageErrors.has(errorCode(error))) return { code: 'store_damaged', reason: describeDamage(path, reason) }
   const isUnavailable = error instanceof GatewayError || isDiskError(error)

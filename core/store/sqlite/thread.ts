@@ -3,13 +3,13 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../plugin.ts'
-import type { FailureCode, Outcome } from '../group-commit.ts'
-import { type Call, isWrite } from '../operations/operations.ts'
+import type { FailureCode, GroupOutcome } from '../group-commit.ts'
+import { type StoreCall, isWrite } from '../operations/operations.ts'
 import { endThread } from './end-thread.ts'
 
 export interface StoreThread {
   /** Groups are answered in order. When the thread dies, the groups that it was sent are `unavailable`. */
-  commit(calls: readonly Call[]): Promise<Outcome>
+  commit(calls: readonly StoreCall[]): Promise<GroupOutcome>
   close(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ interface StoreThreadOptions {
 }
 
 interface Group {
-  calls: readonly Call[]
-  resolve: (outcome: Outcome) => void
+  calls: readonly StoreCall[]
+  resolve: (outcome: GroupOutcome) => void
 }
 
 export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreThread {
@@ -47,12 +47,12 @@ export function createStoreThread({ path, log, onCommit }: StoreThreadOptions): 
   }
 
   /** Settles the oldest groups with the outcomes of one commit, one outcome for each group. */
-  function settleGroups(outcomes: readonly Outcome[]): void {
+  function settleGroups(outcomes: readonly GroupOutcome[]): void {
     const groups = sent.splice(0, outcomes.length)
     const operations = groups.reduce((total, { calls }) => total + calls.length, 0)
     if (operations > 0) onCommit?.(operations)
     for (const [index, { calls, resolve }] of groups.entries()) {
-      const outcome = outcomes[index] as Outcome
+      const outcome = outcomes[index] as GroupOutcome
       logFailures(calls, outcome)
       resolve(outcome)
     }
@@ -78,7 +78,7 @@ const messages = {
 } as const
 
 /** Logs one line when reads or writes break and one when they recover. Damage does not heal, so it is logged once. */
-function createFailureLog(log: Log): (calls: readonly Call[], outcome: Outcome) => void {
+function createFailureLog(log: Log): (calls: readonly StoreCall[], outcome: GroupOutcome) => void {
   const isBroken = { write: false, read: false }
   let isDamaged = false
 
@@ -90,9 +90,9 @@ function createFailureLog(log: Log): (calls: readonly Call[], outcome: Outcome) 
 
   return (calls, outcome) => {
     if ('unavailable' in outcome) return report('write', outcome.unavailable)
-    const findReason = (code: FailureCode, concerns: (call: Call) => boolean): string | undefined => {
+    const findReason = (code: FailureCode, concerns: (call: StoreCall) => boolean): string | undefined => {
       const found = [...outcome.failures].find(
-        ([index, failure]) => failure.code === code && concerns(calls[index] as Call),
+        ([index, failure]) => failure.code === code && concerns(calls[index] as StoreCall),
       )
       return found?.[1].reason
     }
@@ -104,4 +104,4 @@ function createFailureLog(log: Log): (calls: readonly Call[], outcome: Outcome) 
   }
 }
 
-const isRead = (call: Call): boolean => !isWrite(call)
+const isRead = (call: StoreCall): boolean => !isWrite(call)

@@ -1,10 +1,10 @@
 // The store's thread: all groups that arrive during one commit share the next one, and are answered when it is on disk.
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { Call } from '../operations/operations.ts'
+import type { StoreCall } from '../operations/operations.ts'
 import { type Batches, createBatches } from './batch.ts'
 
 /** A group of calls, or `null`, which asks the thread to end. */
-type Message = readonly Call[] | null
+type Message = readonly StoreCall[] | null
 
 /** A commit with this many calls takes no further group. */
 const maxCalls = 256
@@ -38,8 +38,8 @@ function serve(port: MessagePort, batches: Batches): void {
 }
 
 /** Removes the groups of the next commit; none when the next message asks the thread to end. */
-function shiftGroups(waiting: Message[]): (readonly Call[])[] {
-  const groups: (readonly Call[])[] = []
+function shiftGroups(waiting: Message[]): (readonly StoreCall[])[] {
+  const groups: (readonly StoreCall[])[] = []
   for (let size = 0, next = waiting[0]; next && size < maxCalls; next = waiting[0]) {
     groups.push(next)
     waiting.shift()
