@@ -63,8 +63,8 @@ const SecretStatus = Type.Object({
 const Transform = Type.Object({
   module: Type.String(),
   export: Type.String(),
-  state: Type.Enum(['loading', 'ready', 'failed', 'off'], {
-    description: '`failed`: no version of it could run. `off`: it was ended too often, and rests.',
+  state: Type.Enum(['loading', 'ready', 'failed', 'open'], {
+    description: '`failed`: no version can run. `open`: its circuit breaker is open, so it does not run for now.',
   }),
   problem: Type.Optional(
     Type.String({ description: 'What is wrong with the file as it is now; an older version may still be in use.' }),

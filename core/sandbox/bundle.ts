@@ -1,5 +1,5 @@
-// A transform's module and what it imports as one text. Nothing of it is executed, and every file is confined when it
-// is named and when it is read.
+// Bundles a transform and its imports into one text, without executing it. Every file is confined to the transforms
+// directory, both when its path is resolved and when it is read.
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
@@ -15,18 +15,18 @@ export interface Bundle {
 }
 
 interface BundleOptions {
-  /** As it stands in the configuration: relative to the folder of the transforms. */
+  /** Path as configured, relative to the transforms directory. */
   module: string
   directory: TransformsDirectory
-  /** Hears of every file that was named, those that are not there included. */
+  /** Called with every file that the bundle depends on, including missing files. */
   onFile(path: string): void
 }
 
-/** @throws {TransformError} `missing` or `compile`, with what has to be mended */
+/** @throws {TransformError} `missing` or `compile`, with the fix in its message */
 export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
   options.onFile(resolve(options.directory.dir, options.module))
   const { rolldown } = await loadBundler()
-  const folder = attempt(() => options.directory.folder(), options.module)
+  const folder = confine(() => options.directory.folder(), options.module)
   const bundle = await rolldown({
     input: options.module,
     cwd: folder,
@@ -54,14 +54,14 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
   }
 }
 
-/** Its native part is an optional package, one for each kind of machine, which an installation may have left out. */
+/** The native part of rolldown is an optional package for each platform, which may not be installed. */
 async function loadBundler() {
   try {
     return await import('rolldown')
   } catch (cause) {
     throw new TransformError(
       'compile',
-      'Transforms need the part of the package "rolldown" for this machine; install without --omit=optional.',
+      'Transforms need the native part of the package "rolldown"; install without --omit=optional.',
       { cause },
     )
   }
@@ -71,7 +71,7 @@ const maxBundleLength = 4_194_304
 const codeFile = /\.(?:[cm]?js|m?ts)$/
 const importable = /\.(?:[cm]?js|m?ts|json)$/
 
-/** Which modules there are: relative files inside the folder, `typebox`, and what the contract has for transforms. */
+/** Resolves relative files inside the folder, `typebox`, and `svc-gateway/plugin`, and rejects all other imports. */
 function confined(folder: string, { module, directory, onFile }: BundleOptions): Plugin {
   const isLibrary = (importer: string): boolean =>
     importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
@@ -81,9 +81,9 @@ function confined(folder: string, { module, directory, onFile }: BundleOptions):
     if (!allowed.test(path))
       throw new TransformError(
         'compile',
-        `"${path}" cannot be part of a transform; files end in .ts, .mts, .js, .mjs or .cjs.`,
+        `"${path}" cannot be part of a transform; its extension must be .ts, .mts, .js, .mjs or .cjs.`,
       )
-    const id = attempt(() => directory.locate(path), path)
+    const id = confine(() => directory.locate(path), path)
     onFile(id)
     return { id }
   }
@@ -93,11 +93,11 @@ function confined(folder: string, { module, directory, onFile }: BundleOptions):
     async resolveId(specifier, importer) {
       if (importer === undefined) return locate(module, codeFile)
       if (specifier === 'typebox') return this.resolve(specifier, import.meta.filename, { skipSelf: true })
-      // Inside typebox everything is resolved as usual.
+      // Imports inside typebox are resolved as usual.
       if (isLibrary(importer)) return null
       if (specifier === 'svc-gateway/plugin') return { id: contractId }
       if (/^\.\.?\//.test(specifier)) return locate(relative(folder, resolve(dirname(importer), specifier)), importable)
-      throw new TransformError('compile', `${relative(folder, importer)} imports "${specifier}"; ${whatMayBeImported}`)
+      throw new TransformError('compile', `${relative(folder, importer)} imports "${specifier}"; ${allowedImports}`)
     },
     async load(id) {
       if (id === contractId) return { code: contract, moduleType: 'js' }
@@ -107,27 +107,25 @@ function confined(folder: string, { module, directory, onFile }: BundleOptions):
   }
 }
 
-const whatMayBeImported =
-  'a transform may import files of the transforms directory (with "./" and the whole name), "typebox" and "svc-gateway/plugin", and nothing of Node.'
+const allowedImports =
+  'a transform may import files of the transforms directory (with "./" and the extension), "typebox" and ' +
+  '"svc-gateway/plugin", but no modules of Node.'
 const moduleTypes: Record<string, 'ts' | 'json'> = { '.ts': 'ts', '.mts': 'ts', '.json': 'json' }
 
-/**
- * The contract as transforms see it: its types are gone by then, and of its values only the builder of schemas makes
- * sense here.
- */
+/** The contract as transforms see it: its types are erased, and the schema builder is its only value for transforms. */
 const contractId = '\0svc-gateway/plugin'
 const contract = 'export { Type } from "typebox"'
 
-/** Runs what may refuse a path, and says so as the fault of a transform. */
-function attempt<Value>(look: () => Value, path: string): Value {
+/** Turns a `PathError` of `resolvePath` into a `TransformError`. */
+function confine<Value>(resolvePath: () => Value, path: string): Value {
   try {
-    return look()
+    return resolvePath()
   } catch (error) {
     if (!(error instanceof PathError)) throw error
-    const sentence = error.missing
-      ? `There is no ${path} in the transforms directory; write the whole name, with its ending.`
+    const message = error.missing
+      ? `There is no ${path} in the transforms directory; check the name and its extension.`
       : `${error.message}.`
-    throw new TransformError(error.missing ? 'missing' : 'compile', sentence, { cause: error })
+    throw new TransformError(error.missing ? 'missing' : 'compile', message, { cause: error })
   }
 }
 
@@ -137,18 +135,18 @@ interface BundlerProblem {
 }
 
 /**
- * The bundler reports a list; the first problem is told, in one line. It writes a code of its own into errors of ours,
- * so they are made anew.
+ * Reports the first of the bundler's problems, in one line. A `TransformError` is created again, because the bundler
+ * overwrites its `code`.
  */
 function toTransformError(error: unknown, module: string): TransformError {
   const [first = error as BundlerProblem] = (error as { errors?: BundlerProblem[] }).errors ?? []
   if (first instanceof TransformError) return new TransformError(first.fault, first.message, { cause: first.cause })
   if (first instanceof PathError) return new TransformError('compile', `${first.message}.`, { cause: first })
   const [line = ''] = stripVTControlCharacters(first.message ?? '').split('\n')
-  const place = first.loc ? ` at line ${first.loc.line}, column ${first.loc.column}` : ''
+  const position = first.loc ? ` at line ${first.loc.line}, column ${first.loc.column}` : ''
   return new TransformError(
     'compile',
-    `The transform ${module} does not compile${place}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`,
+    `The transform ${module} does not compile${position}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`,
     { cause: error },
   )
 }

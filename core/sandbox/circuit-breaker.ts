@@ -1,22 +1,26 @@
-// Stops a transform that keeps failing: three failures in a row open the circuit for a minute.
+// Stops a transform that keeps failing: three failures in a row open its circuit for a minute.
 
-/** Three ends in a row, and a rest; after it one more end is enough for the next rest. */
+/**
+ * After that minute the circuit is half-open: the transform runs again, one success closes the circuit, and one failure
+ * reopens it.
+ */
 export function createCircuitBreaker() {
-  let count = 0
-  let restUntil = 0
+  let failures = 0
+  let openUntil = 0
   return {
-    isOpen: (): boolean => performance.now() < restUntil,
-    /** @returns whether that was one too many */
+    isOpen: (): boolean => performance.now() < openUntil,
+    /** @returns whether this failure opened the circuit */
     recordFailure(): boolean {
-      const opens = ++count >= 3
-      if (opens) restUntil = performance.now() + restMs
+      const opens = ++failures >= maxFailures
+      if (opens) openUntil = performance.now() + openMs
       return opens
     },
-    recordSuccess(): void {
-      count = 0
-      restUntil = 0
+    close(): void {
+      failures = 0
+      openUntil = 0
     },
   }
 }
 
-const restMs = 60_000
+const maxFailures = 3
+const openMs = 60_000

@@ -1,26 +1,24 @@
-// What gateway and child say to each other: frames of one length, three numbers and two parts, and the words for them.
+// The IPC frames between gateway and child: a length, an id, a kind, a number and two byte strings.
 import { Buffer } from 'node:buffer'
 
-/**
- * What the gateway asks for; a frame holds the index. `load` makes a transform ready under a number, `drop` forgets it.
- */
+/** Requests of the gateway; a frame holds the index. `load` evaluates a module under an id, and `drop` removes it. */
 export const requestKinds = ['load', 'drop', 'run'] as const
 export type RequestKind = (typeof requestKinds)[number]
 
-/** How a request ended; a frame holds the index. `ready` is said once, when the child has shut itself in. */
+/** Outcomes of a request; a frame holds the index. A child sends `ready` once, when it is locked down. */
 export const outcomes = ['ready', 'ok', 'compile', 'no_function', 'payload_mismatch', 'threw', 'bad_result'] as const
 export type Outcome = (typeof outcomes)[number]
 
 export interface Frame {
-  /** Of the request, and again of its answer; 0 is that of `ready`. */
+  /** Id of the request, repeated in its response; 0 in `ready`. */
   id: number
   /** Index in `requestKinds` or `outcomes`. */
   kind: number
-  /** Of a request the transform's number; of an answer the microseconds it took. */
+  /** In a request, the module's id; in a response, the execution time in microseconds. */
   number: number
-  /** Of `load` the name of the export; of `run` the payload; of an answer the lines that were logged. */
+  /** In `load`, the name of the export; in `run`, the payload; in a response, the log lines. */
   first: Buffer
-  /** Of `load` the code; of `run` the rest of the input; of an answer the result, or what went wrong. */
+  /** In `load`, the code; in `run`, the rest of the input; in a response, the result or the error. */
   second: Buffer
 }
 
@@ -29,10 +27,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 /** A line that a transform wrote to its console. */
 export type LogLine = readonly [level: (typeof logLevels)[number], text: string]
 
-/**
- * What a child tells of something that was thrown. The place is one in the bundled code, both from 1, or 0 where it is
- * not known.
- */
+/** A thrown value. Its position is one in the bundled code, counted from 1, or 0 if unknown. */
 export interface Thrown {
   name: string
   message: string
@@ -40,28 +35,26 @@ export interface Thrown {
   column: number
 }
 
-/** No transform may return more, in UTF-16 code units of its JSON. */
+/** Maximum length of a result's JSON, in UTF-16 code units. */
 export const maxResultLength = 1_048_576
 export const maxLogLines = 100
 export const maxLineLength = 2000
 
-const headBytes = 20
+const headerBytes = 20
 
 export function writeFrame({ id, kind, number, first, second }: Frame, write: (part: Buffer) => void): void {
-  const head = Buffer.allocUnsafe(headBytes)
-  head.writeUInt32LE(headBytes - 4 + first.length + second.length, 0)
-  head.writeUInt32LE(id, 4)
-  head.writeUInt32LE(kind, 8)
-  head.writeUInt32LE(number, 12)
-  head.writeUInt32LE(first.length, 16)
-  write(head)
+  const header = Buffer.allocUnsafe(headerBytes)
+  header.writeUInt32LE(headerBytes - 4 + first.length + second.length, 0)
+  header.writeUInt32LE(id, 4)
+  header.writeUInt32LE(kind, 8)
+  header.writeUInt32LE(number, 12)
+  header.writeUInt32LE(first.length, 16)
+  write(header)
   if (first.length > 0) write(first)
   if (second.length > 0) write(second)
 }
 
-/**
- * Takes the stream as it comes and hands out whole frames. Throws when one is announced that is larger than `maxBytes`.
- */
+/** Splits a stream of chunks into frames. The reader throws when a frame is larger than `maxBytes`. */
 export function createFrameReader(maxBytes: number, onFrame: (frame: Frame) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
   let size = 0
@@ -71,7 +64,7 @@ export function createFrameReader(maxBytes: number, onFrame: (frame: Frame) => v
     size += chunk.length
     if (size < needed) return
     let rest = chunks.length === 1 ? chunk : Buffer.concat(chunks, size)
-    for (needed = lengthOf(rest, maxBytes); rest.length >= needed; needed = lengthOf(rest, maxBytes)) {
+    for (needed = frameLength(rest, maxBytes); rest.length >= needed; needed = frameLength(rest, maxBytes)) {
       onFrame(parseFrame(rest.subarray(0, needed)))
       rest = rest.subarray(needed)
     }
@@ -80,21 +73,21 @@ export function createFrameReader(maxBytes: number, onFrame: (frame: Frame) => v
   }
 }
 
-/** Bytes of the frame that begins here; as long as they are not known, more than there are. */
-function lengthOf(bytes: Buffer, maxBytes: number): number {
+/** Length of the frame at the start of `bytes`, or 4 if its length field is incomplete. */
+function frameLength(bytes: Buffer, maxBytes: number): number {
   if (bytes.length < 4) return 4
   const length = 4 + bytes.readUInt32LE(0)
-  if (length < headBytes || length > maxBytes) throw new RangeError('A frame has an impossible length.')
+  if (length < headerBytes || length > maxBytes) throw new RangeError('The frame has an invalid length.')
   return length
 }
 
 function parseFrame(bytes: Buffer): Frame {
-  const seam = headBytes + bytes.readUInt32LE(16)
+  const secondAt = headerBytes + bytes.readUInt32LE(16)
   return {
     id: bytes.readUInt32LE(4),
     kind: bytes.readUInt32LE(8),
     number: bytes.readUInt32LE(12),
-    first: bytes.subarray(headBytes, seam),
-    second: bytes.subarray(seam),
+    first: bytes.subarray(headerBytes, secondAt),
+    second: bytes.subarray(secondAt),
   }
 }

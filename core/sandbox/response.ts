@@ -1,60 +1,59 @@
-// What a child's answer means: the lines that were logged, or the fault, told by class and place and never in the
-// transform's own words.
+// Interprets what a child responds: log lines, and failures as errors that name class and position but no payload.
 import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
-import type { ChildResponse } from './pool/child.ts'
 import { type LogLine, logLevels, type Thrown } from './ipc-frames.ts'
+import type { ChildResponse } from './pool/child.ts'
 import { TransformError } from './transform-error.ts'
 
-interface FaultContext {
+interface FailureContext {
   module: string
   exportName: string
   describePosition: DescribePosition
   logs?: readonly LogLine[]
 }
 
-/** An answer that is none, as an error that names the place and never the payload. */
-export function faultOf(
-  { outcome, body }: ChildResponse,
-  { module, exportName, describePosition, logs = [] }: FaultContext,
-): TransformError {
+/** The error for a response whose outcome is not `ok`. */
+export function toTransformError({ outcome, body }: ChildResponse, context: FailureContext): TransformError {
+  const { module, exportName, describePosition, logs = [] } = context
   if (outcome === 'payload_mismatch')
     return new TransformError('payload_mismatch', `${firstProblem(readProblems(body), 'the payload')}.`, { logs })
   if (outcome === 'no_function') {
     const what =
-      exportName === 'default' ? 'its default export is no function' : `it exports no function "${exportName}"`
+      exportName === 'default' ? 'its default export is not a function' : `it exports no function "${exportName}"`
     return new TransformError('no_function', `The transform ${module} cannot be used: ${what}.`, { logs })
   }
   const thrown = JSON.parse(body) as Thrown
   const detail = `${thrown.name}: ${thrown.message}`
   if (outcome === 'bad_result')
-    return new TransformError('bad_result', `The transform ${module} returned no result: ${thrown.message}.`, { logs })
-  if (outcome === 'compile')
+    return new TransformError('bad_result', `The transform ${module} returned an invalid result: ${thrown.message}.`, {
+      logs,
+    })
+  if (outcome === 'compile') {
+    const reason = explainRejection(detail)
     return new TransformError(
       'compile',
-      `The transform ${module} cannot be loaded: ${inPlainWords(detail)}${describePosition(thrown)}.`,
+      `The transform ${module} cannot be loaded: ${reason}${describePosition(thrown)}.`,
       { logs, detail },
     )
-  return new TransformError('threw', `The transform ${module} threw a ${nameOf(thrown)}${describePosition(thrown)}.`, {
-    logs,
-    detail,
-  })
+  }
+  const message = `The transform ${module} threw a ${classOf(thrown)}${describePosition(thrown)}.`
+  return new TransformError('threw', message, { logs, detail })
 }
 
-/** Words of the sandbox about code that it refuses, in ours. */
-function inPlainWords(detail: string): string {
+/** Replaces SES's message about source text that it rejects. */
+function explainRejection(detail: string): string {
   const [, what] = /Possible (import expression|HTML comment) rejected/.exec(detail) ?? []
   if (!what) return detail
   const text = what === 'HTML comment' ? '"<!--" or "-->"' : '"import("'
-  return `it holds ${text}, which may not stand anywhere in a transform, not even in a string; write it in two parts`
+  return `it contains ${text}, which no transform may contain, not even in a string; split the text in two`
 }
 
-/** A name is chosen by whoever threw it; only one that looks like a class goes into the log. */
-const nameOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? name : 'value')
+/** The transform chooses the name of what it throws, so only a name that looks like a class is logged. */
+const classOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? name : 'value')
 
-/** The levels are compared, since they choose a function of ours. */
-export const readLines = (text: string): LogLine[] =>
+/** The child is not trusted: a level selects a method of the log, so unknown levels are dropped. */
+export const readLogLines = (text: string): LogLine[] =>
   text === ''
     ? []
     : (JSON.parse(text) as LogLine[]).filter(([level, line]) => logLevels.includes(level) && typeof line === 'string')
@@ -66,7 +65,7 @@ const readProblems = (body: string): Problem[] =>
     problem: problem.slice(0, 300),
   }))
 
-/** From a place in the bundle to one in the sources: ` at alerts.ts:12`, or nothing where it is not known. */
+/** Translates a position in the bundle to one in the sources: ` at alerts.ts:12`, or an empty string if unknown. */
 export type DescribePosition = (thrown: Thrown) => string
 
 export function describePositionsIn(map: string): DescribePosition {
@@ -79,5 +78,5 @@ export function describePositionsIn(map: string): DescribePosition {
   }
 }
 
-/** Lines that stand before the bundle when it is evaluated. */
+/** Lines that precede the bundle in the evaluated code. */
 const headLines = 1

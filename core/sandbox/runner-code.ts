@@ -1,4 +1,4 @@
-// The code of a child as one text: from the build, where it lies ready, or made of the sources.
+// Reads the code of a child as one text: the built file, or a bundle of the sources when they run directly.
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'

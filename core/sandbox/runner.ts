@@ -1,6 +1,6 @@
-// What runs inside a child: it shuts itself in, then runs transforms, one after another, for the gateway at the other
-// end of descriptor 3.
-// oxlint-disable-next-line import/no-unassigned-import -- it brings lockdown, harden and Compartment
+// The program of a child process: locks itself down, then runs transforms one after another for the gateway, which is
+// connected to descriptor 3.
+// oxlint-disable-next-line import/no-unassigned-import -- it defines lockdown, harden and Compartment
 import 'ses'
 import { Buffer } from 'node:buffer'
 import { writeSync } from 'node:fs'
@@ -11,46 +11,47 @@ import { createFrameReader, type Frame, outcomes, requestKinds, writeFrame } fro
 import { createPositionFinder } from './runner/stack-positions.ts'
 import { lockDown, type SharedGlobals } from './runner/lockdown.ts'
 
-const box = Buffer.alloc(4)
+const activeRequestId = Buffer.alloc(4)
 const gateway = new Socket({ fd: 3, readable: true, writable: true })
-// What a transform leaves unhandled is its own affair; the process goes on.
+// An error that a transform leaves unhandled must not end the process.
 process.on('uncaughtException', () => undefined)
 process.on('unhandledRejection', () => undefined)
 listen(lockDown())
 
 function listen(shared: SharedGlobals): void {
-  let answers: Frame[] = []
+  let responses: Frame[] = []
   const { begin, conclude } = createRequestHandler({
     shared,
     positionOf: createPositionFinder(),
-    answer: (answer) => answers.push(answer),
+    respond: (response) => responses.push(response),
   })
 
+  /** One write for several responses: a write for each would cost twice as much CPU time in the child. */
   function flush(): void {
     gateway.cork()
-    for (const answer of answers) writeFrame(answer, send)
+    for (const response of responses) writeFrame(response, send)
     gateway.uncork()
-    answers = []
+    responses = []
   }
 
   /**
-   * Each request has a macrotask of its own, and is answered in a later one: whatever it left to be done at once has
-   * been done by then, in its own time and under its own name.
+   * Each request begins in a macrotask of its own and is concluded in a later one, so that its microtasks count towards
+   * its own time limit and log.
    */
-  function step(frame: Frame): void {
+  function executeFrame(frame: Frame): void {
     conclude()
-    if (answers.length >= 16) flush()
+    if (responses.length >= maxUnsent) flush()
     recordActiveRequest(frame.id)
     begin({
       id: frame.id,
       kind: requestKinds[frame.kind],
-      number: frame.number,
+      moduleId: frame.number,
       first: frame.first.toString(),
       second: frame.second.toString(),
     })
   }
 
-  const read = createFrameReader(Infinity, (frame) => setImmediate(step, frame))
+  const read = createFrameReader(Infinity, (frame) => setImmediate(executeFrame, frame))
   gateway.on('data', (chunk) => {
     read(chunk)
     setImmediate(() => {
@@ -58,7 +59,7 @@ function listen(shared: SharedGlobals): void {
       flush()
     })
   })
-  // Without the gateway there is nothing left to do: the process ends by itself.
+  // When the gateway closes the connection, the process has nothing left to do and exits.
   gateway.on('error', () => undefined)
   gateway.on('end', () => gateway.destroy())
   writeFrame(
@@ -67,12 +68,14 @@ function listen(shared: SharedGlobals): void {
   )
 }
 
+const maxUnsent = 16
+
 function send(part: Buffer): void {
   gateway.write(part)
 }
 
-/** The black box at descriptor 4: who is at work, for the gateway to read when nobody here can answer any more. */
+/** Writes to the active request file at descriptor 4, which the gateway reads when this process stops responding. */
 function recordActiveRequest(id: number): void {
-  box.writeUInt32LE(id)
-  writeSync(4, box, 0, 4, 0)
+  activeRequestId.writeUInt32LE(id)
+  writeSync(4, activeRequestId, 0, 4, 0)
 }

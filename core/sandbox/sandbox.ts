@@ -1,4 +1,4 @@
-// Where transforms run: files of the operator, in processes that can read, reach and harm nothing.
+// The sandbox: runs the operator's transforms in child processes without access to files, network or environment.
 import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
 import type { Log, TransformInput } from '../plugin.ts'
@@ -13,48 +13,45 @@ import { TransformError } from './transform-error.ts'
 import { createWatcher, type Watcher } from './watch.ts'
 
 export interface SandboxOptions extends Partial<ChildLimits> {
-  /** Where all transforms must lie: `transforms` in the configuration directory. Absolute. */
+  /** Absolute path of the folder that must contain all transforms: `transforms` in the configuration directory. */
   root: string
-  /** The folder that is in use, inside `root`. Absolute. */
+  /** Absolute path of the transforms directory in use: `root` or a folder inside it. */
   dir: string
   log: Log
-  /** Processes that serve at the same time; one more stands by. */
+  /** Number of processes that serve at the same time; one more is on standby. */
   processes?: number
 }
 
-/**
- * What the transform is called with, but for the payload: the body as JSON text, or its bytes in UTF-8. It is not
- * parsed in this process.
- */
-export interface TransformCall extends Omit<TransformInput, 'payload'> {
+/** A transform's input with its payload as JSON text, or as its bytes in UTF-8: this process does not parse it. */
+export interface UnparsedInput extends Omit<TransformInput, 'payload'> {
   payload: string | Uint8Array
 }
 
 export interface TransformHandle {
-  /** Resolves when the file has been tried for the first time, whatever came of it. */
+  /** Resolves when the first compilation has succeeded or failed. */
   ready: Promise<void>
-  /** Schema that the module declares for its payload: to be shown, never to be run in this process. */
+  /** The schema that the module declares for its payload. For display only: this process never validates with it. */
   readonly payloadSchema: JsonSchema | undefined
   state(): TransformState
   /** @throws {TransformError} */
-  run(call: TransformCall): Promise<TransformRun>
-  /** Forgets it, when nobody else uses the same one. */
+  run(input: UnparsedInput): Promise<TransformRun>
+  /** Releases the transform; the last handle to be closed unloads it. */
   close(): void
 }
 
 export interface Sandbox {
   /**
-   * Comes at once; the file is compiled behind it, and again whenever it changes. A file that is missing or broken
-   * makes `run` reject until it is mended.
-   * @throws {PathError} when `module`, or `dir`, leads out of where it must lie
+   * Returns at once and compiles the file in the background, and again whenever it changes. `run` rejects while the
+   * file is missing or broken.
+   * @throws {PathError} when `module` is outside the transforms directory, or `dir` outside `root`
    */
   load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
-  /** Without a transform there is no process. */
+  /** No process runs before the first transform is loaded. */
   status(): { processes: { pid: number | undefined; pending: number }[]; transforms: TransformState[] }
   close(): Promise<void>
 }
 
-interface Insides {
+interface Resources {
   directory: TransformsDirectory
   pool: Pool
   watcher: Watcher
@@ -63,12 +60,12 @@ interface Insides {
 
 export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sandbox {
   const directory = openTransformsDirectory({ root, dir })
-  /** By module and export: mappings that name the same one share it. */
+  /** By module and export: mappings that name the same transform share it. */
   const shared = new Map<string, { transform: Transform; users: number }>()
-  let insides: Insides | undefined
+  let resources: Resources | undefined
 
-  /** What a gateway without transforms never needs. */
-  const open = (): Insides => ({
+  /** Called for the first transform: a gateway without transforms needs none of these. */
+  const openResources = (): Resources => ({
     directory,
     pool: createPool({
       heapMb: 128,
@@ -88,7 +85,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
   function acquire(module: string, exportName: string): { transform: Transform; release(): void } {
     const key = JSON.stringify([module, exportName])
     const entry = shared.get(key) ?? {
-      transform: createTransform({ ...(insides ??= open()), module, exportName, log }),
+      transform: createTransform({ ...(resources ??= openResources()), module, exportName, log }),
       users: 0,
     }
     shared.set(key, entry)
@@ -104,7 +101,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
 
   return {
     load(module, { export: exportName = 'default', timeoutMs = 1000 } = {}) {
-      refuseEscape(directory, module)
+      assertInside(directory, module)
       const { transform, release } = acquire(module, exportName)
       let close: (() => void) | undefined = release
       return {
@@ -114,7 +111,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
         },
         state: transform.state,
         async run({ payload, ...rest }) {
-          if (payload.length > maxPayload)
+          if (payload.length > maxPayloadLength)
             throw new TransformError('memory', `The payload is too large for the transform ${module}.`)
           return transform.run({ payload, rest: JSON.stringify(rest), timeoutMs })
         },
@@ -125,23 +122,23 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
       }
     },
     status: () => ({
-      processes: insides?.pool.status() ?? [],
+      processes: resources?.pool.status() ?? [],
       transforms: [...shared.values()].map(({ transform }) => transform.state()),
     }),
     async close() {
       for (const { transform } of shared.values()) transform.close()
       shared.clear()
-      insides?.watcher.close()
-      await insides?.pool.close()
+      resources?.watcher.close()
+      await resources?.pool.close()
     },
   }
 }
 
-/** Beyond it parsing alone would burst the child. */
-const maxPayload = 16_777_216
+/** Parsing a larger payload would exceed the memory limit of the child. */
+const maxPayloadLength = 16_777_216
 
-/** What is not there yet may come; what lies outside stops the start. */
-function refuseEscape(directory: TransformsDirectory, module: string): void {
+/** A missing file is allowed, because it may be created later. */
+function assertInside(directory: TransformsDirectory, module: string): void {
   try {
     directory.locate(module)
   } catch (error) {

@@ -1,14 +1,15 @@
-// What can go wrong with a transform. Its message never holds what the transform itself said: that may be payload, and
-// stands in `detail`.
+// The errors of transforms. A message never contains what the transform itself threw, which may be payload; `detail`
+// does.
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { LogLine } from './ipc-frames.ts'
 
 /**
- * - `missing`, `compile`, `no_function`: there is nothing that could run, until the file is mended.
- * - `timeout`, `memory`, `crash`: it had to be ended, or ended its process. `disabled`: that has happened too often.
- * - `threw`, `bad_result`: it ran, and what came of it is no result.
- * - `payload_mismatch`: the payload does not fit the schema that it declares.
- * - `busy`: too many calls wait, or none can be taken at the moment; it never began.
+ * - `missing`, `compile`, `no_function`: the file cannot be run until it is fixed.
+ * - `timeout`, `memory`, `crash`: the transform exceeded a limit or ended its process.
+ * - `disabled`: the circuit breaker is open after repeated failures.
+ * - `threw`, `bad_result`: the transform threw, or returned an invalid result.
+ * - `payload_mismatch`: the payload does not match the schema that the transform declares.
+ * - `busy`: the transform did not start, because too many runs are waiting or the sandbox is restarting.
  */
 export type TransformFault =
   | 'missing'
@@ -25,23 +26,20 @@ export type TransformFault =
 
 interface TransformErrorOptions {
   cause?: unknown
-  /** What the transform threw, in its own words. Not for the log: it may hold payload. */
+  /** What the transform threw. It must not be logged, because it may contain payload. */
   detail?: string | undefined
-  /** The lines that it had logged by then. */
+  /** The lines that the transform logged before it failed. */
   logs?: readonly LogLine[]
 }
 
-/**
- * As every error of the table: a payload that does not fit is 400, a full house 503, all else 500 with a fixed
- * sentence.
- */
+/** Answered as 400 for `payload_mismatch`, 503 for `busy`, and otherwise 500 with a fixed message. */
 export class TransformError extends GatewayError {
   readonly fault: TransformFault
   readonly detail: string | undefined
   readonly logs: readonly LogLine[]
 
-  constructor(fault: TransformFault, sentence: string, { cause, detail, logs = [] }: TransformErrorOptions = {}) {
-    super(codes[fault] ?? 'transform_failed', sentence, { cause, ...(fault === 'busy' && { retryAfter: 1 }) })
+  constructor(fault: TransformFault, message: string, { cause, detail, logs = [] }: TransformErrorOptions = {}) {
+    super(codes[fault] ?? 'transform_failed', message, { cause, ...(fault === 'busy' && { retryAfter: 1 }) })
     this.fault = fault
     this.detail = detail
     this.logs = logs

@@ -1,33 +1,32 @@
-// One transform: from the file to its numbers in the children, anew whenever the file changes; the last good version
-// stays in use.
+// One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
 import type { Log, TransformResult } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import { faultOf, type DescribePosition, describePositionsIn, readLines } from './response.ts'
 import { type Bundle, bundleTransform } from './bundle.ts'
-import { type ChildResponse, ChildEnded } from './pool/child.ts'
-import { type TransformsDirectory, fingerprint } from './transforms-directory.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
 import type { Pool, RunRequest } from './pool.ts'
+import { ChildEnded, type ChildResponse } from './pool/child.ts'
+import { type DescribePosition, describePositionsIn, readLogLines, toTransformError } from './response.ts'
 import type { ReadResult } from './result.ts'
 import { TransformError } from './transform-error.ts'
+import { fingerprint, type TransformsDirectory } from './transforms-directory.ts'
 import type { Watcher } from './watch.ts'
-import { createCircuitBreaker } from './circuit-breaker.ts'
 
 export interface TransformRun {
   /** `undefined`: no change; `null`: skip. */
   result: TransformResult
   logs: readonly LogLine[]
-  /** Milliseconds in the child. */
+  /** Execution time in the child, in milliseconds. */
   ms: number
 }
 
 export interface TransformState {
   module: string
   export: string
-  /** `failed`: there is no version that could run. `off`: it was ended too often, and rests. */
-  state: 'loading' | 'ready' | 'failed' | 'off'
-  /** What is wrong with the file as it is now, also when an older version is still in use. */
+  /** `failed`: no version can run. `open`: the circuit breaker is open, so the transform does not run for now. */
+  state: 'loading' | 'ready' | 'failed' | 'open'
+  /** What is wrong with the current file, even if an older version is still in use. */
   problem?: string
   loadedAt?: string
 }
@@ -57,141 +56,108 @@ interface Version {
   loadedAt: string
 }
 
-export function createTransform({
-  module,
-  exportName,
-  directory,
-  pool,
-  watcher,
-  readResult,
-  log,
-}: TransformDeps): Transform {
+export function createTransform(deps: TransformDeps): Transform {
+  const { module, exportName, directory, pool, watcher, readResult, log } = deps
   const watch = watcher.watch(() => void refresh())
   const breaker = createCircuitBreaker()
   let version: Version | undefined
   let problem: TransformError | undefined
-  let work: Promise<void> | undefined
-  let stale = false
-  let closed = false
+  let refreshing: Promise<void> | undefined
+  let isStale = false
+  let isClosed = false
 
-  /** One compilation at a time; a change in the meantime causes another one. */
+  /** Compiles once at a time; a change in the meantime causes another compilation. */
   function refresh(): Promise<void> {
-    stale = true
-    return (work ??= (async () => {
-      while (stale && !closed) {
-        stale = false
+    isStale = true
+    return (refreshing ??= (async () => {
+      while (isStale && !isClosed) {
+        isStale = false
         await compile()
       }
-      work = undefined
+      refreshing = undefined
     })())
   }
 
   async function compile(): Promise<void> {
     const seen = new Map<string, string>()
+    const onFile = (path: string): void => void seen.set(path, seen.get(path) ?? fingerprint(path))
     try {
-      const bundle = await bundleTransform({
-        module,
-        directory,
-        onFile: (path) => seen.set(path, seen.get(path) ?? fingerprint(path)),
-      })
-      const answer = await probe(bundle)
-      if (!closed) put(bundle, answer)
+      const bundle = await bundleTransform({ module, directory, onFile })
+      const response = await probe(bundle)
+      if (!isClosed) activate(bundle, response)
     } catch (error) {
-      refuse(
-        error instanceof TransformError
-          ? error
-          : new TransformError('compile', `The transform ${module} cannot be used: ${(error as Error).message}.`),
-      )
+      const known = error instanceof TransformError
+      reject(known ? error : compileError(module, error as Error))
     }
-    if (!closed) watch.follow(seen)
+    if (!isClosed) watch.follow(seen)
   }
 
   async function probe({ code, map }: Bundle): Promise<ChildResponse> {
-    const answer = await pool.probe({ code, exportName }).catch((error: unknown) => {
+    const response = await pool.probe({ code, exportName }).catch((error: unknown) => {
       if (!(error instanceof ChildEnded)) throw error
-      throw new TransformError(
-        error.reason === 'closed' ? 'crash' : error.reason,
-        `The transform ${module} ${endings[error.reason]} while it was loaded.`,
-      )
+      throw endError(module, error.reason, ' while it was loaded')
     })
-    if (answer.outcome !== 'ok')
-      throw faultOf(answer, { module, exportName, describePosition: describePositionsIn(map) })
-    return answer
+    if (response.outcome === 'ok') return response
+    throw toTransformError(response, { module, exportName, describePosition: describePositionsIn(map) })
   }
 
-  function put(bundle: Bundle, { body }: ChildResponse): void {
+  function activate(bundle: Bundle, { body }: ChildResponse): void {
     const schema = readPayloadSchema(body)
-    const before = version
+    const previous = version
     version = {
       moduleId: pool.add({ code: bundle.code, exportName }),
       schema,
       describePosition: describePositionsIn(bundle.map),
       loadedAt: new Date().toISOString(),
     }
-    if (before) pool.remove(before.moduleId)
+    if (previous) pool.remove(previous.moduleId)
     problem = undefined
-    breaker.recordSuccess()
-    log.info({ transform: module }, before ? 'transform reloaded' : 'transform loaded')
+    breaker.close()
+    log.info({ transform: module }, previous ? 'transform reloaded' : 'transform loaded')
   }
 
-  function refuse(error: TransformError): void {
-    if (closed) return
+  function reject(error: TransformError): void {
+    if (isClosed) return
     problem = error
-    const reason = error.message
-    if (version)
-      log.warn({ transform: module, reason }, 'the new version of a transform cannot be used; the last good one stays')
-    else
-      log.error(
-        { transform: module, reason },
-        'a transform cannot be used; its hooks answer 500 until the file is mended',
-      )
+    const fields = { transform: module, reason: error.message }
+    if (version) log.warn(fields, 'the new version of a transform cannot be used; the last good one stays')
+    else log.error(fields, 'a transform cannot be used; its hooks answer 500 until the file is fixed')
   }
 
   async function run(request: RunRequest): Promise<TransformRun> {
-    if (!version && work) await work
+    if (!version && refreshing) await refreshing
     for (let attempt = 1; ; attempt++) {
       if (!version) throw problem ?? new TransformError('crash', `The transform ${module} is closed.`)
-      if (breaker.isOpen())
-        throw new TransformError(
-          'disabled',
-          `The transform ${module} had to be ended three times in a row; it rests for a minute, or until its file changes.`,
-        )
+      if (breaker.isOpen()) throw new TransformError('disabled', `The transform ${module} ${disabled}.`)
       try {
-        return conclude(await pool.run(version.moduleId, request), version)
+        return readRun(await pool.run(version.moduleId, request), version)
       } catch (error) {
         if (!(error instanceof ChildEnded)) throw error
-        // A transform only computes, so a call that was cut off can be made again: an innocent one, and once one whose
-        // process ended for reasons unknown.
-        if (attempt < (error.wasActive ? attemptsAfter[error.reason] : maxAttempts)) continue
-        throw recordFailure(error)
+        // A transform has no side effects, so a run whose process ended can be repeated.
+        if (attempt >= (error.wasActive ? maxAttemptsWhenActive[error.reason] : maxAttempts)) throw recordFailure(error)
       }
     }
   }
 
   function recordFailure({ reason, wasActive }: ChildEnded): TransformError {
     if (!wasActive)
-      return new TransformError('busy', 'The sandbox ended several times during this call; try again later.')
-    if (breaker.recordFailure())
-      log.error(
-        { transform: module, reason },
-        'a transform had to be ended three times in a row; it rests for a minute, or until its file changes',
-      )
-    return new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}.`)
+      return new TransformError('busy', 'The sandbox was restarted several times during this run; try again later.')
+    if (breaker.recordFailure()) log.error({ transform: module, reason }, `a transform ${disabled}`)
+    return endError(module, reason)
   }
 
-  function conclude(answer: ChildResponse, { describePosition }: Version): TransformRun {
-    const logs = readLines(answer.logs)
+  function readRun(response: ChildResponse, { describePosition }: Version): TransformRun {
+    const logs = readLogLines(response.logs)
     for (const [level, text] of logs) log[level]({ transform: module }, text)
-    breaker.recordSuccess()
-    if (answer.outcome !== 'ok') throw faultOf(answer, { module, exportName, describePosition, logs })
+    breaker.close()
+    if (response.outcome !== 'ok') throw toTransformError(response, { module, exportName, describePosition, logs })
     try {
-      return { result: readResult(answer.body), logs, ms: answer.micros / 1000 }
+      return { result: readResult(response.body), logs, ms: response.micros / 1000 }
     } catch (error) {
-      throw new TransformError(
-        'bad_result',
-        `The transform ${module} returned what no action may hold: ${(error as Error).message}.`,
-        { logs },
-      )
+      const { message } = error as Error
+      throw new TransformError('bad_result', `The transform ${module} returned an invalid result: ${message}.`, {
+        logs,
+      })
     }
   }
 
@@ -201,13 +167,13 @@ export function createTransform({
     state: () => ({
       module,
       export: exportName,
-      state: breaker.isOpen() ? 'off' : version ? 'ready' : problem ? 'failed' : 'loading',
+      state: breaker.isOpen() ? 'open' : version ? 'ready' : problem ? 'failed' : 'loading',
       ...(problem && { problem: problem.message }),
       ...(version && { loadedAt: version.loadedAt }),
     }),
     run,
     close() {
-      closed = true
+      isClosed = true
       watch.close()
       if (version) pool.remove(version.moduleId)
       version = undefined
@@ -215,14 +181,26 @@ export function createTransform({
   }
 }
 
-/** A call can be behind one that is ended several times; how often is bounded by the circuit breakers of the others. */
+/**
+ * Attempts at a run that was still queued each time its process ended. Other transforms ended it, and their circuit
+ * breakers limit how often they can.
+ */
 const maxAttempts = 20
 
-const attemptsAfter = { timeout: 0, memory: 0, crash: 2, closed: 0 }
+/** Attempts at a run that was executing each time its process ended; a crash may have another cause. */
+const maxAttemptsWhenActive = { timeout: 1, memory: 1, crash: 2, closed: 1 }
+
+const disabled = 'was stopped three times in a row; it is disabled for a minute, or until its file changes'
 
 const endings = {
   timeout: 'did not end within its time limit',
-  memory: 'took too much memory',
+  memory: 'used too much memory',
   crash: 'ended its process',
   closed: 'was stopped',
 }
+
+const endError = (module: string, reason: ChildEnded['reason'], when = ''): TransformError =>
+  new TransformError(reason === 'closed' ? 'crash' : reason, `The transform ${module} ${endings[reason]}${when}.`)
+
+const compileError = (module: string, { message }: Error): TransformError =>
+  new TransformError('compile', `The transform ${module} cannot be used: ${message}.`)

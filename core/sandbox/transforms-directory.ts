@@ -1,22 +1,21 @@
-// The folder of the transforms: which file a name means, and its text. What lies outside does not exist, whatever links
-// lead there.
+// The transforms directory: resolves names to files and reads them. Symbolic links cannot lead outside it.
 import { constants, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { openParent } from '../config/file/folder.ts'
 import { confine, PathError } from '../config/file/paths.ts'
 
 export interface TransformsDirectory {
-  /** The folder as it is named, be it there or not. */
+  /** Path of the folder as configured, which may not exist. */
   dir: string
-  /** The real folder, looked up anew. @throws {PathError} */
+  /** The real path of the folder, resolved again by each call. @throws {PathError} */
   folder(): string
-  /** The real path of a file, named as seen from the folder. @throws {PathError} */
+  /** The real path of a file, given relative to the folder. @throws {PathError} */
   locate(path: string): string
-  /** The text of a file at a real path. A link that was swapped in since then leads nowhere. */
+  /** The text of the file at a real path. Rejects if a part of the path has been replaced by a link since. */
   read(realPath: string): Promise<string>
 }
 
-/** `root` is where all transforms must lie; `dir` the folder in it that is in use. Both absolute. */
+/** `dir` is the folder in use, which must be inside `root`. Both are absolute. */
 export function openTransformsDirectory({ root, dir }: { root: string; dir: string }): TransformsDirectory {
   const folder = (): string => confine(root, relative(root, dir) || '.')
   return {
@@ -26,7 +25,7 @@ export function openTransformsDirectory({ root, dir }: { root: string; dir: stri
     async read(realPath) {
       const { folder: parent, name } = await openParent(folder(), relative(folder(), realPath))
       try {
-        // A pipe in place of a file must not make us wait for somebody to write into it.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         const file = await parent.open(name, constants.O_RDONLY | constants.O_NONBLOCK)
         try {
           const stat = await file.stat()
@@ -45,7 +44,7 @@ export function openTransformsDirectory({ root, dir }: { root: string; dir: stri
 
 const maxFileBytes = 2_097_152
 
-/** Changes whenever the file that a path leads to is another one, or was written. */
+/** Changes when the file at this path is written or replaced. */
 export function fingerprint(path: string): string {
   try {
     const { ino, size, mtimeNs } = statSync(path, { bigint: true })
@@ -55,8 +54,8 @@ export function fingerprint(path: string): string {
   }
 }
 
-/** The folders that a path leads through, from `top` down: where a link may be swapped. */
-export function foldersOf(top: string, path: string): string[] {
-  const steps = relative(top, resolve(path, '..')).split(sep).filter(Boolean)
-  return [top, ...steps.map((_step, index) => resolve(top, ...steps.slice(0, index + 1)))]
+/** `top` and each folder below it that a path passes through: replacing any of them changes the file. */
+export function listFolders(top: string, path: string): string[] {
+  const names = relative(top, resolve(path, '..')).split(sep).filter(Boolean)
+  return [top, ...names.map((_name, index) => resolve(top, ...names.slice(0, index + 1)))]
 }

@@ -1,10 +1,10 @@
-// Notices when files change, also when they come, go, or are reached through a link that was swapped.
+// Watches files for changes, including files that are created, deleted, or replaced through a symbolic link.
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import type { Log } from '../plugin.ts'
-import { fingerprint, foldersOf } from './transforms-directory.ts'
+import { fingerprint, listFolders } from './transforms-directory.ts'
 
 export interface Watch {
-  /** From now on these files count; `seen` is what they were like when they were read. */
+  /** Watches these files from now on. `seen` holds the fingerprints they had when they were read. */
   follow(seen: ReadonlyMap<string, string>): void
   close(): void
 }
@@ -15,44 +15,45 @@ export interface Watcher {
 }
 
 /**
- * `top` is the folder above which nothing is watched. Folders are watched, not files: an editor puts a new file in the
- * place of the old.
+ * Watches no folder above `top`. Folders are watched instead of files, because many editors replace a file when they
+ * save it.
  */
 export function createWatcher({ top, log }: { top: string; log: Log }): Watcher {
   const watchers = new Map<string, { watcher: FSWatcher; folderId: string }>()
   const watches = new Set<{ files: ReadonlyMap<string, string>; onChange(): void }>()
-  let pause: NodeJS.Timeout | undefined
+  let checkTimer: NodeJS.Timeout | undefined
 
-  /** An editor writes in several steps; they are looked at together. */
-  const stir = (): void => void (pause ??= setTimeout(look, settleMs).unref())
+  /** Delayed, because an editor saves a file in several steps. */
+  const scheduleCheck = (): void => void (checkTimer ??= setTimeout(checkFiles, settleMs).unref())
 
-  function look(): void {
-    pause = undefined
+  function checkFiles(): void {
+    checkTimer = undefined
     watchFolders()
     for (const one of watches) if (hasChanged(one.files)) one.onChange()
   }
 
-  /** A watcher stays with the folder that it began with; where another one has come in its place, it is begun anew. */
+  /** A watcher follows the inode that it began with, so a folder that was replaced needs a new one. */
   function watchFolders(): void {
     const wanted = new Set(
-      [...watches].flatMap(({ files }) => [...files.keys()].flatMap((path) => foldersOf(top, path))),
+      [...watches].flatMap(({ files }) => [...files.keys()].flatMap((path) => listFolders(top, path))),
     )
-    for (const [folder, { folderId }] of watchers) if (!wanted.has(folder) || idOf(folder) !== folderId) release(folder)
+    for (const [folder, { folderId }] of watchers)
+      if (!wanted.has(folder) || readFolderId(folder) !== folderId) release(folder)
     for (const folder of wanted) if (!watchers.has(folder)) observe(folder)
   }
 
   function observe(folder: string): void {
-    const folderId = idOf(folder)
-    // One that is not there is told of by the folder above it when it comes.
+    const folderId = readFolderId(folder)
+    // The watcher of its parent notices when a missing folder is created.
     if (folderId === undefined) return
     try {
-      const watcher = watch(folder, { persistent: false }, stir)
+      const watcher = watch(folder, { persistent: false }, scheduleCheck)
       watcher.on('error', () => release(folder))
       watchers.set(folder, { watcher, folderId })
     } catch (error) {
       log.warn(
         { folder, code: (error as NodeJS.ErrnoException).code },
-        'a folder of transforms cannot be watched; changes in it need a restart',
+        'cannot watch a folder of transforms; restart the gateway to apply changes in it',
       )
     }
   }
@@ -70,14 +71,14 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
         follow(seen) {
           one.files = seen
           watchFolders()
-          // What was written between reading and watching would be missed.
-          stir()
+          // A file may have changed after it was read and before it was watched.
+          scheduleCheck()
         },
         close: () => void watches.delete(one),
       }
     },
     close() {
-      clearTimeout(pause)
+      clearTimeout(checkTimer)
       for (const folder of watchers.keys()) release(folder)
       watches.clear()
     },
@@ -86,7 +87,7 @@ export function createWatcher({ top, log }: { top: string; log: Log }): Watcher 
 
 const settleMs = 100
 
-function idOf(folder: string): string | undefined {
+function readFolderId(folder: string): string | undefined {
   const stat = statSync(folder, { throwIfNoEntry: false })
   return stat?.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
 }

@@ -2,11 +2,11 @@
 import type { Config } from '../config/schema.ts'
 import { dotted } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
-import { evaluatePolicy, type Decision, findRule, type Layer, type Verdict } from './evaluate.ts'
+import { evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
 import { findUnmatchedNames } from './unmatched-names.ts'
-import { hookAllow, resolveLayers } from './layers.ts'
-import type { PolicyTool } from './names.ts'
+import { hookAllow, resolveLayers, type Shape } from './layers.ts'
+import { normalizeName, type PolicyTool } from './names.ts'
 import type { Subject } from './subject.ts'
 
 export interface Policy {
@@ -37,6 +37,8 @@ export interface PolicyDeps {
 }
 
 export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDeps): Policy {
+  const memo = new Map<string, AllowedTools>()
+  let tools = registry.list()
   const viewOf = (entry: RegisteredTool): PolicyTool => ({
     name: entry.tool.name,
     group: entry.tool.group,
@@ -45,34 +47,45 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
     optIn: entry.tool.optIn === true,
   })
 
-  const layersFor = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): Layer[] =>
-    resolveLayers(config, {
-      caller,
-      agentId,
-      model: model ?? modelOf(agentId),
-      group: findGroupPolicy(config.channels, { sessionKey, channel, accountId }),
-      isSubagent: sessionKey.includes(':subagent:'),
-      fromHook,
-    })
+  const shapeOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): Shape => ({
+    caller,
+    agentId,
+    model: model ?? modelOf(agentId),
+    group: findGroupPolicy(config.channels, { sessionKey, channel, accountId }),
+    isSubagent: sessionKey.includes(':subagent:'),
+    fromHook,
+  })
 
-  /** Every initiator of a run can only narrow what its subject may use. */
-  const createFilter = (subject: Subject): ((entry: RegisteredTool) => boolean) => {
-    const initiators = (subject.initiators ?? []).map((initiator) =>
-      Object.assign({}, initiator, { fromHook: subject.fromHook }),
-    )
-    const layersOfAll = [subject, ...initiators].map(layersFor)
-    return (entry) => layersOfAll.every((layers) => evaluatePolicy(layers, viewOf(entry)).allowed)
+  /** Memoized by shape: evaluating the layers for each call would cost 7 % of the CPU time of a tool call. */
+  const evaluateAll = (subject: Subject): AllowedTools => {
+    const shape = shapeOf(subject)
+    const key = keyOf(shape)
+    // Tools come and go with connections, and the registry then has another list.
+    if (tools !== registry.list() || memo.size >= maxMemoized) memo.clear()
+    tools = registry.list()
+    const known = memo.get(key)
+    if (known) return known
+    const layers = resolveLayers(config, shape)
+    const listed = tools.filter((entry) => evaluatePolicy(layers, viewOf(entry)).allowed)
+    const allowed = { listed, names: new Set(listed.map(({ tool }) => tool.name)) }
+    memo.set(key, allowed)
+    return allowed
   }
 
+  /** Every initiator of a run can only narrow what its subject may use. */
+  const evaluateInitiators = ({ initiators = [], fromHook }: Subject): AllowedTools[] =>
+    initiators.map((initiator) => evaluateAll({ ...initiator, fromHook }))
+
   return {
-    allows: (subject, tool) => {
-      const entry = registry.find(tool)
-      return entry !== undefined && createFilter(subject)(entry)
+    allows: (subject, tool) =>
+      evaluateAll(subject).names.has(tool) && evaluateInitiators(subject).every(({ names }) => names.has(tool)),
+    listed: (subject) => {
+      const initiators = evaluateInitiators(subject)
+      return evaluateAll(subject).listed.filter(({ tool }) => initiators.every(({ names }) => names.has(tool.name)))
     },
-    listed: (subject) => registry.list().filter(createFilter(subject)),
     explain: (subject, tool) => {
       const entry = registry.find(tool)
-      const decision = evaluatePolicy(layersFor(subject), entry ? viewOf(entry) : { name: tool })
+      const decision = evaluatePolicy(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
       return entry ? decision : { allowed: false, layers: [unknownTool, ...decision.layers] }
     },
     view: viewOf,
@@ -83,10 +96,23 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
       return rules.every((rule) => rule !== undefined) ? rules[0] : undefined
     },
     problems: findUnmatchedNames(config, {
-      known: registry.list().map(viewOf),
+      known: tools.map(viewOf),
       expected: registry.expected,
     }).map(({ keys, problem }) => `${dotted(keys)} ${problem}`),
   }
 }
 
 const unknownTool: Verdict = { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' }
+
+/** The shapes in use are agents × models × groups. */
+const maxMemoized = 1000
+
+/** The tools that a shape of subjects may use. */
+interface AllowedTools {
+  listed: readonly RegisteredTool[]
+  names: ReadonlySet<string>
+}
+
+/** No field contains a line break. */
+const keyOf = ({ caller, agentId, model, group, isSubagent, fromHook }: Shape): string =>
+  [caller, agentId, normalizeName(model), group?.path ?? '', isSubagent, fromHook].join('\n')

@@ -132,7 +132,7 @@ describe('svc-gateway transform test', () => {
   it.each([
     [
       ['other.js', '--payload', '-'],
-      'There is no other.js in the transforms directory; write the whole name, with its ending.\n',
+      'There is no other.js in the transforms directory; check the name and its extension.\n',
     ],
     [['../hello.js', '--payload', '-'], /^"\.\.\/hello\.js" must be a relative path .*\n$/],
     [

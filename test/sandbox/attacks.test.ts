@@ -1,4 +1,4 @@
-// Each attack is contained: nothing gets out, the gateway is unhurt, and others are served all the while.
+// Attacks on the sandbox: each is contained, the gateway is not affected, and other transforms keep running.
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nodeFlags } from '../../core/sandbox/pool/process.ts'
@@ -12,7 +12,9 @@ const names = Object.keys(attacks)
 const files = Object.fromEntries(
   Object.values(attacks).map((body, index) => [fileOf(index), `export default (input) => { ${body} }`]),
 )
-const good = `export default ({ payload }) => ({ message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null) })`
+const good = `export default ({ payload }) => ({
+  message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null),
+})`
 
 describe('an attack', () => {
   const opened = openSandbox({ ...files, 'good.js': good })
@@ -23,7 +25,7 @@ describe('an attack', () => {
   })
   afterAll(opened.close)
 
-  it('is one of many', () => expect(names.length).toBeGreaterThanOrEqual(60))
+  it('is one of at least 60', () => expect(names.length).toBeGreaterThanOrEqual(60))
 
   it.each(names.map((name, index) => [name, index] as const))('is contained: %s', async (_name, index) => {
     const handle = opened.sandbox.load(fileOf(index), { timeoutMs: 300 })
@@ -42,8 +44,8 @@ describe('an attack', () => {
   })
 })
 
-describe('attacks under way', () => {
-  it('fail no call of another transform', async () => {
+describe('attacks in progress', () => {
+  it('make no run of another transform fail', async () => {
     const { sandbox } = startSandbox({
       'good.js': good,
       'loop.js': 'export default () => { for (;;); }',
@@ -75,12 +77,16 @@ describe('attacks under way', () => {
   })
 })
 
-describe('whoever got out of a compartment', () => {
-  it('finds the language alone, and can load nothing', async () => {
+describe('code that escapes from a compartment', () => {
+  it('finds only the language, and cannot load modules', async () => {
+    const globals = ['process', 'require', 'module', 'fetch', 'Buffer', 'Worker', 'WebSocket', 'WebAssembly']
+    globals.push('SharedArrayBuffer', 'setTimeout', 'performance', 'navigator')
+    const modules = ['node:fs', 'node:net', 'node:child_process', 'node:process', 'fs']
+    modules.push('data:text/javascript,export default 1', 'file:///etc/passwd')
     const tail = `
       const found = { globals: {}, loads: {} };
-      for (const name of ['process', 'require', 'module', 'fetch', 'Buffer', 'Worker', 'WebSocket', 'WebAssembly', 'SharedArrayBuffer', 'setTimeout', 'performance', 'navigator']) found.globals[name] = (0, eval)('typeof ' + name);
-      for (const name of ['node:fs', 'node:net', 'node:child_process', 'node:process', 'fs', 'data:text/javascript,export default 1', 'file:///etc/passwd']) {
+      for (const name of ${JSON.stringify(globals)}) found.globals[name] = (0, eval)('typeof ' + name);
+      for (const name of ${JSON.stringify(modules)}) {
         try { await import(name); found.loads[name] = 'loaded' } catch (error) { found.loads[name] = error.message }
       }
       gateway.write('<<' + JSON.stringify(found) + '>>');`
@@ -98,16 +104,25 @@ describe('whoever got out of a compartment', () => {
       loads: Record<string, string>
     }
     expect(new Set(Object.values(found.globals))).toEqual(new Set(['undefined']))
-    expect(new Set(Object.values(found.loads))).toEqual(new Set(['Nothing can be loaded here.']))
+    expect(new Set(Object.values(found.loads))).toEqual(new Set(['Modules cannot be loaded in the sandbox.']))
   })
 
-  it('would have no permission either', async () => {
+  it('has no permissions of Node', async () => {
     const child = spawn(process.execPath, nodeFlags({ heapMb: 128 }), { env: {}, stdio: ['pipe', 'pipe', 'ignore'] })
     child.stdin.end(`
-      import { readFileSync, writeFileSync, readdirSync } from 'node:fs'; import { spawnSync } from 'node:child_process'; import { Worker } from 'node:worker_threads';
-      const tries = { read: () => readFileSync('/etc/hostname'), list: () => readdirSync('/'), write: () => writeFileSync('/tmp/x', ''), spawn: () => spawnSync('true').error.code, worker: () => new Worker('1', { eval: true }) };
+      import { readFileSync, writeFileSync, readdirSync } from 'node:fs';
+      import { spawnSync } from 'node:child_process';
+      import { Worker } from 'node:worker_threads';
+      const tries = {
+        read: () => readFileSync('/etc/hostname'),
+        list: () => readdirSync('/'),
+        write: () => writeFileSync('/tmp/x', ''),
+        spawn: () => spawnSync('true').error.code,
+        worker: () => new Worker('1', { eval: true }),
+      };
       const found = { env: Object.keys(process.env) };
-      for (const [name, attempt] of Object.entries(tries)) try { found[name] = String(attempt()) } catch (error) { found[name] = error.code }
+      for (const [name, attempt] of Object.entries(tries))
+        try { found[name] = String(attempt()) } catch (error) { found[name] = error.code }
       console.log(JSON.stringify(found))`)
     const denied = 'ERR_ACCESS_DENIED'
     let text = ''
@@ -123,14 +138,14 @@ describe('whoever got out of a compartment', () => {
   })
 })
 
-describe('a module that attacks while it is loaded', () => {
+describe('a module that attacks while it loads', () => {
   it.each([
     ['loops', 'for (;;);', 'timeout'],
-    ['bursts', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
+    ['exhausts the memory', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
     ['throws', 'throw new Error("x")', 'compile'],
     ['throws something that loops', 'throw { get message() { for (;;); }, toJSON() { for (;;); } }', 'timeout'],
     ['exports a getter as a function', 'export const payload = { get type() { for (;;); } }', 'timeout'],
-    ['exports a schema that cannot be written', 'export const payload = { toJSON() { return 5 } }', 'compile'],
+    ['exports a schema that cannot be serialized', 'export const payload = { toJSON() { return 5 } }', 'compile'],
     [
       'exports a huge schema',
       `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`,
@@ -142,11 +157,11 @@ describe('a module that attacks while it is loaded', () => {
       'compile',
     ],
     [
-      'exports a schema that refers elsewhere',
+      'exports a schema with an external reference',
       `export const payload = { $ref: 'https://example.com/schema' }`,
       'compile',
     ],
-  ])('%s: only its own calls fail', async (_name, code, fault) => {
+  ])('fails only its own runs: it %s', async (_name, code, fault) => {
     const { sandbox } = startSandbox({
       'bad.js': `${code};\nexport default () => ({ message: 'ran' })`,
       'good.js': good,

@@ -1,4 +1,4 @@
-// Which files can be part of a transform: those that really lie in the folder, whatever links say.
+// The files that a transform may consist of: only those inside the transforms directory, whatever links lead outside.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,19 +9,23 @@ import { faultOf, run, startSandbox } from './start-sandbox.ts'
 
 const answering = (message: string): string => `export default () => ({ message: '${message}' })`
 
-describe('a module', () => {
+describe('the module of a transform', () => {
   it.each(['a.ts', 'a.mts', 'a.js', 'a.mjs', 'sub/folder/a.ts', './a.ts'])('may be %s', async (module) => {
     const { sandbox } = startSandbox({ [module]: answering('here') })
     expect((await run(sandbox.load(module))).result).toEqual({ message: 'here' })
   })
 
-  it('may be CommonJS, and may have enums, JSON and files beside it', async () => {
+  it('may be CommonJS, and may use enums, JSON and other files', async () => {
     const { sandbox } = startSandbox({
       'a.cjs': `const { word } = require('./b.cjs'); module.exports = () => ({ message: word })`,
       'b.cjs': `exports.word = 'cjs'`,
-      'c.ts': `import table from './data/table.json'\nimport { up } from '../transforms/sub/up.ts'\nenum Kind { A = 'kind' }\nexport default () => ({ message: up(table.word) + Kind.A })`,
+      'c.ts': `import table from './data/table.json'
+        import { up } from '../transforms/sub/up.ts'
+        enum Kind { A = 'kind' }
+        export default () => ({ message: up(table.word) + Kind.A })`,
       'data/table.json': '{"word":"json"}',
-      'sub/up.ts': `import { bang } from '../bang.mts'\nexport const up = (text: string): string => text.toUpperCase() + bang`,
+      'sub/up.ts': `import { bang } from '../bang.mts'
+        export const up = (text: string): string => text.toUpperCase() + bang`,
       'bang.mts': `export const bang: string = '!'`,
     })
     expect((await run(sandbox.load('a.cjs'))).result).toEqual({ message: 'cjs' })
@@ -40,12 +44,12 @@ describe('a module', () => {
     '\\\\host\\a.js',
     '',
     'a.js\0.ts',
-  ])('stops the start when it is written %j', (module) => {
+  ])('is refused when its path is %j', (module) => {
     const { sandbox } = startSandbox({ 'a.js': answering('x') })
     expect(() => sandbox.load(module)).toThrow(PathError)
   })
 
-  it('stops the start when a link leads out, be it of the file or of a folder', () => {
+  it('is refused when a link in its path leads outside', () => {
     const { sandbox, dir, home } = startSandbox()
     writeFileSync(join(home, 'outside.js'), answering('outside'))
     symlinkSync('../outside.js', join(dir, 'file.js'))
@@ -54,7 +58,7 @@ describe('a module', () => {
     expect(() => sandbox.load('folder/outside.js')).toThrow(PathError)
   })
 
-  it('stops the start when the folder in use is a link that leads out', () => {
+  it('is refused when the transforms directory is a link that leads outside', () => {
     const { dir, home } = startSandbox()
     mkdirSync(join(home, 'elsewhere'))
     writeFileSync(join(home, 'elsewhere', 'a.js'), answering('outside'))
@@ -67,7 +71,7 @@ describe('a module', () => {
     expect(() => sandbox.load('a.js')).toThrow(PathError)
   })
 
-  it('must be a file of a known kind', async () => {
+  it('must be a regular file with a known extension', async () => {
     const { sandbox, dir } = startSandbox({ 'a.json': '{}', 'b.txt': 'x', 'folder.ts/x': '' })
     execFileSync('mkfifo', [join(dir, 'pipe.js')])
     for (const module of ['a.json', 'b.txt', 'folder.ts', 'pipe.js'])
@@ -80,20 +84,20 @@ describe('an import', () => {
     ['of Node', `import 'node:fs'`],
     ['of Node without its scheme', `import 'fs'`],
     ['of a package', `import 'commander'`],
-    ['of a file of typebox', `import 'typebox/value'`],
-    ['of what lies above', `import '../outside.js'`],
+    ['of a file inside typebox', `import 'typebox/value'`],
+    ['of a file above the folder', `import '../outside.js'`],
     ['by an absolute path', `import '/etc/hosts.js'`],
     ['by a URL', `import 'https://example.com/x.js'`],
-    ['of data', `import 'data:text/javascript,1'`],
+    ['of a data URL', `import 'data:text/javascript,1'`],
     ['by require', `require('node:fs')`],
     ['at run time', `const x = import('node:fs')`],
-    ['at run time of what is not known', `export const x = (name) => import(name)`],
-    ['of the import map', `import '#core'`],
-    ['of a link that leads out', `import './link.js'`],
-    ['of a file that is not there', `import './nothing.ts'`],
-    ['of a file that is no code', `import './secret.pem'`],
-    ['re-exported', `export * from 'node:fs'`],
-    ['in a file that it imports', `import './inner.js'`],
+    ['at run time with a computed name', `export const x = (name) => import(name)`],
+    ['of an import map entry', `import '#core'`],
+    ['of a link that leads outside', `import './link.js'`],
+    ['of a missing file', `import './nothing.ts'`],
+    ['of a file that is not code', `import './secret.pem'`],
+    ['by a re-export', `export * from 'node:fs'`],
+    ['in an imported file', `import './inner.js'`],
   ])('is refused %s', async (_name, code) => {
     const { sandbox, dir, home } = startSandbox({
       'a.js': `${code}\n${answering('x')}`,
@@ -107,9 +111,10 @@ describe('an import', () => {
     expect(error.code).toBe('transform_failed')
   })
 
-  it('is refused with a sentence that says what may be imported', async () => {
+  it('is refused with a message that names the allowed imports', async () => {
     const { sandbox } = startSandbox({
-      'a.ts': `import { readFileSync } from 'node:fs'\nexport default () => ({ message: readFileSync('/etc/hostname', 'utf8') })`,
+      'a.ts': `import { readFileSync } from 'node:fs'
+        export default () => ({ message: readFileSync('/etc/hostname', 'utf8') })`,
     })
     expect((await faultOf(run(sandbox.load('a.ts')))).message).toMatch(
       /^a\.ts imports "node:fs"; a transform may import files of the transforms directory/,
@@ -117,8 +122,8 @@ describe('an import', () => {
   })
 })
 
-describe('a link that is swapped while the gateway runs', () => {
-  it('is looked at again at every compilation; what led out leaves the last good version in use', async () => {
+describe('a link that is replaced while the gateway runs', () => {
+  it('is resolved again by each compilation, and rejected when it leads outside', async () => {
     const { sandbox, dir, home, lines } = startSandbox({ 'v1/a.js': answering('one'), 'v2/a.js': answering('two') })
     const point = (target: string): void => {
       symlinkSync(target, join(dir, 'next'))

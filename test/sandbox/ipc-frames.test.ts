@@ -1,10 +1,10 @@
-// Frames come out as they went in, however the stream is cut.
+// IPC frames are read as they were written, however the stream is split into chunks.
 import { describe, expect, it } from 'vitest'
 import { createFrameReader, type Frame, writeFrame } from '../../core/sandbox/ipc-frames.ts'
 import { createRandom, seed } from '../config/random.ts'
 
-describe('frames', () => {
-  it('survive any cut of the stream', () => {
+describe('IPC frames', () => {
+  it('survive any split of the stream', () => {
     const random = createRandom(seed)
     const upTo = (count: number): number => Math.floor(random() * count)
     for (let round = 0; round < 200; round++) {
@@ -29,9 +29,9 @@ describe('frames', () => {
     }
   })
 
-  it.each([0, 15, 10_001, 0xffff_ffff])('of an impossible length, %d, are refused', (length) => {
-    const head = Buffer.alloc(4)
-    head.writeUInt32LE(length)
-    expect(() => createFrameReader(10_000, () => undefined)(head)).toThrow('impossible length')
+  it.each([0, 15, 10_001, 0xffff_ffff])('are refused if their length is %d', (length) => {
+    const header = Buffer.alloc(4)
+    header.writeUInt32LE(length)
+    expect(() => createFrameReader(10_000, () => undefined)(header)).toThrow('invalid length')
   })
 })

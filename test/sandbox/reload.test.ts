@@ -1,4 +1,4 @@
-// A transform follows its file: a good edit takes effect, a broken one does not, and no call is lost.
+// Reloading of transforms: a valid change takes effect, a broken one does not, and no run is lost.
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -6,8 +6,8 @@ import { faultOf, run, startSandbox } from './start-sandbox.ts'
 
 const answering = (message: string): string => `export default () => ({ message: '${message}' })`
 
-describe('an edit', () => {
-  it('takes effect by itself, also of a file that is only imported, also when an editor puts a new file in its place', async () => {
+describe('a change of a file', () => {
+  it('takes effect when the file, an imported file, or a replaced file changes', async () => {
     const { sandbox, write, dir, lines } = startSandbox({
       'a.ts': `import { word } from './lib/word.ts'\nexport default () => ({ message: word })`,
       'lib/word.ts': `export const word = 'one'`,
@@ -34,10 +34,10 @@ describe('an edit', () => {
     ['does not compile', 'export default () => {', /does not compile at line/],
     ['throws when it is loaded', `throw new Error('early')`, /cannot be loaded: Error: early at a\.ts:1/],
     ['loops when it is loaded', 'for (;;);', /did not end within its time limit while it was loaded/],
-    ['has lost its function', 'export const x = 1', /its default export is no function/],
-    ['imports what it may not', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
-    ['is empty', '', /its default export is no function/],
-  ])('that %s leaves the last good version in use, and says so', async (_name, code, problem) => {
+    ['exports no function', 'export const x = 1', /its default export is not a function/],
+    ['imports a module of Node', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
+    ['is empty', '', /its default export is not a function/],
+  ])('that %s leaves the last good version in use and is logged', async (_name, code, problem) => {
     const { sandbox, write, lines } = startSandbox({ 'a.ts': answering('good') })
     const a = sandbox.load('a.ts')
     expect((await run(a)).result).toEqual({ message: 'good' })
@@ -52,12 +52,12 @@ describe('an edit', () => {
         message: 'the new version of a transform cannot be used; the last good one stays',
       },
     ])
-    write('a.ts', answering('mended'))
-    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'mended' })
+    write('a.ts', answering('fixed'))
+    await expect.poll(async () => (await run(a)).result).toEqual({ message: 'fixed' })
     expect(a.state().problem).toBeUndefined()
   })
 
-  it('loses no call', async () => {
+  it('loses no run', async () => {
     const { sandbox, write } = startSandbox({ 'a.js': answering('version 0') })
     const a = sandbox.load('a.js')
     await a.ready
@@ -78,20 +78,20 @@ describe('an edit', () => {
   })
 })
 
-describe('a file that is not there', () => {
-  it('makes its calls fail until it comes, with its folder', async () => {
+describe('a missing file', () => {
+  it('makes runs fail until it is created with its folder', async () => {
     const { sandbox, write, lines } = startSandbox()
     const late = sandbox.load('new/folder/late.ts')
     const error = await faultOf(run(late))
     expect([error.fault, error.message]).toEqual([
       'missing',
-      'There is no new/folder/late.ts in the transforms directory; write the whole name, with its ending.',
+      'There is no new/folder/late.ts in the transforms directory; check the name and its extension.',
     ])
     expect(lines).toEqual([
       {
         level: 'error',
         fields: expect.objectContaining({ transform: 'new/folder/late.ts' }),
-        message: expect.stringContaining('until the file is mended'),
+        message: expect.stringContaining('until the file is fixed'),
       },
     ])
     write('new/folder/late.ts', answering('there'))
@@ -99,7 +99,7 @@ describe('a file that is not there', () => {
     expect((await run(late)).result).toEqual({ message: 'there' })
   })
 
-  it('was there before: the last good version stays', async () => {
+  it('leaves the last good version in use if it was deleted', async () => {
     const { sandbox, dir } = startSandbox({ 'a.js': answering('good') })
     const a = sandbox.load('a.js')
     await a.ready
@@ -108,7 +108,7 @@ describe('a file that is not there', () => {
     expect((await run(a)).result).toEqual({ message: 'good' })
   })
 
-  it('may lie in a folder that comes later, and is followed when another folder takes its place', async () => {
+  it('is found when its folder is created, and followed when the folder is replaced', async () => {
     const { sandbox, dir, home, write } = startSandbox()
     rmSync(dir, { recursive: true })
     const a = sandbox.load('a.js')

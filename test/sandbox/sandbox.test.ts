@@ -1,4 +1,4 @@
-// What a transform is given, what it may return, what it is ended for, and what the sandbox costs when nobody needs it.
+// The sandbox: the input and result of a transform, its limits, and the processes that run it.
 import { spawn } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TransformError } from '../../core/sandbox/transform-error.ts'
@@ -6,23 +6,24 @@ import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
 
 const returning = (code: string): string => `export default (input) => { ${code} }`
 
-describe('a call', () => {
-  it('is given the payload and what came with it, frozen', async () => {
+describe('run', () => {
+  it('passes the payload and the rest of the input, frozen', async () => {
     const { sandbox } = startSandbox({
       'show.js': returning(
-        `return { message: JSON.stringify(input), name: [input, input.payload, input.payload.a, input.headers].map(Object.isFrozen).join() }`,
+        `const parts = [input, input.payload, input.payload.a, input.headers]
+         return { message: JSON.stringify(input), name: parts.map(Object.isFrozen).join() }`,
       ),
     })
-    const call = callWith({ a: [1, 'zwei', null, { b: '😀' }] })
-    const { result } = await sandbox.load('show.js').run(call)
+    const input = callWith({ a: [1, 'zwei', null, { b: '😀' }] })
+    const { result } = await sandbox.load('show.js').run(input)
     expect(JSON.parse((result as { message: string }).message)).toEqual({
-      ...call,
+      ...input,
       payload: { a: [1, 'zwei', null, { b: '😀' }] },
     })
     expect(result).toMatchObject({ name: 'true,true,true,true' })
   })
 
-  it('takes the payload as text and as bytes', async () => {
+  it('accepts the payload as text and as bytes', async () => {
     const { sandbox } = startSandbox({ 'echo.js': returning('return { message: input.payload }') })
     const echo = sandbox.load('echo.js')
     expect((await echo.run({ ...callWith(0), payload: '"ä"' })).result).toEqual({ message: 'ä' })
@@ -31,7 +32,7 @@ describe('a call', () => {
     })
   })
 
-  it('takes a payload of megabytes, and many at once', async () => {
+  it('accepts payloads of several megabytes, and many at once', async () => {
     const { sandbox } = startSandbox({
       'length.js': returning('return { message: String(input.payload.text.length) }'),
     })
@@ -42,17 +43,18 @@ describe('a call', () => {
     expect((await faultOf(run(length, { text: 'x'.repeat(20_000_000) }))).fault).toBe('memory')
   })
 
-  it('tells what the transform wrote to its console, within bounds', async () => {
+  it('returns and logs what the transform writes to its console, up to a limit', async () => {
     const { sandbox, lines } = startSandbox({
       'talk.js': returning(
-        `console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000)); for (let i = 0; i < 150; i++) console.debug(i)`,
+        `console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000))
+         for (let i = 0; i < 150; i++) console.debug(i)`,
       ),
     })
     const { logs } = await run(sandbox.load('talk.js'))
     expect(logs).toHaveLength(101)
     expect(logs[0]).toEqual(['info', 'a {"b":1} 2'])
     expect(logs[1]).toEqual(['error', 'x'.repeat(2000)])
-    expect(logs[100]).toEqual(['warn', '52 more lines were left out'])
+    expect(logs[100]).toEqual(['warn', '52 more lines were dropped'])
     expect(lines.filter(({ fields }) => fields['transform'] === 'talk.js')).toContainEqual({
       level: 'info',
       fields: { transform: 'talk.js' },
@@ -60,7 +62,7 @@ describe('a call', () => {
     })
   })
 
-  it('runs the export that is asked for, and async functions', async () => {
+  it('runs the named export, which may be an async function', async () => {
     const { sandbox } = startSandbox({
       'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }`,
     })
@@ -68,41 +70,44 @@ describe('a call', () => {
     const fault = await faultOf(run(sandbox.load('two.ts')))
     expect([fault.fault, fault.message]).toEqual([
       'no_function',
-      'The transform two.ts cannot be used: its default export is no function.',
+      'The transform two.ts cannot be used: its default export is not a function.',
     ])
   })
 })
 
-describe('what it may use', () => {
+describe('the globals of a transform', () => {
   it.each([
     [
-      'base64',
-      `return { message: atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey' && btoa('a') + btoa('ab') + btoa('abc') }`,
+      'Base64',
+      `const same = atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey'
+       return { message: same && btoa('a') + btoa('ab') + btoa('abc') }`,
       'YQ==YWI=YWJj',
     ],
     [
       'UTF-8',
-      `return { message: new TextDecoder().decode(new TextEncoder().encode('ü😀')) + new TextEncoder().encode('\\ud800').length }`,
+      `const encoder = new TextEncoder()
+       return { message: new TextDecoder().decode(encoder.encode('ü😀')) + encoder.encode('\\ud800').length }`,
       'ü😀3',
     ],
-    ['a payload in Base64', `return { message: JSON.parse(atob(input.payload.data)).to }`, 'me@example.com'],
+    ['Base64 in a payload', `return { message: JSON.parse(atob(input.payload.data)).to }`, 'me@example.com'],
     [
-      'dates and numbers of a language',
+      'localized dates and numbers',
       `return { message: new Intl.NumberFormat('de').format(1234.5) + new Date(0).toISOString() }`,
       '1.234,51970-01-01T00:00:00.000Z',
     ],
     [
       'regular expressions, maps, classes',
-      `class A { #x = 1; get x() { return this.#x } } return { message: 'a-b'.replace(/(?<l>a)/u, '$<l>!') + [...new Map([[1, 2]])] + new A().x }`,
+      `class A { #x = 1; get x() { return this.#x } }
+       return { message: 'a-b'.replace(/(?<l>a)/u, '$<l>!') + [...new Map([[1, 2]])] + new A().x }`,
       'a!-b1,21',
     ],
-  ])('has %s', async (_name, code, message) => {
+  ])('include %s', async (_name, code, message) => {
     const { sandbox } = startSandbox({ 'use.js': returning(code) })
     expect((await run(sandbox.load('use.js'), { data: btoa('{"to":"me@example.com"}') })).result).toEqual({ message })
   })
 })
 
-describe('a result', () => {
+describe('a result of a transform', () => {
   const all = {
     action: 'agent',
     message: 'm',
@@ -125,22 +130,22 @@ describe('a result', () => {
     ['nothing', 'return', undefined],
     ['null', 'return null', null],
     ['an object', `return ${JSON.stringify(all)}`, all],
-    ['no action at all', 'return []', []],
+    ['an empty list', 'return []', []],
     [
       'a list of 200',
       `return Array.from({ length: 200 }, (_, i) => ({ message: String(i) }))`,
       Array.from({ length: 200 }, (_, i) => ({ message: String(i) })),
     ],
-    ['fields without a value', `return { message: 'x', to: undefined }`, { message: 'x' }],
+    ['fields that are undefined', `return { message: 'x', to: undefined }`, { message: 'x' }],
   ])('may be %s', async (_name, code, expected) => {
     const { sandbox } = startSandbox({ 'ok.js': returning(code) })
     expect((await run(sandbox.load('ok.js'))).result).toEqual(expected)
   })
 
   it.each([
-    ['a string', `return 'x'`, 'a string was returned'],
-    ['true', 'return true', 'a boolean was returned'],
-    ['a function', 'return () => 1', 'a function was returned'],
+    ['a string', `return 'x'`, 'it is a string'],
+    ['true', 'return true', 'it is a boolean'],
+    ['a function', 'return () => 1', 'it is a function'],
     ['another key', `return { mesage: 'secret' }`, 'mesage is not a known key'],
     ['another type', `return { deliver: 'secret' }`, 'deliver must be true or false'],
     ['null for a field', `return { to: null }`, 'to must be a string'],
@@ -149,7 +154,7 @@ describe('a result', () => {
     ['a list with null', 'return [null]', 'must be an object'],
     ['a list of lists', 'return [[]]', 'must be an object'],
     ['more than a megabyte', `return { message: 'x'.repeat(1048577) }`, 'larger than 1048576'],
-    ['an open promise', 'return new Promise(() => {})', 'can never be kept'],
+    ['a promise that never settles', 'return new Promise(() => {})', 'never settles'],
   ])('may not be %s', async (_name, code, words) => {
     const { sandbox } = startSandbox({ 'bad.js': returning(code) })
     const error = await faultOf(run(sandbox.load('bad.js')))
@@ -160,12 +165,15 @@ describe('a result', () => {
   })
 })
 
-describe('a payload that the module describes', () => {
+describe('a transform with a payload schema', () => {
   const module = `import { Type } from 'svc-gateway/plugin'
-    export const payload = Type.Object({ items: Type.Array(Type.Object({ id: Type.Integer() })), kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })) })
+    export const payload = Type.Object({
+      items: Type.Array(Type.Object({ id: Type.Integer() })),
+      kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })),
+    })
     export default ({ payload }) => ({ message: String(payload.items.length) })`
 
-  it('runs when it fits, and is refused with the path when it does not', async () => {
+  it('runs if the payload matches, and is refused with the path of the problem otherwise', async () => {
     const { sandbox } = startSandbox({
       'typed.ts': module,
       'plain.ts': module.replace('svc-gateway/plugin', 'typebox'),
@@ -184,7 +192,7 @@ describe('a payload that the module describes', () => {
     }
   })
 
-  it('is plain JSON Schema for the gateway, which never runs it', async () => {
+  it('exposes its schema as JSON Schema, which the gateway itself never runs', async () => {
     const { sandbox } = startSandbox({ 'typed.ts': module })
     const typed = sandbox.load('typed.ts', { timeoutMs: 300 })
     await typed.ready
@@ -199,10 +207,14 @@ describe('a payload that the module describes', () => {
 })
 
 describe('a transform that fails', () => {
-  it('is told with class and line; what it said stays out of the log', async () => {
+  it('is reported with the class and line of the error, and without its message in the log', async () => {
     const { sandbox, lines } = startSandbox({
-      'deep.ts': `import { parse } from './lib/parse.ts'\nexport default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
-      'lib/parse.ts': `interface Unused {\n  a: string\n}\n\nexport function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
+      'deep.ts':
+        `import { parse } from './lib/parse.ts'\n` +
+        `export default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
+      'lib/parse.ts':
+        `interface Unused {\n  a: string\n}\n\n` +
+        `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
     })
     const error = await faultOf(run(sandbox.load('deep.ts'), { text: 'secret' }))
     expect([error.fault, error.message, error.detail]).toEqual([
@@ -213,48 +225,48 @@ describe('a transform that fails', () => {
     expect(JSON.stringify(lines)).not.toContain('secret')
   })
 
-  it('is ended at its own time limit', async () => {
+  it('is stopped at its own time limit', async () => {
     const { sandbox } = startSandbox({ 'loop.js': returning('for (;;);') })
     expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe(
       'The transform loop.js did not end within its time limit.',
     )
   })
 
-  it('is not ended because the gateway itself was held up', async () => {
+  it('is not stopped because the gateway itself was blocked', async () => {
     const { sandbox, lines } = startSandbox({ 'a.js': returning('return null') })
     const a = sandbox.load('a.js', { timeoutMs: 250 })
     await run(a)
     for (let round = 0; round < 3; round++) {
-      const calls = Array.from({ length: 20 }, () => run(a))
+      const runs = Array.from({ length: 20 }, () => run(a))
       await new Promise((resolve) => setImmediate(resolve))
       for (const end = performance.now() + 400; performance.now() < end;);
-      await Promise.all(calls)
+      await Promise.all(runs)
     }
     expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  it('rests after three ends in a row, until its file changes', async () => {
+  it('is disabled after three failures in a row, until its file changes', async () => {
     const { sandbox, write, lines } = startSandbox({ 'loop.js': returning('for (;;);') })
     const loop = sandbox.load('loop.js', { timeoutMs: 250 })
     for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled'])
       expect((await faultOf(run(loop))).fault).toBe(fault)
-    expect(loop.state().state).toBe('off')
+    expect(loop.state().state).toBe('open')
     expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       expect.stringContaining('three times in a row'),
     ])
-    write('loop.js', returning(`return { message: 'mended' }`))
+    write('loop.js', returning(`return { message: 'fixed' }`))
     await expect.poll(() => loop.state().state).toBe('ready')
-    expect((await run(loop)).result).toEqual({ message: 'mended' })
+    expect((await run(loop)).result).toEqual({ message: 'fixed' })
   })
 
-  it('does not rest for ends that others stand between', async () => {
+  it('is not disabled by failures that are not in a row', async () => {
     const { sandbox } = startSandbox({ 'some.js': returning('if (input.payload.loop) for (;;); return null') })
     const some = sandbox.load('some.js', { timeoutMs: 250 })
     for (const loop of [true, true, false, true, true, false]) await run(some, { loop }).catch(() => undefined)
     expect(some.state().state).toBe('ready')
   })
 
-  it('is replaced in good order when it overflows the stack again and again', async () => {
+  it('has its process replaced after many stack overflows', async () => {
     const { sandbox } = startSandbox({ 'deep.js': returning('const f = () => f() + 1; return f()') })
     const deep = sandbox.load('deep.js')
     await faultOf(run(deep))
@@ -264,8 +276,8 @@ describe('a transform that fails', () => {
   })
 })
 
-describe('the processes', () => {
-  it('are none before the first transform, and none afterwards', async () => {
+describe('the sandbox processes', () => {
+  it('start with the first transform and end with the sandbox', async () => {
     const { sandbox } = startSandbox({ 'a.js': returning('return null') })
     expect(sandbox.status()).toEqual({ processes: [], transforms: [] })
     await run(sandbox.load('a.js'))
@@ -276,7 +288,7 @@ describe('the processes', () => {
     expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
   })
 
-  it('know a transform once, however many mappings name it', async () => {
+  it('load a transform once, however many mappings use it', async () => {
     const { sandbox, lines } = startSandbox({ 'a.js': `${returning('return null')}\nexport const b = () => undefined` })
     const handles = Array.from({ length: 1000 }, () => sandbox.load('a.js'))
     const other = sandbox.load('a.js', { export: 'b' })
@@ -289,13 +301,15 @@ describe('the processes', () => {
     expect(sandbox.status().transforms.map((state) => state.export)).toEqual(['b'])
   })
 
-  it('end when the gateway is killed', async () => {
+  it('exit when the gateway is killed', async () => {
     const { dir } = startSandbox({ 'a.js': returning('return null') })
     const source = new URL('../../core/sandbox/sandbox.ts', import.meta.url).href
     const script = `const { createSandbox } = await import('${source}')
-      const sandbox = createSandbox({ root: '${dir}', dir: '${dir}', log: { debug() {}, info() {}, warn() {}, error() {} } })
+      const log = { debug() {}, info() {}, warn() {}, error() {} }
+      const sandbox = createSandbox({ root: '${dir}', dir: '${dir}', log })
       await sandbox.load('a.js').run({ payload: '{}', headers: {}, query: {}, path: '', now: '', mapping: {} })
-      process.stdout.write('<' + sandbox.status().processes[0].pid + '>'); setInterval(() => {}, 1000)`
+      process.stdout.write('<' + sandbox.status().processes[0].pid + '>')
+      setInterval(() => {}, 1000)`
     const gateway = spawn(process.execPath, ['--conditions=svc-gateway-source', '--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -308,7 +322,7 @@ describe('the processes', () => {
     await expect.poll(() => isAlive(pid)).toBe(false)
   })
 
-  it('are replaced when somebody kills them, and calls under way are made again', async () => {
+  it('are replaced when they are killed, and their pending runs are repeated', async () => {
     const { sandbox } = startSandbox({
       'a.js': returning(
         'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
@@ -316,15 +330,15 @@ describe('the processes', () => {
     })
     const a = sandbox.load('a.js', { timeoutMs: 5000 })
     await run(a, 0)
-    const calls = [1, 2, 3].map((number) => run(a, number))
+    const runs = [1, 2, 3].map((number) => run(a, number))
     process.kill(sandbox.status().processes[0]!.pid!, 'SIGKILL')
-    expect((await Promise.all(calls)).map(({ result }) => result)).toEqual(
+    expect((await Promise.all(runs)).map(({ result }) => result)).toEqual(
       ['1', '2', '3'].map((message) => ({ message })),
     )
     expect((await run(a, 4)).result).toEqual({ message: '4' })
   })
 
-  it('come back when the machine can start some again', async () => {
+  it('are started again when the system can start processes again', async () => {
     const { sandbox, lines } = startSandbox({ 'a.js': returning('return { message: String(input.payload) }') })
     const a = sandbox.load('a.js')
     await run(a, 0)
@@ -349,13 +363,13 @@ describe('the processes', () => {
     })
   })
 
-  it('take so many calls and no more', async () => {
+  it('refuse runs when too many are waiting', async () => {
     const { sandbox } = startSandbox({
       'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null'),
     })
     const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
     await run(slow)
-    // The first refusal ends it all: nobody has to wait for the thousand before it.
+    // Closed after the first refusal, so that the test does not wait for the runs before it.
     const ends = await Promise.allSettled(
       Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())),
     )

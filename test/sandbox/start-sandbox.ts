@@ -1,4 +1,4 @@
-// A sandbox over a folder of its own, for tests.
+// Starts a sandbox in a temporary folder, for tests.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,7 +8,7 @@ import {
   createSandbox,
   type Sandbox,
   type SandboxOptions,
-  type TransformCall,
+  type UnparsedInput,
   type TransformHandle,
 } from '../../core/sandbox/sandbox.ts'
 import type { TransformRun } from '../../core/sandbox/transform.ts'
@@ -22,14 +22,14 @@ export interface Line {
 
 export interface TestSandbox {
   sandbox: Sandbox
-  /** The configuration directory; `dir` is its folder of transforms. */
+  /** The configuration directory; `dir` is its transforms directory. */
   home: string
   dir: string
   lines: Line[]
   write(path: string, text: string): void
 }
 
-/** For a test, which ends it; `openSandbox` is for a whole file. */
+/** For one test, at whose end it is closed; `openSandbox` is for a whole file. */
 export function startSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox {
   const opened = openSandbox(files, options)
   onTestFinished(opened.close)
@@ -59,12 +59,12 @@ export function openSandbox(
 
 function recordingLog(): { log: Log; lines: Line[] } {
   const lines: Line[] = []
-  const at = (level: string) => (fields: object, message: string) =>
+  const write = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, fields: { ...fields }, message })
-  return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines }
+  return { log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }, lines }
 }
 
-export const callWith = (payload: unknown): TransformCall => ({
+export const callWith = (payload: unknown): UnparsedInput => ({
   payload: JSON.stringify(payload),
   headers: { 'x-event': 'push' },
   query: { page: '2' },
@@ -76,13 +76,13 @@ export const callWith = (payload: unknown): TransformCall => ({
 export const run = (handle: TransformHandle, payload: unknown = {}): Promise<TransformRun> =>
   handle.run(callWith(payload))
 
-/** What a call is refused with; fails when it is not. */
-export async function faultOf(call: Promise<unknown>): Promise<TransformError> {
+/** The error with which a run fails. */
+export async function faultOf(failing: Promise<unknown>): Promise<TransformError> {
   try {
-    await call
+    await failing
   } catch (error) {
     if (error instanceof TransformError) return error
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('the run did not fail')
 }

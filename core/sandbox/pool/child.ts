@@ -76,7 +76,7 @@ interface ChildOptions {
 
 export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   const activeRequest = openActiveRequestFile()
-  const { process, socket } = spawnRunner(runner, limits, activeRequest.fd)
+  const { process: childProcess, socket } = spawnRunner(runner, limits, activeRequest.fd)
   const ended = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
   /** By id; the oldest is first. */
@@ -85,7 +85,6 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   let progressAt = performance.now()
   let endReason: EndReason | undefined
   let watchdog: NodeJS.Timeout | undefined
-  let unsent: Frame[] = []
 
   expectResponse(readyId, bootMs, { resolve: () => ready.resolve(), reject: () => ready.resolve() })
   const read = createFrameReader(maxResponseBytes, settle)
@@ -98,8 +97,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     }
   })
   socket.on('error', () => undefined)
-  process.on('error', () => onExit('crash'))
-  process.on('exit', (_code, signal) => onExit(signal === 'SIGABRT' ? 'memory' : 'crash'))
+  childProcess.on('error', () => onExit('crash'))
+  childProcess.on('exit', (_code, signal) => onExit(signal === 'SIGABRT' ? 'memory' : 'crash'))
 
   function expectResponse(id: number, timeoutMs: number, handlers: Pick<PendingRequest, 'resolve' | 'reject'>): void {
     pending.set(id, { sentAt: performance.now(), timeoutMs, ...handlers })
@@ -112,23 +111,12 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
       if (endReason !== undefined) return reject(new ChildEnded(endReason, false))
       const id = ++lastId
       expectResponse(id, timeoutMs, { resolve, reject })
-      unsent.push({
-        id,
-        kind: requestKinds.indexOf(kind),
-        number: moduleId,
-        first: toBuffer(first),
-        second: Buffer.from(second),
-      })
-      // Requests of the same tick are written together.
-      if (unsent.length === 1) setImmediate(flush)
+      const [kindIndex, bytes] = [requestKinds.indexOf(kind), { first: toBuffer(first), second: Buffer.from(second) }]
+      // All requests of the same tick are sent in one write.
+      socket.cork()
+      writeFrame({ id, kind: kindIndex, number: moduleId, ...bytes }, (part) => socket.write(part))
+      process.nextTick(() => socket.uncork())
     })
-  }
-
-  function flush(): void {
-    socket.cork()
-    for (const frame of unsent) writeFrame(frame, (part) => socket.write(part))
-    socket.uncork()
-    unsent = []
   }
 
   function settle({ id, kind, number, first, second }: Frame): void {
@@ -148,7 +136,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     const active = pending.get(activeRequest.read()) ?? oldest
     if (active === undefined) stopWatchdog()
     else if (performance.now() - Math.max(progressAt, active.sentAt) > active.timeoutMs) kill('timeout')
-    else if (residentMb(process) > limits.rssMb) kill('memory')
+    else if (residentMb(childProcess) > limits.rssMb) kill('memory')
   }
 
   function stopWatchdog(): void {
@@ -166,7 +154,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
 
   function kill(reason: EndReason = 'closed'): void {
     end(reason)
-    process.kill('SIGKILL')
+    childProcess.kill('SIGKILL')
   }
 
   function onExit(exitReason: EndReason): void {
@@ -180,7 +168,14 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     ended.resolve()
   }
 
-  return { pid: process.pid, pendingCount: () => pending.size, send, ready: ready.promise, ended: ended.promise, kill }
+  return {
+    pid: childProcess.pid,
+    pendingCount: () => pending.size,
+    send,
+    ready: ready.promise,
+    ended: ended.promise,
+    kill,
+  }
 }
 
 interface PendingRequest {

@@ -60,8 +60,8 @@ export interface ActiveRequestFile {
 }
 
 /**
- * An unlinked file into which the child writes the id of each request that it begins. It tells the gateway which request
- * a child was executing when it stopped responding.
+ * An unlinked file into which the child writes the id of each request that it begins. It tells the gateway which
+ * request a child was executing when it stopped responding.
  */
 export function openActiveRequestFile(): ActiveRequestFile {
   const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-sandbox-'))

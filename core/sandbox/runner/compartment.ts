@@ -1,12 +1,11 @@
-// Inside a child: one transform in a compartment of its own, with a console and a few globals that the language does
-// not bring.
+// Loads a transform into a compartment of its own, with a console and a few globals that the language itself lacks.
 import { compileInterpreted, type Check } from '../../typebox.ts'
 import { type LogLine, maxLineLength, type Outcome } from '../ipc-frames.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
 export interface LoadedTransform {
   transform(input: unknown): unknown
-  /** JSON Schema of the payload, as text; empty when the module declares none. */
+  /** JSON Schema of the payload as text, or an empty string if the module declares none. */
   schema: string
   check: Check | undefined
 }
@@ -16,7 +15,7 @@ interface Source {
   exportName: string
 }
 
-/** What the gateway is to call the failure of a load. */
+/** A failed load, with the outcome that the gateway receives. */
 export class LoadError extends Error {
   readonly outcome: Outcome
 
@@ -26,7 +25,7 @@ export class LoadError extends Error {
   }
 }
 
-/** Evaluates a bundle. What it throws at its top level is thrown on. */
+/** Evaluates a bundle. Throws what its top level throws. */
 export function loadTransform(
   { code, exportName }: Source,
   shared: SharedGlobals,
@@ -36,7 +35,7 @@ export function loadTransform(
     globals: { ...shared, console: createConsole(log) },
     __options__: true,
   } as never)
-  for (const power of ['Compartment', 'lockdown']) Reflect.deleteProperty(compartment.globalThis, power)
+  for (const name of ['Compartment', 'lockdown']) Reflect.deleteProperty(compartment.globalThis, name)
   compartment.evaluate(missingGlobals)
   const exports = compartment.evaluate(
     `(() => {${localNames}\n${code}\n;return ${bundleName}})()\n//# sourceURL=${sourceUrl}`,
@@ -51,31 +50,42 @@ export function loadTransform(
   }
 }
 
-/** The variable that the bundler leaves a module's exports in. */
+/** The variable to which the bundler assigns a module's exports. */
 export const bundleName = '__transform'
-/** How frames of a transform are known in a stack. */
+/** Marks the stack frames of transforms. */
 export const sourceUrl = 'transform'
 
 /**
- * A compartment looks free names up in a proxy; as local constants they cost half as much. They stand in one line
- * before the code.
+ * Precedes the code, in one line. Compartments look up globals in a proxy; with local constants, code that uses globals
+ * in loops is three times as fast.
  */
-const localNames = `"use strict";const {Object,Array,String,Number,Boolean,BigInt,Symbol,JSON,Math,Date,Map,Set,RegExp,Promise,Reflect,Error,TypeError,RangeError,\
-parseInt,parseFloat,isNaN,isFinite,encodeURIComponent,decodeURIComponent,console} = globalThis;`
+const localNames =
+  '"use strict";const {Object,Array,String,Number,Boolean,BigInt,Symbol,JSON,Math,Date,Map,Set,RegExp,Promise,Reflect,' +
+  'Error,TypeError,RangeError,parseInt,parseFloat,isNaN,isFinite,encodeURIComponent,decodeURIComponent,console}' +
+  ' = globalThis;'
 
 /**
- * Made of the language alone, and anew in each compartment: Node's own would bring objects that nobody froze.
- * Webhooks carry Base64 and UTF-8; schemas of TypeBox need TextEncoder.
+ * Implemented in plain JavaScript and evaluated in each compartment, because Node's versions would expose objects that
+ * are not frozen. Webhooks contain Base64 and UTF-8, and TypeBox needs TextEncoder.
  */
 const missingGlobals = `(() => {
   "use strict";
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-  const toBinary = (bytes) => { let text = ''; for (const byte of bytes) text += String.fromCharCode(byte); return text };
+  const toBinary = (bytes) => {
+    let text = '';
+    for (const byte of bytes) text += String.fromCharCode(byte);
+    return text;
+  };
   globalThis.TextEncoder = class TextEncoder {
-    encode(text = '') { return Uint8Array.from(unescape(encodeURIComponent(String(text).toWellFormed())), (char) => char.charCodeAt(0)) }
+    encode(text = '') {
+      const binary = unescape(encodeURIComponent(String(text).toWellFormed()));
+      return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+    }
   };
   globalThis.TextDecoder = class TextDecoder {
-    constructor(label = 'utf-8') { if (!/^utf-?8$/i.test(label)) throw new RangeError('TextDecoder knows UTF-8 only.') }
+    constructor(label = 'utf-8') {
+      if (!/^utf-?8$/i.test(label)) throw new RangeError('TextDecoder supports only UTF-8.');
+    }
     decode(bytes = new Uint8Array()) {
       try { return decodeURIComponent(escape(toBinary(ArrayBuffer.isView(bytes) ? bytes : new Uint8Array(bytes)))) }
       catch { throw new TypeError('The bytes are not UTF-8.') }
@@ -85,8 +95,10 @@ const missingGlobals = `(() => {
     let out = '';
     for (let at = 0; at < text.length; at += 3) {
       const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)];
-      if (a > 255 || b > 255 || c > 255) throw new TypeError('btoa takes characters up to U+00FF.');
-      out += digits[a >> 2] + digits[((a & 3) << 4) | (b >> 4)] + (Number.isNaN(b) ? '=' : digits[((b & 15) << 2) | (c >> 6)]) + (Number.isNaN(c) ? '=' : digits[c & 63]);
+      if (a > 255 || b > 255 || c > 255) throw new TypeError('btoa accepts characters up to U+00FF.');
+      out += digits[a >> 2] + digits[((a & 3) << 4) | (b >> 4)];
+      out += Number.isNaN(b) ? '=' : digits[((b & 15) << 2) | (c >> 6)];
+      out += Number.isNaN(c) ? '=' : digits[c & 63];
     }
     return out;
   };
@@ -107,7 +119,7 @@ function createConsole(log: (line: LogLine) => void) {
   const writer =
     (level: LogLine[0]) =>
     (...values: unknown[]): void =>
-      log([level, values.map(inWords).join(' ').slice(0, maxLineLength)])
+      log([level, values.map(formatValue).join(' ').slice(0, maxLineLength)])
   return harden({
     log: writer('info'),
     info: writer('info'),
@@ -118,8 +130,8 @@ function createConsole(log: (line: LogLine) => void) {
   })
 }
 
-/** Any value in a line of text; values may be hostile, and looking at them counts against the limits of the call. */
-export function inWords(value: unknown): string {
+/** Any value as a line of text. Reading a hostile value may throw, or take time that counts towards the time limit. */
+export function formatValue(value: unknown): string {
   try {
     if (typeof value === 'string') return value.slice(0, maxLineLength)
     const text =

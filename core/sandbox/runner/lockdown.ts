@@ -1,10 +1,7 @@
-// Inside a child: turns the process into a room without doors, before any code of a transform is there.
+// Locks a child process down before it loads any transform: freezes the globals and removes Node's own.
 import { registerHooks } from 'node:module'
 
-/**
- * What every compartment may use besides the language's own immutable objects. All of it is frozen, so none can leave
- * something for another.
- */
+/** Globals that all compartments share. They are frozen, so that no transform can change them for another. */
 export interface SharedGlobals {
   Date: typeof Date
   Math: typeof Math
@@ -14,7 +11,7 @@ export interface SharedGlobals {
 }
 
 export function lockDown(): SharedGlobals {
-  // Taken before: afterwards the clock of Date and the dice of Math are gone from what compartments get by themselves.
+  // Saved before the lockdown, which removes Date.now and Math.random from the globals of compartments.
   const shared = { Date, Math, Intl, Float32Array, Float64Array }
   lockdown({
     overrideTaming: 'severe',
@@ -24,22 +21,21 @@ export function lockDown(): SharedGlobals {
     errorTrapping: 'none',
     unhandledRejectionTrapping: 'none',
   })
-  // What is handed in from here is not frozen by lockdown: without this, one transform could set the clock of all
-  // others.
+  // `lockdown` does not freeze these. Without this, one transform could change the clock of all others.
   for (const value of Object.values(shared)) harden(value)
-  registerHooks({ resolve: refuse, load: refuse })
-  removePowers()
+  registerHooks({ resolve: refuseModule, load: refuseModule })
+  removeNodeGlobals()
   return shared
 }
 
-function refuse(): never {
-  throw new Error('Nothing can be loaded here.')
+function refuseModule(): never {
+  throw new Error('Modules cannot be loaded in the sandbox.')
 }
 
-/** A second fence: whoever got out of a compartment finds the language, and nothing of Node. */
-function removePowers(): void {
+/** The second line of defence: code that escapes from a compartment finds only the language, and nothing of Node. */
+function removeNodeGlobals(): void {
   const language = new Set(Object.getOwnPropertyNames(new Compartment().globalThis))
-  const powers = [
+  const processMembers = [
     'binding',
     '_linkedBinding',
     'dlopen',
@@ -52,7 +48,7 @@ function removePowers(): void {
     '_debugProcess',
     'mainModule',
   ]
-  for (const name of powers) Reflect.deleteProperty(process, name)
+  for (const name of processMembers) Reflect.deleteProperty(process, name)
   for (const name of Object.getOwnPropertyNames(globalThis))
     if (!language.has(name)) Reflect.deleteProperty(globalThis, name)
 }

@@ -1,7 +1,7 @@
-// Inside a child: one request after another, from what was asked to what is answered.
+// Executes the gateway's requests inside a child, one after another.
 import { Buffer } from 'node:buffer'
 import { performance } from 'node:perf_hooks'
-import { inWords, LoadError, type LoadedTransform, loadTransform } from './compartment.ts'
+import { formatValue, LoadError, type LoadedTransform, loadTransform } from './compartment.ts'
 import {
   type Frame,
   type LogLine,
@@ -18,120 +18,120 @@ import type { SharedGlobals } from './lockdown.ts'
 interface RequestHandlerDeps {
   shared: SharedGlobals
   positionOf(error: unknown): Position
-  answer(frame: Frame): void
+  respond(frame: Frame): void
 }
 
-interface Request {
+interface IpcRequest {
   id: number
   kind: RequestKind | undefined
-  number: number
+  moduleId: number
   first: string
   second: string
 }
 
-interface Call {
+interface Execution {
   id: number
   startedAt: number
   micros: number
   lines: LogLine[]
-  lost: number
+  droppedLines: number
   outcome: Outcome | undefined
   body: string
 }
 
 export interface RequestHandler {
-  /** Starts with a request; what it returns may be a promise that is still to be kept. */
-  begin(request: Request): void
+  /** Starts executing a request. A transform may return a promise, which settles later. */
+  begin(request: IpcRequest): void
   /**
-   * Answers the request that was begun last. Nothing is left by now that could keep a promise: there are no timers
-   * here, and no input.
+   * Responds to the request that began last. A promise that has not settled by now never will, because a transform has
+   * neither timers nor I/O.
    */
   conclude(): void
 }
 
-export function createRequestHandler({ shared, positionOf, answer }: RequestHandlerDeps): RequestHandler {
+export function createRequestHandler({ shared, positionOf, respond }: RequestHandlerDeps): RequestHandler {
   const now = performance.now.bind(performance)
   const transforms = new Map<number, LoadedTransform>()
-  let current: Call | undefined
+  let current: Execution | undefined
 
-  function settle(call: Call, outcome: Outcome, body: string): void {
-    if (call.outcome !== undefined) return
-    Object.assign(call, { outcome, body, micros: (now() - call.startedAt) * 1000 })
+  function settle(execution: Execution, outcome: Outcome, body: string): void {
+    if (execution.outcome !== undefined) return
+    Object.assign(execution, { outcome, body, micros: (now() - execution.startedAt) * 1000 })
   }
 
-  const fail = (call: Call, error: unknown, outcome: Outcome = 'threw'): void =>
-    settle(call, outcome, JSON.stringify(describe(error, positionOf)))
+  const fail = (execution: Execution, error: unknown, outcome: Outcome = 'threw'): void =>
+    settle(execution, outcome, JSON.stringify(describeThrown(error, positionOf)))
 
   function log(line: LogLine): void {
     if (!current) return
     if (current.lines.length < maxLogLines) current.lines.push(line)
-    else current.lost++
+    else current.droppedLines++
   }
 
-  function load({ number, first, second }: Request, call: Call): void {
+  function load({ moduleId, first, second }: IpcRequest, execution: Execution): void {
     try {
       const loaded = loadTransform({ code: second, exportName: first }, shared, log)
-      transforms.set(number, loaded)
-      settle(call, 'ok', loaded.schema)
+      transforms.set(moduleId, loaded)
+      settle(execution, 'ok', loaded.schema)
     } catch (error) {
-      fail(call, error, error instanceof LoadError ? error.outcome : 'compile')
+      fail(execution, error, error instanceof LoadError ? error.outcome : 'compile')
     }
   }
 
-  function run({ number, first, second }: Request, call: Call): void {
-    const { transform, check } = transforms.get(number) ?? missing
+  function run({ moduleId, first, second }: IpcRequest, execution: Execution): void {
+    const { transform, check } = transforms.get(moduleId) ?? notLoaded
     try {
       const payload = JSON.parse(first) as unknown
       if (check && !check.fits(payload))
-        return settle(call, 'payload_mismatch', JSON.stringify(check.problems(payload).slice(0, 8)))
-      const result = transform(freeze({ payload, ...(JSON.parse(second) as object) }))
+        return settle(execution, 'payload_mismatch', JSON.stringify(check.problems(payload).slice(0, 8)))
+      const result = transform(deepFreeze({ payload, ...(JSON.parse(second) as object) }))
       if (isPromiseLike(result)) {
-        const kept = (value: unknown) => finish(call, value)
+        const onResolved = (value: unknown) => finish(execution, value)
         void Promise.resolve(result)
-          .then(kept)
-          .catch((error: unknown) => fail(call, error))
-      } else finish(call, result)
+          .then(onResolved)
+          .catch((error: unknown) => fail(execution, error))
+      } else finish(execution, result)
     } catch (error) {
-      fail(call, error)
+      fail(execution, error)
     }
   }
 
-  function finish(call: Call, result: unknown): void {
-    if (result === undefined) return settle(call, 'ok', '')
-    if (typeof result !== 'object') return fail(call, `a ${typeof result} was returned`, 'bad_result')
+  function finish(execution: Execution, result: unknown): void {
+    if (result === undefined) return settle(execution, 'ok', '')
+    if (typeof result !== 'object') return fail(execution, `it is a ${typeof result}`, 'bad_result')
     const text = JSON.stringify(result) as string | undefined
     if (text === undefined || text.length > maxResultLength)
-      return fail(call, `the result is larger than ${maxResultLength} characters`, 'bad_result')
-    settle(call, 'ok', text)
+      return fail(execution, `it is larger than ${maxResultLength} characters`, 'bad_result')
+    settle(execution, 'ok', text)
   }
 
   return {
     begin(request) {
-      const call: Call = {
+      const execution: Execution = {
         id: request.id,
         startedAt: now(),
         micros: 0,
         lines: [],
-        lost: 0,
+        droppedLines: 0,
         outcome: undefined,
         body: '',
       }
-      current = call
-      if (request.kind === 'load') load(request, call)
-      else if (request.kind === 'run') run(request, call)
-      else settle(call, 'ok', String(transforms.delete(request.number)))
+      current = execution
+      if (request.kind === 'load') load(request, execution)
+      else if (request.kind === 'run') run(request, execution)
+      else settle(execution, 'ok', String(transforms.delete(request.moduleId)))
     },
     conclude() {
       if (!current) return
-      fail(current, 'the promise it returned can never be kept: a transform has nothing to wait for', 'bad_result')
-      answer(toFrame(current))
+      fail(current, 'its promise never settles, because a transform has nothing to wait for', 'bad_result')
+      respond(toFrame(current))
       current = undefined
     },
   }
 }
 
-function toFrame({ id, outcome, micros, lines, lost, body }: Call): Frame {
-  const all: LogLine[] = lost > 0 ? [...lines, ['warn', `${lost} more lines were left out`]] : lines
+function toFrame({ id, outcome, micros, lines, droppedLines, body }: Execution): Frame {
+  const all: LogLine[] = droppedLines > 0 ? [...lines, ['warn', `${droppedLines} more lines were dropped`]] : lines
   return {
     id,
     kind: outcomes.indexOf(outcome ?? 'threw'),
@@ -141,31 +141,31 @@ function toFrame({ id, outcome, micros, lines, lost, body }: Call): Frame {
   }
 }
 
-const missing: LoadedTransform = {
+const notLoaded: LoadedTransform = {
   transform() {
-    throw new Error('This transform is not loaded.')
+    throw new Error('The transform is not loaded.')
   },
   schema: '',
   check: undefined,
 }
 
-function describe(error: unknown, positionOf: (error: unknown) => Position): Thrown {
+function describeThrown(error: unknown, positionOf: (error: unknown) => Position): Thrown {
   try {
     if (error instanceof Error)
-      return { name: inWords(error.name), message: inWords(error.message), ...positionOf(error) }
+      return { name: formatValue(error.name), message: formatValue(error.message), ...positionOf(error) }
   } catch {
-    // Even looking at it throws: it is described like any other value.
+    // Reading a hostile error may throw: it is described like any other value.
   }
-  return { name: typeof error, message: inWords(error), line: 0, column: 0 }
+  return { name: typeof error, message: formatValue(error), line: 0, column: 0 }
 }
 
 function isPromiseLike(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** JSON has no circles, so every object is met once. */
-function freeze<Value>(value: Value): Value {
+/** Freezes a parsed JSON value, which has no cycles. */
+function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) freeze(inner)
+  for (const inner of Object.values(value)) deepFreeze(inner)
   return Object.freeze(value)
 }

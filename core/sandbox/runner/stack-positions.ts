@@ -1,4 +1,4 @@
-// Inside a child: where in its code a transform threw. Its own code sees no stack.
+// Finds where in its code a transform threw. The transform itself cannot read stacks.
 import { sourceUrl } from './compartment.ts'
 
 export interface Position {
@@ -12,7 +12,7 @@ interface CallSite {
   getColumnNumber(): number | null
 }
 
-/** Only the start realm may ask for stacks; from now on they end up here, and errors show none. */
+/** Takes over `Error.prepareStackTrace`: positions are recorded here, and `error.stack` is empty from now on. */
 export function createPositionFinder(): (error: unknown) => Position {
   const positions = new WeakMap<object, Position>()
   Error.prepareStackTrace = (error, sites) => {
