@@ -1,25 +1,25 @@
-// Ends a wait in time, whether or not what is waited for listens to its signal.
+// Deadlines: ends a wait in time, even if the work ignores its abort signal.
 
-/** Settles as the work does, or rejects with the signal's reason the moment it aborts. */
+/** Settles as the work does, or rejects with the signal's reason as soon as the signal aborts. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-    // Work that fails after the abort is handled here too: nobody else listens any more.
-    work.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    // This also handles a rejection that comes after the abort.
+    work.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort))
   })
 }
 
 export interface Deadline {
-  /** Ends the work too. */
+  /** Signals that end the work early. */
   signals: readonly AbortSignal[]
   ms: number
-  /** What the work's signal, and the caller, get when the time is over. */
+  /** The error that the work's signal and the caller receive at the deadline. */
   reason: () => Error
 }
 
-/** Runs the work with a signal that aborts at the deadline, or with one of the given signals. */
+/** Runs the work with a signal that aborts at the deadline or when one of the given signals aborts. */
 export async function withDeadline<T>(
   { signals, ms, reason }: Deadline,
   work: (signal: AbortSignal) => PromiseLike<T> | T,
@@ -27,9 +27,9 @@ export async function withDeadline<T>(
   const controller = new AbortController()
   for (const signal of signals) signal.throwIfAborted()
   const working = work(controller.signal)
-  // Work that is done at once needs no watching, which would cost more than most such work.
+  // Synchronous work needs no timer.
   if (!isPending(working)) return working
-  // By hand and not AbortSignal.any(timeout): each call leaves nothing behind on signals that outlive it.
+  // Not AbortSignal.any: its listeners would stay on signals that outlive the call.
   const timer = setTimeout(() => controller.abort(reason()), ms)
   const unlink = signals.map((signal) => follow(signal, controller))
   try {

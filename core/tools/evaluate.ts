@@ -1,4 +1,4 @@
-// Whether layers allow a tool, and which name in which list decides.
+// Evaluates the layers of the tool policy for one tool, and names the rule that decides.
 import { isNamed, matches, type PolicyTool } from './names.ts'
 
 export const layerNames = [
@@ -14,42 +14,46 @@ export const layerNames = [
   'http',
 ] as const
 
-/** A list of names, and where it stands. */
+/** A list of names from the configuration. */
 export interface NameList {
+  /** Its key in the configuration, such as `tools.deny`. */
   source: string
   names: readonly string[]
-  /** True: each name means the tool of this very name and nothing else. */
+  /** True: names match tool names exactly, and never groups, toolsets or patterns. */
   exact?: boolean
 }
 
-/** One step of the policy. No `allow`: it allows everything; an `allow` without names: nothing. */
+/** One layer of the policy. Without `allow` it allows everything; an empty `allow` allows nothing. */
 export interface Layer {
   layer: (typeof layerNames)[number]
   allow?: readonly NameList[] | undefined
   deny?: readonly NameList[] | undefined
 }
 
-/** What one layer says; `none`: nothing about this tool. */
+/** The verdict of one layer; `none`: it has no rule for this tool. */
 export interface Verdict {
   layer: string
   verdict: 'allow' | 'deny' | 'none'
-  /** What decided: `tools.deny: "exec"`, or `not in tools.allow`. */
+  /** The rule that decided, such as `tools.deny: "exec"` or `not in tools.allow`. */
   rule?: string
 }
 
 export interface Decision {
   allowed: boolean
-  /** In order, also those behind one that denies. */
+  /** All layers in order, including those after one that denies. */
   layers: Verdict[]
 }
 
-/** A tool is allowed when no layer denies it: each can only narrow what those before it left. */
+/** A tool is allowed if no layer denies it. A layer can only narrow what the layers before it allow. */
 export function evaluatePolicy(layers: readonly Layer[], tool: PolicyTool): Decision {
-  const verdicts = [...layers.map((layer) => judge(layer, tool)), ...(tool.optIn ? [judgeNamed(layers, tool)] : [])]
+  const verdicts = [
+    ...layers.map((layer) => evaluateLayer(layer, tool)),
+    ...(tool.optIn ? [evaluateOptIn(layers, tool)] : []),
+  ]
   return { allowed: verdicts.every(({ verdict }) => verdict !== 'deny'), layers: verdicts }
 }
 
-function judge({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
+function evaluateLayer({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
   const denied = findRule(deny, tool)
   if (denied) return { layer, verdict: 'deny', rule: denied }
   if (!allow) return { layer, verdict: 'none' }
@@ -58,8 +62,8 @@ function judge({ layer, allow, deny = [] }: Layer, tool: PolicyTool): Verdict {
   return { layer, verdict: 'deny', rule: `not in ${allow.map(({ source }) => source).join(' or ')}` }
 }
 
-/** Of a tool that must be named: a list of all tools, or none, is not enough. */
-function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
+/** An opt-in tool must be named by an allow list; a pattern or a missing list is not enough. */
+function evaluateOptIn(layers: readonly Layer[], tool: PolicyTool): Verdict {
   const rule = layers
     .flatMap(({ allow = [] }) => allow)
     .map(({ source, names, exact = false }) =>
@@ -68,10 +72,10 @@ function judgeNamed(layers: readonly Layer[], tool: PolicyTool): Verdict {
     .find(Boolean)
   return rule
     ? { layer: 'opt_in', verdict: 'allow', rule }
-    : { layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' }
+    : { layer: 'opt_in', verdict: 'deny', rule: 'not named in any allow list' }
 }
 
-/** The first name that means the tool, with its list. */
+/** The first name that matches the tool, with its list. */
 export function findRule(lists: readonly NameList[], tool: PolicyTool): string | undefined {
   for (const { source, names, exact } of lists) {
     const name = names.find((candidate) => (exact ? isNamed(candidate, tool) : matches(candidate, tool)))

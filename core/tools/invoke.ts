@@ -1,4 +1,4 @@
-// One call of one tool: found, allowed, arguments checked, run within its deadline, its result made plain JSON.
+// Invokes a tool: checks policy and arguments, runs it within its deadline, and returns its result as plain JSON.
 import { GatewayError, throwSiteOf } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin.ts'
@@ -6,7 +6,7 @@ import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from './deadline.ts'
 import type { Policy } from './policy.ts'
-import { jsonResult } from './result.ts'
+import { toJsonResult } from './result.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
 import type { Subject } from './subject.ts'
 
@@ -17,7 +17,7 @@ export interface ToolCall {
   runId?: string | undefined
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Called before the caller gets to read what came from outside: from then on its turn holds external content. */
+  /** Called before the caller receives external content, which its turn holds from then on. */
   onExternalContent?: (() => Promise<void>) | undefined
 }
 
@@ -30,10 +30,10 @@ export type Invoke = (call: ToolCall) => Promise<Json>
 
 export interface InvokeDeps {
   registry: Pick<ToolRegistry, 'find'>
-  /** A refusal looks like a tool that does not exist. */
+  /** A tool that is not allowed is reported as one that does not exist. */
   policy: Pick<Policy, 'allows'>
   ruleOfTwo: Pick<RuleOfTwo, 'admit'>
-  /** What the tool may ask of the gateway, on behalf of whoever calls it. */
+  /** The tool API, on behalf of the caller. */
   toolApi: (call: ToolCall) => ToolApi
   timeoutMs: number
   log: Log
@@ -45,9 +45,9 @@ export function createInvoke(deps: InvokeDeps): Invoke {
     if (!entry || !deps.policy.allows(call.subject, call.tool)) throw new GatewayError('tool_not_available')
     try {
       checkArguments(entry, call.args)
-      return jsonResult(await execute(deps, entry, call))
+      return toJsonResult(await execute(deps, entry, call))
     } catch (error) {
-      throw explain(error, { deps, entry, signal: call.signal })
+      throw toCallerError(error, { deps, entry, signal: call.signal })
     }
   }
 }
@@ -72,15 +72,15 @@ function execute(
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
   return withDeadline({ signals, ms: timeoutMs, reason: () => new GatewayError('tool_timeout') }, (signal) => {
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
-    const who = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
-    const toolContext: ToolContext = { ...context, ...who, ...toolApi(call), signal }
+    const identity = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
+    const toolContext: ToolContext = { ...context, ...identity, ...toolApi(call), signal }
     const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
-    return call.subject.scopes ? admitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
+    return call.subject.scopes ? runAdmitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
   })
 }
 
-/** A call that was given up while the store took its time does nothing any more. */
-async function admitted(
+/** Does not run a call that was aborted while the store recorded its effects. */
+async function runAdmitted(
   admission: Promise<void>,
   { signal, run }: { signal: AbortSignal; run: () => unknown },
 ): Promise<unknown> {
@@ -96,9 +96,10 @@ interface Failure {
 }
 
 /**
- * What the caller may know of an error; what a tool threw may hold anything, so only its class and place are logged.
+ * The error that the caller receives. An error of the tool itself may contain private data, so only its class and
+ * position are logged.
  */
-function explain(error: unknown, { deps, entry, signal }: Failure): unknown {
+function toCallerError(error: unknown, { deps, entry, signal }: Failure): unknown {
   if (signal?.aborted) return signal.reason
   if (entry.context.signal.aborted) return new GatewayError('shutting_down')
   if (error instanceof GatewayError && error.code !== 'tool_failed') {

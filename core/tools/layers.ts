@@ -1,4 +1,4 @@
-// Which layers hold for a subject: the lists of the configuration, in the order in which they narrow each other.
+// Resolves the policy layers for a subject: the lists of the configuration, each of which narrows the ones before.
 import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/schema.ts'
 import type { Layer, NameList } from './evaluate.ts'
 import type { GroupPolicy } from './group.ts'
@@ -11,7 +11,7 @@ export interface LayerConfig {
   gateway: Pick<Config['gateway'], 'tools'>
 }
 
-/** What of a subject makes a difference: subjects of one shape are decided alike. */
+/** The properties of a subject that the policy depends on. */
 export interface Shape {
   caller: 'agent' | 'http'
   agentId: string
@@ -22,34 +22,34 @@ export interface Shape {
   fromHook: boolean
 }
 
-/** All layers, also those that say nothing to this shape. */
+/** All layers, including those that do not apply to this shape. */
 export function resolveLayers(
   config: LayerConfig,
   { caller, agentId, model, group, isSubagent, fromHook }: Shape,
 ): Layer[] {
-  const all: PolicySection<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
+  const shared: PolicySection<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
   const own: PolicySection<ToolPolicyConfig> = {
     path: `agents.${agentId}.tools`,
     policy: config.agents[agentId]?.tools ?? {},
   }
-  const [allBy, ownBy] = [byProvider(all, model), byProvider(own, model)]
+  const [sharedByProvider, ownByProvider] = [byProvider(shared, model), byProvider(own, model)]
   return [
-    { layer: 'profile', ...profileLists(all, own) },
-    { layer: 'profile_by_provider', ...profileLists(allBy, ownBy) },
-    { layer: 'tools', ...listsAt(all) },
-    { layer: 'tools_by_provider', ...listsAt(allBy) },
+    { layer: 'profile', ...profileLists(shared, own) },
+    { layer: 'profile_by_provider', ...profileLists(sharedByProvider, ownByProvider) },
+    { layer: 'tools', ...listsAt(shared) },
+    { layer: 'tools_by_provider', ...listsAt(sharedByProvider) },
     { layer: 'agent', ...listsAt(own) },
-    { layer: 'agent_by_provider', ...listsAt(ownBy) },
+    { layer: 'agent_by_provider', ...listsAt(ownByProvider) },
     { layer: 'group', ...(group && listsAt(group)) },
     { layer: 'subagent', ...(isSubagent && subagentLists(config.tools)) },
-    { layer: 'origin', ...(fromHook && originLists(all, own)) },
+    { layer: 'origin', ...(fromHook && originLists(shared, own)) },
     { layer: 'http', ...(caller === 'http' && httpLists(config.gateway.tools)) },
   ]
 }
 
 type Lists = Pick<Layer, 'allow' | 'deny'>
 
-/** Keys of the configuration, and the path to them. */
+/** A section of the configuration and its path. */
 interface PolicySection<Keys> {
   path: string
   policy: Keys
@@ -62,23 +62,20 @@ function listsAt({ path, policy: { allow, deny } }: PolicySection<ToolLists>): L
   }
 }
 
-/**
- * An agent that has a profile begins with it in place of everybody's; one that has only `alsoAllow` adds to
- * everybody's.
- */
-function profileLists(all: PolicySection<ToolScope>, own: PolicySection<ToolScope>): Lists {
+/** An agent's `profile` replaces the shared one. Without a profile, its `alsoAllow` adds to the shared one. */
+function profileLists(shared: PolicySection<ToolScope>, own: PolicySection<ToolScope>): Lists {
   const replaces = own.policy.profile !== undefined
-  const { path, policy } = replaces ? own : all
-  const added = (replaces ? [own] : [all, own]).flatMap((section) =>
+  const { path, policy } = replaces ? own : shared
+  const added = (replaces ? [own] : [shared, own]).flatMap((section) =>
     section.policy.alsoAllow ? [{ source: `${section.path}.alsoAllow`, names: section.policy.alsoAllow }] : [],
   )
-  // No profile counts as `full`: what is added to it changes nothing, but has been named where a tool must be.
+  // Without a profile everything is allowed, so `alsoAllow` matters only to opt-in tools, which it names.
   if (policy.profile === undefined && added.length === 0) return {}
   const profile = policy.profile ?? 'full'
   return { allow: [{ source: `${path}.profile "${profile}"`, names: profiles[profile] }, ...added] }
 }
 
-/** The entry for the model, else the one for its provider. */
+/** The entry for the model, or else the one for its provider. */
 function byProvider({ path, policy }: PolicySection<ToolPolicyConfig>, model: string): PolicySection<ToolScope> {
   const entries = Object.entries(policy.byProvider ?? {})
   const find = (reference: string) => entries.find(([key]) => normalizeName(key) === normalizeName(reference))
@@ -88,41 +85,44 @@ function byProvider({ path, policy }: PolicySection<ToolPolicyConfig>, model: st
 
 function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   const section = { path: 'tools.subagents.tools', policy: subagents?.tools ?? {} }
-  return unlessAllowed(
-    { source: 'kept from subagents (tools.subagents.tools)', names: deniedToSubagents },
+  return withDefaultDeny(
+    { source: 'denied to subagents by default (tools.subagents.tools)', names: deniedToSubagents },
     listsAt(section),
   )
 }
 
-/** What the operator has opened to webhooks, whatever an agent could do with it. */
+/** The lists with which the operator allows tools for webhook runs of an agent. */
 export function hookAllow(config: LayerConfig, agentId: string): readonly NameList[] {
   const own = hookLists({ path: `agents.${agentId}.tools`, policy: config.agents[agentId]?.tools ?? {} })
   return own.allow ?? hookLists({ path: 'tools', policy: config.tools }).allow ?? []
 }
 
-/** An agent's own `allow` goes before everybody's; what either denies is denied. */
-function originLists(all: PolicySection<ToolPolicyConfig>, own: PolicySection<ToolPolicyConfig>): Lists {
-  const [everybodys, agents] = [hookLists(all), hookLists(own)]
-  const lists = { allow: agents.allow ?? everybodys.allow, deny: [...(everybodys.deny ?? []), ...(agents.deny ?? [])] }
-  return unlessAllowed({ source: 'kept from webhooks (tools.byOrigin.hook)', names: deniedToHooks }, lists)
+/** An agent's own `allow` replaces the shared one; both `deny` lists apply. */
+function originLists(shared: PolicySection<ToolPolicyConfig>, own: PolicySection<ToolPolicyConfig>): Lists {
+  const [sharedLists, ownLists] = [hookLists(shared), hookLists(own)]
+  const lists = {
+    allow: ownLists.allow ?? sharedLists.allow,
+    deny: [...(sharedLists.deny ?? []), ...(ownLists.deny ?? [])],
+  }
+  return withDefaultDeny({ source: 'denied to webhooks by default (tools.byOrigin.hook)', names: deniedToHooks }, lists)
 }
 
 const hookLists = ({ path, policy }: PolicySection<ToolPolicyConfig>): Lists =>
   listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
 
-/** Where a list says what is allowed, it says so of what is kept back, too. */
-function unlessAllowed(kept: NameList, lists: Lists): Lists {
-  return lists.allow ? lists : { deny: [...(lists.deny ?? []), { ...kept, exact: true }] }
+/** Tools that are denied by default are denied unless an `allow` list is set, which then decides on them too. */
+function withDefaultDeny(denied: NameList, lists: Lists): Lists {
+  return lists.allow ? lists : { deny: [...(lists.deny ?? []), { ...denied, exact: true }] }
 }
 
 function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
-  const lifted = new Set(allow.map(normalizeName))
+  const allowedNames = new Set(allow.map(normalizeName))
   return {
     deny: [
       { source: 'gateway.tools.deny', names: deny, exact: true },
       {
-        source: 'kept from HTTP (gateway.tools)',
-        names: deniedToHttp.filter((name) => !lifted.has(name)),
+        source: 'denied over HTTP by default (gateway.tools)',
+        names: deniedToHttp.filter((name) => !allowedNames.has(name)),
         exact: true,
       },
     ],

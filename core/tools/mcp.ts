@@ -1,4 +1,4 @@
-// POST /mcp, the same tools under the same policy for clients that speak the Model Context Protocol, stateless.
+// POST /mcp: offers the tools, under the same policy, to clients of the Model Context Protocol. It is stateless.
 import { Readable } from 'node:stream'
 import type { CallToolResult, Server } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -20,16 +20,16 @@ export interface McpDeps {
   policy: Pick<Policy, 'listed'>
   invoke: Invoke
   agents: SessionOwners
-  /** Of the gateway, as clients are told. */
+  /** Version of the gateway, reported to clients. */
   version: string
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
 const schema = {
-  summary: 'Speaks the Model Context Protocol, one message at a time.',
+  summary: 'Handles one message of the Model Context Protocol.',
   body: McpMessage,
   headers: McpHeaders,
-  response: { 200: McpMessage, 202: withoutBody('A notification was taken.'), ...failures(403) },
+  response: { 200: McpMessage, 202: withoutBody('The notification was accepted.'), ...failures(403) },
 }
 
 export function registerMcp(
@@ -43,26 +43,31 @@ export function registerMcp(
     routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
     routeGroup.post('/mcp', { schema }, async (request, reply) => {
       const subject = subjectOf(request, agents)
-      // Loaded by the first request, so that starting never waits for it.
+      // Loaded by the first request, to keep the start fast.
       const sdk = await import('@modelcontextprotocol/server')
       const handler = sdk.createMcpHandler(() => createMcpServer(sdk, { subject, policy, invoke, version }), {
         maxSubscriptions: 0,
       })
-      const response = await handler.fetch(webRequest(request, reply), { parsedBody: request.body })
+      const response = await handler.fetch(toWebRequest(request, reply), { parsedBody: request.body })
       return await relay(reply, response)
     })
   })
 }
 
 function subjectOf({ headers }: FastifyRequest, agents: SessionOwners): Subject {
-  const named = (name: string): string | undefined => (headers[name] as string | undefined)?.trim() || undefined
-  const session = resolveSession(agents, named('x-svc-session-key'))
-  return { caller: 'http', ...session, channel: named('x-svc-message-channel'), accountId: named('x-svc-account-id') }
+  const readHeader = (name: string): string | undefined => (headers[name] as string | undefined)?.trim() || undefined
+  const session = resolveSession(agents, readHeader('x-svc-session-key'))
+  return {
+    caller: 'http',
+    ...session,
+    channel: readHeader('x-svc-message-channel'),
+    accountId: readHeader('x-svc-account-id'),
+  }
 }
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
-/** A server for one request; it knows only the tools that the subject may use. */
+/** A server for one request, with the tools that the subject may use. */
 function createMcpServer(
   sdk: Sdk,
   { subject, policy, invoke, version }: { subject: Subject } & Pick<McpDeps, 'policy' | 'invoke' | 'version'>,
@@ -75,37 +80,39 @@ function createMcpServer(
   }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     try {
-      return resultOf(await invoke({ tool: params.name, args: params.arguments ?? {}, subject, signal: mcpReq.signal }))
+      return toCallResult(
+        await invoke({ tool: params.name, args: params.arguments ?? {}, subject, signal: mcpReq.signal }),
+      )
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       if (error.code === 'tool_not_available')
         throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, error.publicMessage)
-      // A model reads this one, and may do better.
+      // A model reads this error and may correct its arguments.
       return { content: [{ type: 'text', text: error.publicMessage }], isError: true }
     }
   })
   return server
 }
 
-/** Text for models, and for programs the value itself where the protocol can carry it. */
-function resultOf(result: Json): CallToolResult {
+/** The result as text for models, and also as structured content for programs if it is an object. */
+function toCallResult(result: Json): CallToolResult {
   const text = typeof result === 'string' ? result : JSON.stringify(result)
   const isRecord = typeof result === 'object' && result !== null && !Array.isArray(result)
   return { content: [{ type: 'text', text }], ...(isRecord && { structuredContent: { ...result } }) }
 }
 
-/** The request as far as the protocol is concerned: its credential stays here. It aborts when the client goes away. */
-function webRequest({ headers }: FastifyRequest, { raw }: FastifyReply): Request {
-  const own = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
-  const over = new AbortController()
-  raw.once('close', () => over.abort())
+/** The request without its credential. Its signal aborts when the client disconnects. */
+function toWebRequest({ headers }: FastifyRequest, { raw }: FastifyReply): Request {
+  const forwarded = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
+  const disconnected = new AbortController()
+  raw.once('close', () => disconnected.abort())
   return new Request('http://gateway/mcp', {
     method: 'POST',
     headers: {
-      ...Object.fromEntries(own.map(([name, value]) => [name, String(value)])),
+      ...Object.fromEntries(forwarded.map(([name, value]) => [name, String(value)])),
       'content-type': 'application/json',
     },
-    signal: over.signal,
+    signal: disconnected.signal,
   })
 }
 

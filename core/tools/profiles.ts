@@ -1,5 +1,4 @@
-// The names that the policy knows by itself: profiles, groups, and what is kept from some callers unless it is opened
-// to them.
+// The built-in names of the tool policy: profiles, groups, and tools that some callers may not use by default.
 
 export const profiles: Readonly<Record<'minimal' | 'coding' | 'messaging' | 'full', readonly string[]>> = {
   minimal: ['session_status'],
@@ -8,7 +7,7 @@ export const profiles: Readonly<Record<'minimal' | 'coding' | 'messaging' | 'ful
   full: ['*'],
 }
 
-/** Tools that belong to a group by their names. A tool may name a group of its own beside. */
+/** Groups and the tools that they contain. A tool may declare another group in addition. */
 export const groups: Readonly<Record<string, readonly string[]>> = {
   sessions: ['sessions_list', 'sessions_history', 'sessions_send', 'sessions_spawn', 'session_status', 'agents_list'],
   fs: ['read', 'write', 'edit', 'list'],
@@ -18,7 +17,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
   messaging: ['message'],
 }
 
-/** A subagent does its task; it does not steer what started it. */
+/** Tools with which a subagent could control the sessions and the gateway that started it. */
 export const deniedToSubagents: readonly string[] = [
   'gateway',
   'agents_list',
@@ -31,7 +30,7 @@ export const deniedToSubagents: readonly string[] = [
   'sessions_history',
 ]
 
-/** What a text from a stranger could do lasting harm with, and what shows other people's conversations. */
+/** Tools with which external content could do lasting harm or read other conversations. */
 export const deniedToHooks: readonly string[] = [
   'exec',
   'gateway',
@@ -42,5 +41,5 @@ export const deniedToHooks: readonly string[] = [
   'sessions_history',
 ]
 
-/** What reaches beyond the one call that a client makes. */
+/** Tools whose effect goes beyond the client's call. */
 export const deniedToHttp: readonly string[] = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']

@@ -1,22 +1,21 @@
-// The tools that there are: opened from their toolsets, found by name, closed together; some come and go while the
-// gateway runs.
+// The tool registry: opens the toolsets, finds tools by name, and follows tools that come and go at runtime.
 import { reasonOf, toolFault } from '../loader/verify.ts'
 import type { Log, OpenedToolset, ExtensionContext, Tool, Toolset } from '../plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { withDeadline } from './deadline.ts'
 
-/** One tool, with what it needs to run. */
+/** A tool and what it needs to run. */
 export interface RegisteredTool {
   tool: Tool
-  /** Name of the toolset that brought it. */
+  /** Name of the toolset that provides it. */
   toolset: string
   /** The toolset's own log, signal and state. */
   context: ExtensionContext
-  /** The check of its arguments, compiled when first asked for. Throws when the schema cannot be compiled. */
+  /** The check of its arguments, compiled on first use. Throws if the schema cannot be compiled. */
   check(): Check
 }
 
-/** What is known of a tool that may come later. */
+/** A tool that may become available later. */
 export interface ExpectedTool extends Pick<Tool, 'name' | 'group'> {
   toolset: string
 }
@@ -24,33 +23,28 @@ export interface ExpectedTool extends Pick<Tool, 'name' | 'group'> {
 export interface ToolRegistry {
   /** Names are case-sensitive. */
   find(name: string): RegisteredTool | undefined
-  /**
-   * All tools, by name. It is the same array until tools come or go: whoever works something out from it knows by that
-   * when it is stale.
-   */
+  /** All tools, sorted by name. The array changes its identity exactly when tools come or go. */
   list(): readonly RegisteredTool[]
-  /** Tools that may come later; their names may hold `*`. */
+  /** Tools that may become available later; names may contain `*`. */
   expected: readonly ExpectedTool[]
-  /**
-   * What was left out at the start and why, a sentence each; what is left out later is told in the log of its toolset.
-   */
+  /** What was left out at startup and why, one sentence each. What is left out later is only logged. */
   problems: readonly string[]
   close(): Promise<void>
 }
 
 export interface ToolRegistryDeps {
   toolsets: Iterable<Toolset<never>>
-  /** The settings of a toolset: its section of `tools`. */
+  /** The settings of a toolset: its section in `tools`. */
   settings: (toolset: string) => unknown
-  /** Makes the context of one toolset. */
+  /** Creates the context of one toolset. */
   context: (toolset: string) => ExtensionContext
-  /** Aborts when there is no use any more in waiting for a toolset to open. */
+  /** Aborts when toolsets that are still opening are no longer needed. */
   stopping?: AbortSignal
 }
 
 /**
- * Opens every toolset at once. A toolset that fails, a tool with a fault or with a name that is taken: left out, and
- * named in `problems`.
+ * Opens all toolsets at the same time. A toolset that fails, an invalid tool, and a tool whose name is taken are left
+ * out and reported in `problems`.
  */
 export async function openToolRegistry({
   toolsets,
@@ -60,11 +54,11 @@ export async function openToolRegistry({
 }: ToolRegistryDeps): Promise<ToolRegistry> {
   let opened: LiveToolset[] = []
   let index = createIndex(opened)
-  const onOffer = ({ toolset, log }: Offer): void => {
+  const onOffer = ({ toolset, log }: ToolsetLog): void => {
     index = createIndex(opened)
-    for (const clash of index.clashes) if (clash.entry.toolset === toolset) log.warn({ toolset }, clashSentence(clash))
+    for (const clash of index.clashes) if (clash.entry.toolset === toolset) log.warn({ toolset }, describeClash(clash))
   }
-  // All that may throw comes before the first of them opens.
+  // Contexts and settings, which may throw, are created before the first toolset opens.
   const openings = Array.from(toolsets, (toolset) => ({
     toolset,
     opening: { settings: settings(toolset.name), context: context(toolset.name), onOffer, stopping },
@@ -75,7 +69,7 @@ export async function openToolRegistry({
     find: (name) => index.entries.get(name),
     list: () => index.sorted,
     expected: opened.flatMap(({ expected }) => expected),
-    problems: [...opened.flatMap(({ problems }) => problems), ...index.clashes.map(clashSentence)],
+    problems: [...opened.flatMap(({ problems }) => problems), ...index.clashes.map(describeClash)],
     close: async () => void (await Promise.allSettled(opened.map((toolset) => toolset.close()))),
   }
 }
@@ -85,13 +79,14 @@ interface Clash {
   taken: RegisteredTool
 }
 
-/**
- * The first toolset that has a tool of a name keeps it; tools that are there to stay go before those that come and go.
- */
+/** The first toolset that has a tool of a name keeps it; permanent tools precede those that come and go. */
 function createIndex(opened: readonly LiveToolset[]) {
   const entries = new Map<string, RegisteredTool>()
   const clashes: Clash[] = []
-  for (const entry of [...opened.flatMap(({ fixed }) => fixed), ...opened.flatMap(({ late }) => late())]) {
+  for (const entry of [
+    ...opened.flatMap(({ permanent }) => permanent),
+    ...opened.flatMap(({ offered }) => offered()),
+  ]) {
     const taken = entries.get(entry.tool.name)
     if (taken) clashes.push({ entry, taken })
     else entries.set(entry.tool.name, entry)
@@ -99,19 +94,20 @@ function createIndex(opened: readonly LiveToolset[]) {
   return { entries, clashes, sorted: [...entries.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1)) }
 }
 
-const clashSentence = ({ entry: { tool, toolset }, taken }: Clash): string =>
-  `The tool "${tool.name}" of the toolset "${toolset}" is left out: the toolset "${taken.toolset}" has one of that name; rename one of them.`
+const describeClash = ({ entry: { tool, toolset }, taken }: Clash): string =>
+  `The tool "${tool.name}" of the toolset "${toolset}" is left out: ` +
+  `the toolset "${taken.toolset}" has a tool of that name; rename one of them.`
 
 interface LiveToolset {
-  fixed: readonly RegisteredTool[]
-  /** What it offers at this moment. */
-  late: () => readonly RegisteredTool[]
+  permanent: readonly RegisteredTool[]
+  /** The tools that it offers at the moment. */
+  offered: () => readonly RegisteredTool[]
   expected: readonly ExpectedTool[]
   problems: readonly string[]
   close(): Promise<void>
 }
 
-interface Offer {
+interface ToolsetLog {
   toolset: string
   log: Log
 }
@@ -119,13 +115,13 @@ interface Offer {
 interface Opening {
   settings: unknown
   context: ExtensionContext
-  onOffer: (offer: Offer) => void
+  onOffer: (offer: ToolsetLog) => void
   stopping: AbortSignal | undefined
 }
 
-/** Longest that a toolset may take to open, in milliseconds: the start waits for it. */
+/** Time limit for opening a toolset: the start waits for it. */
 const openMs = 30_000
-/** Longest that one may take to close: it must not hold up the stop. */
+/** Time limit for closing a toolset, so that it cannot delay the stop. */
 const closeMs = 3_000
 
 async function openToolset(
@@ -133,13 +129,13 @@ async function openToolset(
   { settings, context, onOffer, stopping }: Opening,
 ): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
-  const entriesOf = (sound: readonly Tool[]) => sound.map((tool) => createEntry(tool, { toolset: name, context }))
-  let late: readonly RegisteredTool[] = []
-  const offer = (offered: readonly Tool[]): void => {
-    // Not compiled before the first call: a long list of a server must not hold up everybody.
-    const { sound, problems } = sift(name, offered, { compile: false })
+  const createEntries = (valid: readonly Tool[]) => valid.map((tool) => createEntry(tool, { toolset: name, context }))
+  let offered: readonly RegisteredTool[] = []
+  const offer = (candidates: readonly Tool[]): void => {
+    // Schemas are compiled by the first call, because compiling a long list would block the gateway.
+    const { valid, problems } = validateTools(name, candidates, { compile: false })
     for (const problem of problems) context.log.warn({ toolset: name }, problem)
-    late = entriesOf(sound)
+    offered = createEntries(valid)
     onOffer({ toolset: name, log: context.log })
   }
   let opening: Promise<OpenedToolset> | undefined
@@ -153,24 +149,24 @@ async function openToolset(
       limits,
       () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })),
     )
-    const { sound, problems } = sift(name, live?.tools ?? [], { compile: true })
+    const { valid, problems } = validateTools(name, live?.tools ?? [], { compile: true })
     const expected = expectedTools(toolset, settings)
     return {
-      fixed: entriesOf([...tools, ...sound]),
-      late: () => late,
+      permanent: createEntries([...tools, ...valid]),
+      offered: () => offered,
       expected,
       problems,
       close: () => closeInTime(live, { toolset: name, log: context.log }),
     }
   } catch (error) {
-    // Nobody waits any more for one that opens after all: it is closed at once.
+    // If the toolset opens after its time limit, it is closed at once.
     void Promise.resolve(opening).then(
-      (late) => closeInTime(late, { toolset: name, log: context.log }),
+      (opened) => closeInTime(opened, { toolset: name, log: context.log }),
       () => undefined,
     )
     return {
-      fixed: [],
-      late: () => [],
+      permanent: [],
+      offered: () => [],
       expected: [],
       problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`],
       close: async () => {},
@@ -178,7 +174,7 @@ async function openToolset(
   }
 }
 
-async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: Offer): Promise<void> {
+async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: ToolsetLog): Promise<void> {
   const limits = {
     signals: [],
     ms: closeMs,
@@ -191,21 +187,21 @@ async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: Of
   }
 }
 
-/** What a toolset says of its tools without being opened. */
+/** The tools that a toolset declares without being opened. */
 export const expectedTools = (toolset: Toolset<never>, settings: unknown): ExpectedTool[] =>
   ((toolset as Toolset).expected?.(settings) ?? []).map(({ name, group }) => ({ name, group, toolset: toolset.name }))
 
-/** Tools that were declared are verified when their file is loaded; those that a connection brought, here. */
-function sift(
+/** Verifies the tools of an opened toolset. The loader has verified those that a file declares. */
+function validateTools(
   toolset: string,
   tools: readonly Tool[],
   { compile }: { compile: boolean },
-): { sound: Tool[]; problems: string[] } {
+): { valid: Tool[]; problems: string[] } {
   const faults = new Map(tools.map((tool) => [tool, toolFault(tool, compile)]))
   const problems = [...faults.values()].flatMap((fault) =>
     fault ? [`A tool of the toolset "${toolset}" is left out: ${fault}.`] : [],
   )
-  return { sound: tools.filter((tool) => !faults.get(tool)), problems }
+  return { valid: tools.filter((tool) => !faults.get(tool)), problems }
 }
 
 function createEntry(tool: Tool, { toolset, context }: Pick<RegisteredTool, 'toolset' | 'context'>): RegisteredTool {

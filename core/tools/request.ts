@@ -1,4 +1,4 @@
-// A client's request to run one tool, over HTTP or the WebSocket: the same body, the same rules, the same answer.
+// A client's request to run a tool, over HTTP or the WebSocket.
 import { knownKeys } from '../config/walk.ts'
 import type { ToolRegistry } from './registry.ts'
 import type { Invoke } from './invoke.ts'
@@ -16,13 +16,13 @@ export function createToolRequest({
 }): ToolRequest {
   return async (body, subject) => {
     const tool = body.tool.trim()
-    const args = argumentsOf(body, () => registry.find(tool)?.tool.args ?? {})
+    const args = mergeAction(body, () => registry.find(tool)?.tool.args ?? {})
     return { ok: true, result: await invoke({ tool, args, subject }) }
   }
 }
 
-/** `action` beside the arguments becomes one of them where the tool knows such an argument and it is not among them. */
-function argumentsOf({ action, args = {} }: InvokeBody, schemaOf: () => object): Record<string, unknown> {
+/** Adds `action` to the arguments if the tool has such an argument and the client has not set it. */
+function mergeAction({ action, args = {} }: InvokeBody, schemaOf: () => object): Record<string, unknown> {
   if (action === undefined || Object.hasOwn(args, 'action') || !knownKeys(schemaOf(), []).includes('action'))
     return args
   return { ...args, action }

@@ -1,16 +1,13 @@
-// What a tool returned, made plain JSON and bounded.
+// Converts what a tool returned to plain JSON of limited size.
 import { GatewayError } from '../errors.ts'
 import type { Json } from '../plugin.ts'
 import { wellFormedJson } from '../well-formed.ts'
 
-/** The longest result, as the length of its JSON: what is longer is refused, not cut. */
+/** Maximum length of a result's JSON. A longer result is refused, not cut. */
 export const maxResultLength = 10 * 1024 * 1024
 
-/**
- * A copy that survives JSON; nothing returned becomes null. Throws `tool_failed` for what JSON cannot hold, or what is
- * too long.
- */
-export function jsonResult(value: unknown): Json {
+/** A JSON copy of the value; undefined becomes null. Throws `tool_failed` if it cannot be JSON or is too long. */
+export function toJsonResult(value: unknown): Json {
   if (value === undefined || value === null) return null
   const text = stringify(value)
   if (text.length > maxResultLength) throw failed(`its result is longer than ${maxResultLength} characters of JSON`)
@@ -22,7 +19,7 @@ function stringify(value: unknown): string {
     const text: unknown = JSON.stringify(value)
     if (typeof text === 'string') return text
   } catch (cause) {
-    throw failed('its result does not fit into JSON', cause)
+    throw failed('its result cannot be converted to JSON', cause)
   }
   throw failed(`its result is a ${typeof value}`)
 }

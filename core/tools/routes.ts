@@ -1,4 +1,4 @@
-// POST /tools/invoke runs one tool, GET /tools lists what it would run, POST /tools/explain tells why.
+// POST /tools/invoke runs a tool, GET /tools lists the available tools, POST /tools/explain explains the policy.
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
@@ -31,13 +31,13 @@ const schemas = {
     response: { 200: InvokeReply, ...failures(404, 500, 504) },
   },
   list: {
-    summary: 'Lists the tools that may be run.',
+    summary: 'Lists the available tools.',
     querystring: ListQuery,
     headers: RoutingHeaders,
     response: { 200: ListReply },
   },
   explain: {
-    summary: 'Tells why a tool may be run, or not.',
+    summary: 'Explains why a tool may be used or not.',
     body: ExplainBody,
     headers: RoutingHeaders,
     response: { 200: ExplainReply },
@@ -80,7 +80,7 @@ export function registerTools(
     { prefix: '/tools' },
   )
 
-  /** For a run that a webhook starts in that session, as things are now. */
+  /** Explains the policy for a run that a webhook would start in that session now. */
   async function explainForHook(tool: string, client: Subject): Promise<ExplainReply> {
     const subject: Subject = { ...client, caller: 'agent', fromHook: true }
     const { allowed, layers } = policy.explain(subject, tool)
@@ -95,12 +95,12 @@ export function registerTools(
     return {
       caller: 'http',
       ...session,
-      channel: named(headers['x-svc-message-channel']),
-      accountId: named(headers['x-svc-account-id']),
+      channel: readHeader(headers['x-svc-message-channel']),
+      accountId: readHeader(headers['x-svc-account-id']),
     }
   }
 }
 
-/** A blank header names nothing. */
-const named = (header: string | string[] | undefined): string | undefined =>
+/** Undefined if the header is missing or blank. */
+const readHeader = (header: string | string[] | undefined): string | undefined =>
   (typeof header === 'string' && header.trim()) || undefined

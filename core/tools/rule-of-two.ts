@@ -1,4 +1,4 @@
-// The rule of two: an agent that holds external content may read private things or send something outward, not both.
+// The rule of two: a session that holds external content may read private things or send something outward, not both.
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log, Tool, ToolContext, ToolEffect } from '../plugin.ts'
@@ -11,16 +11,13 @@ import type { Subject } from './subject.ts'
 
 export interface RuleOfTwo {
   /**
-   * Resolves when the call may go on, with what it does noted on disk.
-   * Throws `tool_withheld` when the caller holds external content and has done the other thing before.
+   * Resolves when the call may run and its effects are stored.
+   * Throws `tool_withheld` if the caller holds external content and has had the other effect before.
    */
   admit(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<void>
-  /** What is known of a tool before it is called. */
+  /** The effects of a tool, as far as they are known before a call. */
   effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
-  /**
-   * What the rule says of a run that has done so much; left out: of a run of a webhook in this session, as things are
-   * now.
-   */
+  /** The verdict for a run with the `used` effects; by default, for a webhook run that would start in this session. */
   explain(entry: RegisteredTool, subject: Subject, used?: Effects): Promise<Verdict>
 }
 
@@ -36,7 +33,7 @@ type Effects = Pick<Exposure, 'readsPrivate' | 'sends'>
 export interface RuleOfTwoDeps {
   store: Pick<Store, 'useEffects' | 'getExposure'>
   policy: Pick<Policy, 'view' | 'liftedBy'>
-  /** The operator's word: effects by names of tools, as the lists of the policy write them. */
+  /** Effects that the operator sets by tool name, written as in policy lists. */
   effects: Config['tools']['effects']
   log: Log
 }
@@ -44,8 +41,8 @@ export interface RuleOfTwoDeps {
 const both: readonly ToolEffect[] = ['reads-private', 'sends']
 
 export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoDeps): RuleOfTwo {
-  /** The operator knows best; a tool that says nothing may do anything. */
-  const declared = (entry: RegisteredTool): NonNullable<Tool<unknown>['effects']> => {
+  /** The operator's setting takes precedence. A tool that declares nothing may have both effects. */
+  const declaredEffects = (entry: RegisteredTool): NonNullable<Tool<unknown>['effects']> => {
     const view = policy.view(entry)
     const rows = Object.entries(effects)
     const [, configured] =
@@ -53,16 +50,20 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
     return configured ?? (entry.tool as Tool<unknown>).effects ?? both
   }
 
-  const ofCall = async (entry: RegisteredTool, args: unknown, context: ToolContext): Promise<readonly ToolEffect[]> => {
-    const found = declared(entry)
+  const effectsOfCall = async (
+    entry: RegisteredTool,
+    args: unknown,
+    context: ToolContext,
+  ): Promise<readonly ToolEffect[]> => {
+    const found = declaredEffects(entry)
     const list = typeof found === 'function' ? await found(args, context) : found
-    return isListOfEffects(list) ? list : both
+    return isEffectList(list) ? list : both
   }
 
   return {
     admit: async (entry, { args, subject, runId }, context) => {
       const { scopes = [] } = subject
-      const uses = await ofCall(entry, args, context)
+      const uses = await effectsOfCall(entry, args, context)
       if (scopes.length === 0 || uses.length === 0) return
       const force = policy.liftedBy(subject, entry) !== undefined
       const doesBoth = uses.length > 1
@@ -72,11 +73,11 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
         { tool: entry.tool.name, runId, sessionKey: subject.sessionKey },
         'tool withheld: the run holds external content',
       )
-      throw new GatewayError('tool_withheld', sentenceFor(entry.tool.name, before))
+      throw new GatewayError('tool_withheld', withheldMessage(entry.tool.name, before))
     },
 
     effectsOf: (entry) => {
-      const found = declared(entry)
+      const found = declaredEffects(entry)
       return typeof found === 'function' ? 'by-call' : found
     },
 
@@ -84,7 +85,7 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const verdict = (verdict: Verdict['verdict'], rule: string): Verdict => ({ layer: 'rule_of_two', verdict, rule })
       const lift = policy.liftedBy(subject, entry)
       if (lift !== undefined) return verdict('allow', lift)
-      const found = declared(entry)
+      const found = declaredEffects(entry)
       if (typeof found === 'function') return verdict('none', 'depends on the call')
       if (found.length > 1) return verdict('deny', 'it may both read private things and send outward')
       const used = given ?? (await store.getExposure(subject.sessionKey))
@@ -97,7 +98,7 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
   }
 }
 
-const isListOfEffects = (value: unknown): value is readonly ToolEffect[] =>
+const isEffectList = (value: unknown): value is readonly ToolEffect[] =>
   Array.isArray(value) && value.every((effect) => both.includes(effect as ToolEffect))
 
 const reasons: Readonly<Record<ToolEffect, string>> = {
@@ -105,9 +106,11 @@ const reasons: Readonly<Record<ToolEffect, string>> = {
   sends: 'something has been sent outward, so nothing private may be read',
 }
 
-/** For the model, and for the operator who reads the conversation. */
-function sentenceFor(tool: string, before: ToolEffect | undefined): string {
+/** Read by the model, and by the operator in the transcript. */
+function withheldMessage(tool: string, before: ToolEffect | undefined): string {
   const lift = 'The operator can lift this with tools.byOrigin.hook.allow'
-  if (before) return `${tool} is withheld: this session holds external content and ${reasons[before]}. ${lift}.`
-  return `${tool} is withheld: this session holds external content, and the tool may both read private things and send them away. ${lift}, or say with tools.effects what the tool does.`
+  const withheld = `${tool} is withheld: this session holds external content`
+  if (before) return `${withheld} and ${reasons[before]}. ${lift}.`
+  const reason = 'the tool may both read private things and send them away'
+  return `${withheld}, and ${reason}. ${lift}, or say with tools.effects what the tool does.`
 }

@@ -1,17 +1,17 @@
-// What the tools' route group takes and answers, as schemas.
+// The schemas of requests and responses of the tool routes.
 import { notBlank, type Static, Type } from '../typebox.ts'
 
 const Text = (description: string) => Type.String({ pattern: notBlank, description })
 
 const SessionKey = Type.Optional(
-  Text('The session that the call is for; left out or `main`: the main session of the default agent.'),
+  Text('The session of the call. Default, and `main`: the main session of the default agent.'),
 )
 
 export const InvokeBody = Type.Object({
   tool: Text('Name of the tool.'),
-  action: Type.Optional(Text('Becomes `args.action` where the tool knows such an argument and `args` lacks it.')),
+  action: Type.Optional(Text('Becomes `args.action` if the tool has such an argument and `args` does not set it.')),
   args: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool; left out: none.' }),
+    Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool. Default: none.' }),
   ),
   sessionKey: SessionKey,
   dryRun: Type.Optional(Type.Unknown({ description: 'Reserved; it is ignored, and the tool runs.' })),
@@ -31,12 +31,12 @@ export const ListReply = Type.Object({
   items: Type.Array(
     Type.Object({
       name: Type.String(),
-      group: Type.Optional(Type.String({ description: 'Its group, for policies: `group:<group>`.' })),
+      group: Type.Optional(Type.String({ description: 'Its group, which policies refer to as `group:<group>`.' })),
       description: Type.String(),
       args: Type.Unsafe<object>({ type: 'object', description: 'JSON Schema of its arguments.' }),
       effects: Type.Unsafe<readonly string[] | 'by-call'>({
         anyOf: [{ type: 'array', items: { enum: ['reads-private', 'sends'] } }, { const: 'by-call' }],
-        description: 'What it does, for the rule of two; `by-call`: it depends on the arguments.',
+        description: 'Its effects, for the rule of two. `by-call`: they depend on the arguments.',
       }),
     }),
   ),
@@ -47,7 +47,8 @@ export const ExplainBody = Type.Object({
   sessionKey: SessionKey,
   origin: Type.Optional(
     Type.Enum(['hook'], {
-      description: '`hook`: answers for a run that a webhook starts in that session; left out: for a call over HTTP.',
+      description:
+        '`hook`: explains the policy for a run that a webhook starts in that session. Default: for a call over HTTP.',
     }),
   ),
 })
@@ -60,17 +61,17 @@ export const ExplainReply = Type.Object({
     Type.Object({
       layer: Type.String(),
       verdict: Type.Enum(['allow', 'deny', 'none']),
-      rule: Type.Optional(Type.String({ description: 'The name in the list that decided.' })),
+      rule: Type.Optional(Type.String({ description: 'The rule that decided.' })),
     }),
-    { description: 'What each layer of the policy says, in order.' },
+    { description: 'The verdict of each policy layer, in order.' },
   ),
 })
 export type ExplainReply = Static<typeof ExplainReply>
 
-/** On which channel and account a call is to be judged. */
+/** The channel and account for which the policy is evaluated. */
 export const Routing = Type.Object({
-  channel: Type.Optional(Type.String({ description: 'Channel that the call has to do with, such as `slack`.' })),
-  accountId: Type.Optional(Type.String({ description: 'Account of that channel, where it has several.' })),
+  channel: Type.Optional(Type.String({ description: 'Channel to which the call relates, such as `slack`.' })),
+  accountId: Type.Optional(Type.String({ description: 'Account of that channel, if it has several.' })),
 })
 
 /** The same, as headers. */
@@ -79,10 +80,10 @@ export const RoutingHeaders = Type.Object({
   'x-svc-account-id': Routing.properties.accountId,
 })
 
-/** As for the tools' route group, and the session beside them. */
+/** The headers of the tool routes, and the session. */
 export const McpHeaders = Type.Object({
   'x-svc-session-key': Type.Optional(
-    Text('The session whose tools are offered; left out or `main`: the main session of the default agent.'),
+    Text('The session whose tools are offered. Default, and `main`: the main session of the default agent.'),
   ),
   ...RoutingHeaders.properties,
 })

@@ -1,4 +1,4 @@
-// Which session a call over HTTP is for, and on behalf of which agent.
+// Resolves the session and the agent of a call over HTTP.
 import { GatewayError } from '../errors.ts'
 import { agentSessionKey, isMainAlias } from '../sessions/keys.ts'
 import type { Subject } from './subject.ts'
@@ -8,16 +8,16 @@ interface SessionOwner {
   mainSession: string
 }
 
-/** The agents as far as sessions are concerned. */
+/** The agents and their main sessions. */
 export interface SessionOwners {
   default: SessionOwner
-  /** An unknown id means the default agent. */
+  /** Returns the default agent for an unknown id. */
   get(id: string): SessionOwner
 }
 
 /**
- * No key, or `main`: the main session of the default agent. `agent:<id>:…` is that agent's; any other key is the
- * default agent's.
+ * No key, or `main`: the main session of the default agent. `agent:<id>:…` belongs to that agent, and any other key to
+ * the default agent.
  */
 export function resolveSession(
   owners: SessionOwners,

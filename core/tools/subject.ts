@@ -1,4 +1,4 @@
-// Who wants to use a tool, and in which session: all that the policy looks at.
+// The subject of the tool policy: who wants to use a tool, and in which session.
 import type { Initiator } from '../store/run-spec.ts'
 
 export interface Subject {
@@ -7,19 +7,15 @@ export interface Subject {
   agentId: string
   /** `agent:<agentId>:<key>`, or `global`. */
   sessionKey: string
-  /** `<provider>/<model>` of the turn that calls; absent: the agent's own. */
+  /** `<provider>/<model>` of the calling turn. Default: the agent's model. */
   model?: string | undefined
-  /** Channel and account that the call has to do with; absent: what the session key says. */
+  /** Channel and account to which the call relates. Default: those of the session key. */
   channel?: string | undefined
   accountId?: string | undefined
-  /**
-   * True: the run that calls holds external content: a webhook started it, or its turn renders what one has brought.
-   */
+  /** True: the calling run holds external content, because a webhook started it or its turn renders one's events. */
   fromHook?: boolean | undefined
-  /**
-   * Session keys and ids of runs to which the rule of two counts what the tool does. Absent: the rule does not hold.
-   */
+  /** Session keys and run ids whose effects the rule of two counts. Absent: the rule does not apply. */
   scopes?: readonly string[] | undefined
-  /** Those who had the calling run started, by a tool: what one of them may not use, it may not either. */
+  /** Who had the calling run started by a tool. The run may use only what each of them may use. */
   initiators?: readonly Initiator[] | undefined
 }

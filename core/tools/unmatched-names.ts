@@ -1,5 +1,4 @@
-// Names in the lists of the policy that mean no tool: most often a slip of the pen, and a list that says less than it
-// seems to.
+// Finds names in policy lists that match no tool, which are most often typing errors.
 import { nearest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
 import { isOwnToolset, type Extensions } from '../loader/registry.ts'
@@ -10,13 +9,13 @@ import { expectedTools } from './registry.ts'
 
 type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
-/** A name that means no tool: the keys of its list, and the rest of a sentence about it. */
+/** A name that matches no tool: the keys of its list, and the problem as the rest of a sentence. */
 export interface UnmatchedName {
   keys: readonly string[]
   problem: string
 }
 
-/** Of a tool that is expected later the name may hold `*`. */
+/** Names of `expected` tools may contain `*`. */
 export function findUnmatchedNames(
   config: PolicyConfig,
   { known, expected }: { known: readonly PolicyTool[]; expected: readonly PolicyTool[] },
@@ -27,17 +26,17 @@ export function findUnmatchedNames(
     ...knownGroups,
     ...certain.flatMap(({ group, toolset }) => [...(group ? [`group:${group}`] : []), ...(toolset ? [toolset] : [])]),
   ]
-  // A group that we know is no slip, whether or not its tools are loaded.
-  const means = (name: string): boolean =>
+  // A built-in group is valid even if none of its tools are loaded.
+  const matchesAny = (name: string): boolean =>
     knownGroups.includes(normalizeName(name)) ||
     [...known, ...expected].some((tool) => matches(name, tool)) ||
-    mayCome(name)
-  const mayCome = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
-  const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || mayCome(name)
+    isExpected(name)
+  const isExpected = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
+  const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || isExpected(name)
   return [
-    ...listsIn(policiesOf(config), []).flatMap((list) => unmatched(list, { means, names: all })),
+    ...listsIn(policiesOf(config), []).flatMap((list) => describeUnmatched(list, { isKnown: matchesAny, names: all })),
     ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) =>
-      unmatched(list, { means: isTool, names: certain.map(({ name }) => name) }),
+      describeUnmatched(list, { isKnown: isTool, names: certain.map(({ name }) => name) }),
     ),
   ]
 }
@@ -50,27 +49,24 @@ interface List {
 }
 
 interface Known {
-  means: (name: string) => boolean
-  /** What a slip may have meant. */
+  isKnown: (name: string) => boolean
+  /** Names to suggest. */
   names: readonly string[]
 }
 
-function unmatched({ keys, names }: List, known: Known): UnmatchedName[] {
+function describeUnmatched({ keys, names }: List, known: Known): UnmatchedName[] {
   return names
-    .filter((name) => !known.means(name))
+    .filter((name) => !known.isKnown(name))
     .map((name) => {
-      const meant = nearest(name, known.names)
-      const fix = meant
-        ? `did you mean ${JSON.stringify(meant)}?`
+      const suggestion = nearest(name, known.names)
+      const fix = suggestion
+        ? `did you mean ${JSON.stringify(suggestion)}?`
         : 'check the spelling, and whether its plugin is loaded.'
-      return { keys, problem: `names ${JSON.stringify(name)}, but no loaded tool is called so; ${fix}` }
+      return { keys, problem: `names ${JSON.stringify(name)}, but no loaded tool has this name; ${fix}` }
     })
 }
 
-/**
- * Of every section only what belongs to the policy: the settings of a toolset or of an account may have keys of the
- * same names.
- */
+/** The policy lists of each section, without settings of toolsets and accounts, which may have the same keys. */
 function policiesOf({ tools, agents, channels }: PolicyConfig): object {
   const { defaults: _defaults, ...own } = agents
   return {
@@ -92,21 +88,18 @@ const groupsOf = ({ groups }: { groups?: ChannelGroupsConfig }) => ({ groups })
 const mapValues = <In, Out>(record: Readonly<Record<string, In>>, change: (value: In) => Out): Record<string, Out> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 
-/** Every list beneath a place: here all lists are of names. */
+/** All lists below a value; each contains names. */
 function listsIn(value: unknown, keys: readonly string[]): List[] {
   if (Array.isArray(value)) return [{ keys, names: value as string[] }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, child]) => listsIn(child, [...keys, key]))
 }
 
-/**
- * Whether every toolset says which tools it brings. What an opened one brings beside is known to the running gateway
- * alone.
- */
+/** Whether every toolset declares its tools, so that names can be checked without opening one. */
 export const declareAllTools = (toolsets: Iterable<Toolset<never>>): boolean =>
   [...toolsets].every(({ open, expected }) => !open || expected)
 
-/** Nothing where a toolset must be opened first: any name may be one of its tools. */
+/** Empty if a toolset must be opened to know its tools, because any name may be one of them. */
 export function findUndeclaredNames(
   config: Config,
   extensions: Pick<Extensions, 'toolsets' | 'sources'>,

@@ -1,4 +1,4 @@
-// The files of an agent: read, written and listed inside its folder, and nowhere else.
+// The workspace of an agent: reads, writes and lists files inside its folder, and nowhere else.
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir } from 'node:fs/promises'
@@ -6,15 +6,15 @@ import { type Folder, openFolder, openParent } from '../config/file/folder.ts'
 import { PathError } from '../config/file/paths.ts'
 import { InputError, type Workspace, type WorkspaceEntry } from '../plugin.ts'
 
-/** The largest file that is written, in bytes. */
-const largestWrite = 10 * 1024 * 1024
+/** Maximum size of a written file. */
+const maxWriteBytes = 10 * 1024 * 1024
 
-/** `folder`: where the agent's files are, absolute; made when it is first used. */
+/** `folder` is the absolute path of the agent's files. It is created on first use. */
 export function createWorkspace(folder: string): Workspace {
   const inside = async <Result>(path: string, use: () => Promise<Result>): Promise<Result> => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     return await use().catch((error: unknown) => {
-      throw refusal(error, path)
+      throw toInputError(error, path)
     })
   }
   return {
@@ -46,12 +46,12 @@ async function inParent<Result>(
 }
 
 async function readFile(parent: Folder, name: string, maxBytes: number): Promise<{ data: Uint8Array; size: number }> {
-  // Without waiting: a pipe that nobody writes to would hold the caller up for ever.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const handle = await parent.open(name, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stats = await handle.stat()
     if (!stats.isFile())
-      throw new InputError(stats.isDirectory() ? 'path is a folder; list it instead.' : 'path is not a plain file.')
+      throw new InputError(stats.isDirectory() ? 'path is a folder; list it instead.' : 'path is not a regular file.')
     return { data: await readAtMost(handle, Math.min(stats.size, maxBytes)), size: stats.size }
   } finally {
     await handle.close()
@@ -69,9 +69,9 @@ async function readAtMost(handle: FileHandle, bytes: number): Promise<Uint8Array
   return data.subarray(0, length)
 }
 
-/** Whole or not at all: a reader never sees half a file. What was there keeps its permissions. */
+/** Replaces the file atomically and keeps its permissions. */
 async function writeFile(parent: Folder, name: string, data: string | Uint8Array): Promise<void> {
-  if (Buffer.byteLength(data) > largestWrite) throw new InputError(`A file may have at most ${largestWrite} bytes.`)
+  if (Buffer.byteLength(data) > maxWriteBytes) throw new InputError(`A file may have at most ${maxWriteBytes} bytes.`)
   const draft = `.${randomUUID()}.tmp`
   try {
     const mode = await modeOf(parent, name)
@@ -116,21 +116,21 @@ function kindOf(entry: Dirent): WorkspaceEntry['kind'] {
   return entry.isSymbolicLink() ? 'link' : 'other'
 }
 
-/** The caller's path is at fault, not the disk: it hears so. */
-const ofThePath: Readonly<Record<string, string>> = {
+/** Errors that the path causes, which are reported to the caller. */
+const pathProblems: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
-  ENOTDIR: 'leads through something that is no folder',
+  ENOTDIR: 'leads through something that is not a folder',
   EISDIR: 'is a folder',
   ENOTEMPTY: 'is a folder',
-  ELOOP: 'is a link that leads nowhere',
+  ELOOP: 'is a link without a target',
   ENAMETOOLONG: 'is too long',
-  EACCES: 'may not be used',
-  EPERM: 'may not be used',
-  ENXIO: 'is not a plain file',
+  EACCES: 'is not accessible',
+  EPERM: 'is not accessible',
+  ENXIO: 'is not a regular file',
 }
 
-function refusal(error: unknown, path: string): unknown {
+function toInputError(error: unknown, path: string): unknown {
   if (error instanceof PathError) return new InputError(`path ${error.message}.`)
-  const why = ofThePath[(error as NodeJS.ErrnoException).code ?? '']
-  return why === undefined ? error : new InputError(`path ${JSON.stringify(path)} ${why}.`, { cause: error })
+  const problem = pathProblems[(error as NodeJS.ErrnoException).code ?? '']
+  return problem === undefined ? error : new InputError(`path ${JSON.stringify(path)} ${problem}.`, { cause: error })
 }

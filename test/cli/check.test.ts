@@ -115,7 +115,7 @@ describe('svc-gateway check', () => {
         'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests are answered 500 until it is mended: There is no missing.ts',
         'line 10: hooks.mappings[4].transform.module cannot be used, so requests are answered 500 until it is mended: The transform broken.ts does not compile at line 1, column 25: Expected',
         'line 11: hooks.mappings[5].transform.module cannot be used, so requests are answered 500 until it is mended: The transform empty.js',
-        'line 15: tools.deny names "web_fech", but no loaded tool is called so; did you mean "web_fetch"?',
+        'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
       ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
     )
 

@@ -51,7 +51,8 @@ export const attacks: Record<string, string> = {
       return { message: 'contained' } }`,
   'a dynamic import with an odd spelling': `try {
     const p = new Function(['return im', 'port/**/("node:fs")'].join(''))();
-    return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' })) } catch { return { message: 'contained' } }`,
+    return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' }))
+  } catch { return { message: 'contained' } }`,
   'a dynamic import with a line break': `try { const p = (0, eval)(['im', 'port\\n("node:fs")'].join(''));
     return p.then(() => ({ message: 'ESCAPED' }), () => ({ message: 'contained' })) } catch {
       return { message: 'contained' } }`,

@@ -36,7 +36,7 @@ describe('who may run commands', () => {
       { authorization: 'Bearer gateway-token-of-the-tests-0123456789' },
     )
     expect(body.allowed).toBe(false)
-    expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'named by no list that allows' })
+    expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'not named in any allow list' })
   })
 
   it('is an agent whose policy does, but no run of a webhook', async () => {

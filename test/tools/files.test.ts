@@ -123,11 +123,11 @@ describe('what is no text', () => {
     const { call, workspace } = await start()
     execFileSync('mkfifo', [join(workspace, 'pipe')])
     mkdirSync(join(workspace, 'folder'))
-    expect(await call('read', { path: 'pipe' })).toMatchObject(refused('path is not a plain file.'))
+    expect(await call('read', { path: 'pipe' })).toMatchObject(refused('path is not a regular file.'))
     expect(await call('read', { path: 'folder' })).toMatchObject(refused('path is a folder; list it instead.'))
     expect(await call('write', { path: 'folder', text: 'x' })).toMatchObject(refused('path "folder" is a folder.'))
     expect(await call('list', { path: 'pipe' })).toMatchObject(
-      refused('path "pipe" leads through something that is no folder.'),
+      refused('path "pipe" leads through something that is not a folder.'),
     )
     expect(readdirSync(workspace).toSorted()).toEqual(['folder', 'pipe'])
   })

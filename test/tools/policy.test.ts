@@ -293,12 +293,12 @@ describe('an explanation', () => {
       'not in tools.profile "coding" or tools.alsoAllow',
       'not in tools.byProvider.test.allow',
     ])
-    expect(rules('write', { fromHook: true })).toEqual(['kept from webhooks (tools.byOrigin.hook): "write"'])
+    expect(rules('write', { fromHook: true })).toEqual(['denied to webhooks by default (tools.byOrigin.hook): "write"'])
     expect(rules('cron', { sessionKey: 'agent:main:subagent:1' })).toEqual([
       'not in tools.byProvider.test.allow',
-      'kept from subagents (tools.subagents.tools): "cron"',
+      'denied to subagents by default (tools.subagents.tools): "cron"',
     ])
-    expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('kept from HTTP (gateway.tools): "gateway"')
+    expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('denied over HTTP by default (gateway.tools): "gateway"')
   })
 
   it('of a tool that is not there says so first', async () => {
@@ -387,7 +387,7 @@ describe('the warnings', () => {
       gateway: { tools: { allow: ['gateway', 'group:sessions'], deny: ['*'] } },
     })
     const names = policy.problems.map((sentence) =>
-      /^(\S+) names ("[^"]+"), but no loaded tool is called so; (.+)$/.exec(sentence)?.slice(1),
+      /^(\S+) names ("[^"]+"), but no loaded tool has this name; (.+)$/.exec(sentence)?.slice(1),
     )
     const check = 'check the spelling, and whether its plugin is loaded.'
     expect(names).toEqual([

@@ -66,7 +66,7 @@ describe('the catalogue', () => {
     expect(registry.find('same')?.toolset).toBe('one')
     expect(registry.find('other')?.toolset).toBe('two')
     expect(registry.problems).toEqual([
-      'The tool "same" of the toolset "two" is left out: the toolset "one" has one of that name; rename one of them.',
+      'The tool "same" of the toolset "two" is left out: the toolset "one" has a tool of that name; rename one of them.',
     ])
   })
 
@@ -125,7 +125,7 @@ describe('the catalogue', () => {
     expect(registry.problems).toEqual([])
     expect(context.logged.map(({ message }) => message)).toEqual([
       expect.stringContaining('A tool of the toolset "live" is left out: '),
-      'The tool "walk" of the toolset "live" is left out: the toolset "other" has one of that name; rename one of them.',
+      'The tool "walk" of the toolset "live" is left out: the toolset "other" has a tool of that name; rename one of them.',
     ])
   })
 
