@@ -1,7 +1,7 @@
-// Cuts a reply into messages that a channel takes: at paragraphs, lines or words, never inside a character; a parted
-// code block is closed and opened again.
+// Splits a reply into chunks that fit a channel: at paragraphs, lines or words, never inside a character. A code block
+// that is split is closed and reopened.
 
-/** The same text and limit always give the same chunks: a delivery continues after a crash where it stopped. */
+/** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
 export function splitIntoChunks(text: string, limit: number): string[] {
   const chunks: string[] = []
   let rest = text.trim()
@@ -20,40 +20,41 @@ export function splitIntoChunks(text: string, limit: number): string[] {
 const codeFence = '```'
 const closing = `\n${codeFence}`
 const closingLine = /^\s*```[ \t]*(?:\n|$)/
-/** Where less fits into a message, code blocks are cut like any other text. */
-const smallestForCode = 24
+/** Below this limit, code blocks are split like any other text. */
+const minLimitForCode = 24
 
 interface Cut {
   at: number
-  /** The line that opened the code block which the cut parts. */
+  /** The opening line of the code block that the cut splits. */
   open: string | undefined
 }
 
 function findCut(rest: string, prefix: string, limit: number): Cut {
-  const room = limit - prefix.length
-  const at = cutPoint(rest, room)
-  if (limit < smallestForCode || openFence(prefix + rest.slice(0, at)) === undefined) return { at, open: undefined }
-  const shorter = cutPoint(rest, room - closing.length)
+  const available = limit - prefix.length
+  const at = findCutPoint(rest, available)
+  if (limit < minLimitForCode || findOpenCodeFence(prefix + rest.slice(0, at)) === undefined)
+    return { at, open: undefined }
+  const shorter = findCutPoint(rest, available - closing.length)
   const head = rest.slice(0, shorter).trimEnd()
-  const open = openFence(prefix + head)
-  // Nothing of the block but its first line fits here: it begins in the next message.
+  const open = findOpenCodeFence(prefix + head)
+  // Only the opening line of the block fits here, so the block begins in the next chunk.
   if (open !== undefined && head.endsWith(`\n${open}`)) return { at: head.length - open.length, open: undefined }
   return { at: shorter, open }
 }
 
-function cutPoint(text: string, limit: number): number {
+function findCutPoint(text: string, limit: number): number {
   const window = text.slice(0, limit + 1)
   for (const mark of ['\n\n', '\n', ' ']) {
     const at = window.lastIndexOf(mark)
     if (at >= limit / 2) return at
   }
-  // A hard cut must not part the two halves of one character.
+  // A hard cut must not separate the two halves of a surrogate pair.
   if (!/[\uD800-\uDBFF]/.test(text[limit - 1] ?? '')) return limit
   return limit > 1 ? limit - 1 : 2
 }
 
-/** The line that opened the code block which is still open at the end of the text. */
-function openFence(text: string): string | undefined {
+/** The opening line of a code block that is still open at the end of the text. */
+function findOpenCodeFence(text: string): string | undefined {
   let open: string | undefined
   for (const line of text.split('\n')) if (line.startsWith(codeFence)) open = open === undefined ? line : undefined
   return open

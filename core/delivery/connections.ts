@@ -1,4 +1,4 @@
-// Connects the configured accounts of every channel, keeps them connected, closes them.
+// Connects the configured accounts of every channel, reconnects them, and closes them.
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../config/accounts.ts'
@@ -10,18 +10,18 @@ import type { Channel, ChannelContext, Connection, InboundMessage, Log, Extensio
 export interface Account {
   channel: Channel
   accountId: string
-  /** What the channel's own schema describes. */
+  /** Settings as described by the channel's schema. */
   settings: Record<string, unknown>
-  /** Who may talk to it; absent: nobody. */
+  /** Senders that may talk to it. Absent: none. */
   allowFrom: readonly string[] | undefined
 }
 
 export interface Connections {
-  /** Connects every account in the background; what fails is tried again. */
+  /** Connects every account in the background, and retries on failure. */
   open(): void
-  /** Other accounts from now on: what stays as it is stays connected. */
+  /** Applies changed accounts. Accounts that have not changed stay connected. */
   update(config: Config['channels']): Promise<void>
-  /** The channel, and its connection once it stands; undefined when the account is not configured. */
+  /** The channel and its connection, if it is connected. Undefined if the account is not configured. */
   get(channel: string, accountId: string): Pick<Link, 'channel' | 'connection'> | undefined
   /** Every configured account. */
   states(): ConnectionState[]
@@ -31,7 +31,7 @@ export interface Connections {
 export interface ConnectionState {
   channel: string
   accountId: string
-  /** `failing`: it could not connect, or was lost, and is tried again; the log says why. */
+  /** `failing`: the connection failed or was lost, and is retried; the log has the reason. */
   state: 'connecting' | 'connected' | 'failing'
 }
 
@@ -39,7 +39,7 @@ interface ConnectionsDeps {
   channels: ReadonlyMap<string, Channel<never>>
   config: Config['channels']
   receive(account: Account, message: InboundMessage): ReturnType<ChannelContext['receive']>
-  /** Called when an account has connected: messages may be waiting for it. */
+  /** Called when an account has connected, because deliveries may be waiting for it. */
   onConnected(): void
   state(owner: string): ExtensionState
   log: Log
@@ -47,7 +47,7 @@ interface ConnectionsDeps {
 
 const firstRetryMs = 1_000
 const longestRetryMs = 60_000
-/** A channel that does not end in this time is left behind: it must not hold up the stop. */
+/** Time limit for closing a connection, so that a channel cannot delay the stop. */
 const closeMs = 3_000
 
 export function createConnections(deps: ConnectionsDeps): Connections {
@@ -55,16 +55,16 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   for (const account of accountsOf(deps)) links.set(keyOf(account), createLink(deps, account))
   const update = async (config: Config['channels']): Promise<void> => {
     const wanted = new Map(accountsOf({ ...deps, config }).map((account) => [keyOf(account), account]))
-    const [kept, gone] = [new Set<string>(), new Array<Link>()]
+    const [unchanged, removed] = [new Set<string>(), new Array<Link>()]
     for (const [key, link] of links) {
-      if (isDeepStrictEqual(wanted.get(key), link.account)) kept.add(key)
-      else gone.push(link)
+      if (isDeepStrictEqual(wanted.get(key), link.account)) unchanged.add(key)
+      else removed.push(link)
     }
-    // The old connection ends before the new one begins: many platforms take but one.
-    await Promise.allSettled(gone.map((link) => link.close()))
-    for (const key of [...links.keys()].filter((key) => !kept.has(key))) links.delete(key)
+    // The old connection closes before the new one opens, because many platforms allow only one.
+    await Promise.allSettled(removed.map((link) => link.close()))
+    for (const key of [...links.keys()].filter((key) => !unchanged.has(key))) links.delete(key)
     for (const [key, account] of wanted) {
-      if (kept.has(key)) continue
+      if (unchanged.has(key)) continue
       const link = createLink(deps, account)
       links.set(key, link)
       link.open()
@@ -124,19 +124,19 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 
   const connect = async (waitMs: number): Promise<void> => {
     try {
-      const own: { connection?: Connection; lost?: string } = {}
+      const attempt: { connection?: Connection; lostReason?: string } = {}
       const lost = (reason: string): void => {
-        if (own.connection) lose(own.connection, reason)
-        else own.lost ??= reason
+        if (attempt.connection) onLost(attempt.connection, reason)
+        else attempt.lostReason ??= reason
       }
       const connection = await channel.connect(
         account.settings,
         contextOf(deps, account, { signal: stop.signal, lost }),
       )
-      own.connection = connection
+      attempt.connection = connection
       if (stop.signal.aborted) return await connection.close()
       link.connection = connection
-      if (own.lost !== undefined) return lose(connection, own.lost)
+      if (attempt.lostReason !== undefined) return onLost(connection, attempt.lostReason)
       link.state = 'connected'
       if (!outage.worked(fields)) deps.log.info(fields, 'channel connected')
       deps.onConnected()
@@ -144,22 +144,22 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
       if (stop.signal.aborted) return
       link.state = 'failing'
       outage.failed(error, fields)
-      retry = setTimeout(() => begin(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
+      retry = setTimeout(() => startConnecting(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
     }
   }
 
-  /** Only the connection that stands can be lost, and only once. */
-  const lose = (connection: Connection, reason: string): void => {
+  /** Ignored unless this is the current connection, which can be lost only once. */
+  const onLost = (connection: Connection, reason: string): void => {
     if (stop.signal.aborted || link.connection !== connection) return
     link.connection = undefined
     link.state = 'failing'
     deps.log.warn({ ...fields, reason }, 'channel lost; it connects again')
-    // Its own close may hang on a platform that is away.
+    // `close` may hang if the platform is unreachable.
     void Promise.race([connection.close(), delay(closeMs, undefined, { ref: false })]).catch(() => undefined)
-    retry = setTimeout(() => begin(firstRetryMs), firstRetryMs).unref()
+    retry = setTimeout(() => startConnecting(firstRetryMs), firstRetryMs).unref()
   }
 
-  const begin = (waitMs: number): void => {
+  const startConnecting = (waitMs: number): void => {
     opening = connect(waitMs)
   }
 
@@ -169,14 +169,14 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
     accountId,
     state: 'connecting',
     connection: undefined,
-    open: () => begin(firstRetryMs),
+    open: () => startConnecting(firstRetryMs),
     close: async () => {
       stop.abort()
       clearTimeout(retry)
-      const over = delay(closeMs, undefined, { ref: false })
-      await Promise.race([opening, over])
+      const timeout = delay(closeMs, undefined, { ref: false })
+      await Promise.race([opening, timeout])
       if (!link.connection) return
-      await Promise.race([link.connection.close(), over])
+      await Promise.race([link.connection.close(), timeout])
       deps.log.info(fields, 'channel closed')
     },
   }
@@ -186,11 +186,11 @@ function createLink(deps: ConnectionsDeps, account: Account): Link {
 function contextOf(
   deps: ConnectionsDeps,
   account: Account,
-  own: Pick<ChannelContext, 'signal' | 'lost'>,
+  lifecycle: Pick<ChannelContext, 'signal' | 'lost'>,
 ): ChannelContext {
   return {
     accountId: account.accountId,
-    ...own,
+    ...lifecycle,
     log: createExtensionLog(deps.log, { channel: account.channel.name, accountId: account.accountId }),
     state: deps.state(`channel:${account.channel.name}:${account.accountId}`),
     receive: (message) => deps.receive(account, message),

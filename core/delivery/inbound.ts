@@ -1,5 +1,5 @@
-// A message that came in on a channel becomes a run in its session, and the last route of that session; both durable
-// before the platform hears.
+// Accepts messages from channels: each becomes a run in its session, and updates the session's last route. Both are
+// stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
 import type { ChannelContext, InboundMessage, Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
@@ -20,8 +20,8 @@ interface InboundDeps {
 
 export type Receive = (account: Account, message: InboundMessage) => ReturnType<ChannelContext['receive']>
 
-/** How long a platform may hand us the same message again. */
-const rememberMs = 7 * 24 * 60 * 60 * 1000
+/** How long the id of a message is kept to recognize duplicates. */
+const idempotencyMs = 7 * 24 * 60 * 60 * 1000
 
 /** Longest display name of a sender that is kept, in characters. */
 const longestName = 200
@@ -29,8 +29,8 @@ const longestName = 200
 export function createInbound({ accept, agent, maxAttempts, createId, routes, log }: InboundDeps): Receive {
   return async (account, received) => {
     const message = wellFormed(received)
-    if (!mayTalk(account, message.from.id)) {
-      // Whoever sets up a channel finds here what to put into the list.
+    if (!isAllowed(account, message.from.id)) {
+      // The operator finds the sender's id here, to add it to the list.
       log.info(
         { channel: account.channel.name, accountId: account.accountId, sender: message.from.id },
         'message ignored: its sender is not in allowFrom',
@@ -47,7 +47,7 @@ export function createInbound({ accept, agent, maxAttempts, createId, routes, lo
       threadId: message.threadId ?? null,
       route: message.route ?? null,
     }
-    const sessionKey = sessionOf(account, message, agent)
+    const sessionKey = resolveSessionKey(account, message, agent)
     const spec: RunSpec = {
       message: message.text,
       origin: { kind: 'channel', name: channel, trusted: true },
@@ -67,27 +67,27 @@ export function createInbound({ accept, agent, maxAttempts, createId, routes, lo
         scope: `channel:${channel}:${account.accountId}`,
         key: message.id,
         bodyHash: createHash('sha256').update(message.text).digest('hex'),
-        expiresAt: at + rememberMs,
+        expiresAt: at + idempotencyMs,
         reply: '',
       },
       route: { sessionKey, agentId: agent.id, ...address },
       runs: [{ id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }],
     })
     if (result.outcome === 'accepted') routes.note(sessionKey, { ...address, at })
-    // An edited message comes under its old id: the platform's id decides, not the text.
+    // An edited message has its original id and counts as a duplicate.
     return result.outcome === 'accepted' ? 'accepted' : 'duplicate'
   }
 }
 
-/** Without a list nobody may talk to the agent; `*` stands for everybody. */
-function mayTalk({ allowFrom }: Account, sender: string): boolean {
+/** Without a list no sender is allowed; `*` allows all. */
+function isAllowed({ allowFrom }: Account, sender: string): boolean {
   return (
     allowFrom?.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.toLowerCase()) ??
     false
   )
 }
 
-/** A person alone talks in the main session; a group has a session of its own. */
-function sessionOf(account: Account, message: InboundMessage, agent: InboundDeps['agent']): string {
+/** Direct messages go to the main session; a group has a session of its own. */
+function resolveSessionKey(account: Account, message: InboundMessage, agent: InboundDeps['agent']): string {
   return message.group ? agentSessionKey(agent.id, `${account.channel.name}:group:${message.to}`) : agent.mainSession
 }

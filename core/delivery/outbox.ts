@@ -1,5 +1,4 @@
-// The outbox: takes what must be said from the store, in order per recipient, has it sent, and records what became of
-// it.
+// The outbox: claims deliveries from the store, in order for each recipient, sends them, and records the outcome.
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
@@ -10,11 +9,11 @@ import type { Connections } from './connections.ts'
 import { defaultLimits, interrupted, type OutboxLimits, sendDelivery } from './send-delivery.ts'
 
 export interface Outbox {
-  /** There may be something to send. */
+  /** Looks for deliveries that are due. */
   notify(): void
-  /** Takes up what an earlier process left, then starts sending. */
+  /** Recovers the deliveries of an earlier process, then starts sending. */
   resume(): Promise<void>
-  /** Lets what is due go out for `ms`; the rest is the next start's. */
+  /** Sends what is due for at most `ms`, then stops. The rest is sent after the next start. */
   close(ms: number): Promise<void>
 }
 
@@ -26,37 +25,35 @@ interface OutboxDeps {
   log: Log
 }
 
-const parallel = 16
+const maxParallel = 16
 const leaseMs = 120_000
 
 export function createOutbox({ store, connections, owner, limits = defaultLimits, log }: OutboxDeps): Outbox {
   const sending = new Set<Promise<void>>()
-  let closing = false
+  let isClosing = false
 
   const claim = async (): Promise<void> => {
-    const max = parallel - sending.size
+    const max = maxParallel - sending.size
     if (max <= 0) return
     const claimed = await store.claimDeliveries({ owner, max, at: Date.now(), leaseMs })
-    if (closing) return await giveBack(claimed)
-    for (const delivery of claimed) begin(delivery)
+    if (isClosing) return await release(claimed)
+    for (const delivery of claimed) start(delivery)
     if (claimed.length === max) return
     const next = await store.getNextDeliveryAt()
-    // It may have become due since it was not handed out: then at once.
-    if (next !== undefined) poller.notifyIn(Math.min(Math.max(0, next - Date.now()), limits.longestBackoff))
+    // It may have become due since the claim.
+    if (next !== undefined) poller.notifyIn(Math.min(Math.max(0, next - Date.now()), limits.longestBackoffMs))
   }
-  const poller = createPoller({ claim, retryMs: limits.firstBackoff, log })
+  const poller = createPoller({ claim, retryMs: limits.firstBackoffMs, log })
 
-  /**
-   * The stop came between the claim and the sending: nothing was sent this time, and what was unclear before still is.
-   */
-  const giveBack = async (deliveries: readonly StoredDelivery[]): Promise<void> => {
+  /** Releases deliveries that were claimed during the stop and not sent. An uncertain delivery stays uncertain. */
+  const release = async (deliveries: readonly StoredDelivery[]): Promise<void> => {
     const reason = 'The gateway stopped before it was sent.'
     for (const { id, fencingToken, uncertain } of deliveries)
       await store.endDelivery(id, fencingToken, { status: 'retry', reason, nextAt: Date.now(), uncertain }, Date.now())
   }
 
-  const begin = (delivery: StoredDelivery): void => {
-    const done = deliver(delivery)
+  const start = (delivery: StoredDelivery): void => {
+    const done = attempt(delivery)
       .catch((error: Error) =>
         log.error({ deliveryId: delivery.id, ...describeError(error) }, 'could not record a delivery'),
       )
@@ -67,19 +64,19 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     sending.add(done)
   }
 
-  const deliver = async (delivery: StoredDelivery): Promise<void> => {
+  const attempt = async (delivery: StoredDelivery): Promise<void> => {
     const { id, fencingToken, channel, accountId } = delivery
-    // What the platform did can't be undone, so it is recorded however long the store is away.
-    const patience = { everyMs: limits.firstBackoff, isGivenUp: () => closing }
+    // A message that was sent cannot be undone, so its outcome is retried until the store is available.
+    const retry = { everyMs: limits.firstBackoffMs, isGivenUp: () => isClosing }
     const advance = (chunksSent: number) =>
-      retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience)
+      retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), retry)
     const end = await sendDelivery(delivery, { link: connections.get(channel, accountId), limits, advance })
     if (end.status !== 'sent')
       log.warn({ deliveryId: id, channel, status: end.status, reason: end.reason }, 'delivery not sent')
-    await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience)
+    await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), retry)
   }
 
-  /** Resolves when nothing is being sent and nothing more is due. */
+  /** Resolves when no delivery is being sent and none is due. */
   const drained = async (): Promise<void> => {
     poller.notify()
     await poller.settled()
@@ -104,7 +101,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     },
     close: async (ms) => {
       await Promise.race([drained(), delay(ms, undefined, { ref: false })])
-      closing = true
+      isClosing = true
       await poller.close()
     },
   }

@@ -1,4 +1,4 @@
-// Decides where a reply goes: the channel, the account and the recipient; or why it can go nowhere.
+// Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
 import type { Config } from '../config/schema.ts'
 import { fallbackChannel } from '../action.ts'
 import { findRecipientProblem } from '../config/recipient-problem.ts'
@@ -22,8 +22,8 @@ export interface Recipients {
   findProblem(recipient: Recipient): string | undefined
   resolve(recipient: Recipient): Promise<Resolution>
   /**
-   * Why a reply could not be delivered if it were there now; undefined when it could. Asks nobody, so that accepting a
-   * webhook costs no more.
+   * Why a reply could not be delivered now, or undefined if it could. Reads from memory only, so that it does not slow
+   * down the acceptance of webhooks.
    */
   whyUndeliverable(recipient: Recipient): string | undefined
 }
@@ -32,14 +32,14 @@ interface RecipientDeps {
   store: Pick<Store, 'getLastRoute'>
   routes: Pick<ReplyRoutes, 'last'>
   channels: Config['channels']
-  /** The channels that plugins brought. */
+  /** The channels that plugins provide. */
   loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target'>>
   mainSession: string
 }
 
 export function createRecipients({ store, routes, channels, loaded, mainSession }: RecipientDeps): Recipients {
   const unusable = (channel: string): string | undefined => {
-    if (!loaded.has(channel)) return `No plugin brings the channel "${channel}"; install one and list it in plugins.`
+    if (!loaded.has(channel)) return `No plugin provides the channel "${channel}"; install one and list it in plugins.`
     if (!channels[channel]?.enabled)
       return `The channel "${channel}" is not configured; add channels.${channel} to the config.`
     return undefined
@@ -51,21 +51,23 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
     return problem && `to ${problem}`
   }
 
-  /** `last`: the newest route of the main session, on that channel where one is named. */
-  const settle = (recipient: Recipient, last: KnownRoute | undefined): Resolution => {
+  /** `last`: the newest route of the main session, on the recipient's channel if it names one. */
+  const resolveWith = (recipient: Recipient, last: KnownRoute | undefined): Resolution => {
     const channel = channelOf(recipient) ?? last?.channel ?? fallbackChannel
-    const nowhere = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
+    const undeliverable = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
     const reason = unusable(channel)
-    if (reason) return nowhere((channelOf(recipient) ?? last) ? reason : noRouteYet)
+    if (reason) return undeliverable((channelOf(recipient) ?? last) ? reason : noRouteYet)
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
     if (!Object.hasOwn(accountsOf(section), accountId))
-      return nowhere(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
+      return undeliverable(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to)
-      return nowhere(`The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`)
+      return undeliverable(
+        `The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`,
+      )
     const problem = problemOf(channel, recipient.to)
-    if (problem !== undefined) return nowhere(`${problem}.`)
+    if (problem !== undefined) return undeliverable(`${problem}.`)
     const sameAsLast = last?.to === to
     return {
       address: {
@@ -80,15 +82,17 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
 
   return {
     findProblem: ({ channel, to }) => problemOf(channel, to),
-    resolve: async (recipient) => settle(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
+    resolve: async (recipient) => resolveWith(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
     whyUndeliverable: (recipient) => {
-      const found = settle(recipient, routes.last(mainSession, channelOf(recipient)))
+      const found = resolveWith(recipient, routes.last(mainSession, channelOf(recipient)))
       return 'reason' in found ? found.reason : undefined
     },
   }
 }
 
-const noRouteYet = `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; name a channel, or set deliver to false.`
+const noRouteYet =
+  `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +
+  'name a channel, or set deliver to false.'
 
 const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : channel)
 
@@ -99,7 +103,7 @@ const namesOf = (section: Config['channels'][string]): string =>
     .map((id) => `"${id}"`)
     .join(', ')
 
-/** The account that last heard from somebody, while it is still configured; else the first. */
+/** The account of the last route if it is still configured, or else the first account. */
 function accountOf(section: Config['channels'][string], last: KnownRoute | undefined): string {
   const accounts = accountsOf(section)
   return last && Object.hasOwn(accounts, last.accountId) ? last.accountId : (Object.keys(accounts)[0] ?? 'default')

@@ -1,19 +1,19 @@
-// The routes of main sessions, in memory: the answer to a webhook says whether a reply can be delivered, and must not
-// wait for the store to say it.
+// Keeps the last routes of main sessions in memory. The response to a webhook warns if its reply cannot be delivered,
+// and must not wait for the store.
 import type { NewRoute, Store, StoredRoute } from '../store/store.ts'
 
 export type KnownRoute = Pick<StoredRoute, 'channel' | 'accountId' | 'to' | 'threadId' | 'route' | 'at'>
 
 export interface ReplyRoutes {
-  /** Reads the routes of a session on these channels; from then on its new ones are known, too. */
+  /** Loads the routes of a session on these channels, and follows new ones from then on. */
   watch(sessionKey: string, channels: Iterable<string>): Promise<void>
-  /** A message has come in: its route is on disk. */
+  /** Call it when an incoming message has been stored. */
   note(sessionKey: string, route: NewRoute & { at: number }): void
   /** The newest route of a watched session, or its newest on one channel. */
   last(sessionKey: string, channel?: string): KnownRoute | undefined
 }
 
-/** Only this process receives messages on its channels, so no route is written that it does not note. */
+/** Complete, because only this process receives messages on its channels. */
 export function createReplyRoutes({ store }: { store: Pick<Store, 'getLastRoute'> }): ReplyRoutes {
   const watched = new Map<string, Map<string, KnownRoute>>()
 
@@ -27,7 +27,7 @@ export function createReplyRoutes({ store }: { store: Pick<Store, 'getLastRoute'
     note,
     watch: async (sessionKey, channels) => {
       if (watched.has(sessionKey)) return
-      // Before the store is read: what comes in meanwhile is not missed.
+      // Set before the store is read, so that no message in the meantime is missed.
       watched.set(sessionKey, new Map())
       const routes = await Promise.all(
         [undefined, ...channels].map((channel) => store.getLastRoute(sessionKey, channel)),

@@ -1,37 +1,36 @@
-// Sends one delivery of the outbox, chunk by chunk from where it stopped, and says how the attempt ended: over, or to
-// be repeated when.
+// Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
 import type { DeliveryEnd, StoredDelivery } from '../store/store.ts'
 import { splitIntoChunks } from './chunks.ts'
 import type { Link } from './connections.ts'
 import { type ChunkEnd, sendChunk } from './send-chunk.ts'
 
-/** Bounds on sending, in milliseconds. */
+/** Time limits for deliveries. */
 export interface OutboxLimits {
-  /** A platform that does not answer in this time has left the outcome unknown. */
-  send: number
-  firstBackoff: number
-  longestBackoff: number
-  /** A delivery that could not be sent for this long is given up: it stays as failed, for an operator to retry. */
-  giveUp: number
+  /** How long a platform may take to respond before the outcome is unknown. */
+  sendMs: number
+  firstBackoffMs: number
+  longestBackoffMs: number
+  /** Age at which a delivery is no longer retried. It stays as failed, and an operator can retry it. */
+  giveUpMs: number
 }
 
 export const defaultLimits: OutboxLimits = {
-  send: 30_000,
-  firstBackoff: 1_000,
-  longestBackoff: 300_000,
-  giveUp: 6 * 60 * 60_000,
+  sendMs: 30_000,
+  firstBackoffMs: 1_000,
+  longestBackoffMs: 300_000,
+  giveUpMs: 6 * 60 * 60_000,
 }
 
-/** Longest wait of a delivery for its channel to connect: it should go soon after that. */
+/** Longest wait for a channel to connect, so that the delivery is sent soon afterwards. */
 const longestUnconnectedMs = 30_000
 
-export const interrupted = 'The gateway stopped while sending, so nobody knows whether the delivery arrived.'
+export const interrupted = 'The gateway stopped while sending, so it is unknown whether the delivery arrived.'
 
 interface Sending {
-  /** Absent: the account is not configured any more. */
+  /** Absent: the account is no longer configured. */
   link: Pick<Link, 'channel' | 'connection'> | undefined
   limits: OutboxLimits
-  /** Stores how many chunks are with the platform for certain; false: somebody else holds the delivery. */
+  /** Stores how many chunks have been sent. False: another process holds the delivery. */
   advance(chunksSent: number): Promise<boolean>
 }
 
@@ -41,7 +40,7 @@ export async function sendDelivery(delivery: StoredDelivery, { link, limits, adv
   if (!connection)
     return retry(
       { delivery, limits },
-      { reason: 'The channel is not connected.', uncertain: delivery.uncertain, atMost: longestUnconnectedMs },
+      { reason: 'The channel is not connected.', uncertain: delivery.uncertain, maxWaitMs: longestUnconnectedMs },
     )
   const chunks = splitIntoChunks(delivery.text, channel.limits.maxText)
   let { platformId } = delivery
@@ -55,7 +54,7 @@ export async function sendDelivery(delivery: StoredDelivery, { link, limits, adv
       key: `${delivery.id}:${index}`,
       uncertain,
     }
-    const result = await sendChunk(chunk, limits.send)
+    const result = await sendChunk(chunk, limits.sendMs)
     if (result.outcome !== 'sent') return endOf(result, { delivery, limits })
     platformId = result.id ?? platformId
     const more = index + 1 < chunks.length
@@ -64,42 +63,44 @@ export async function sendDelivery(delivery: StoredDelivery, { link, limits, adv
   return { status: 'sent', platformId }
 }
 
-interface Trial {
+interface Attempt {
   delivery: StoredDelivery
   limits: OutboxLimits
 }
 
-function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, trial: Trial): DeliveryEnd {
+function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, attempt: Attempt): DeliveryEnd {
   const reason = result.detail
   if (result.outcome === 'unknown') return { status: 'unknown', reason }
   if (result.outcome === 'open')
-    return retry(trial, { reason, uncertain: true, afterMs: result.inFlight ? trial.limits.send : undefined })
-  const repeatable = result.reason === 'rate' || result.reason === 'transient'
-  return repeatable
-    ? retry(trial, { reason, uncertain: false, afterMs: result.retryAfterMs })
+    return retry(attempt, { reason, uncertain: true, afterMs: result.inFlight ? attempt.limits.sendMs : undefined })
+  const isPassing = result.reason === 'rate' || result.reason === 'transient'
+  return isPassing
+    ? retry(attempt, { reason, uncertain: false, afterMs: result.retryAfterMs })
     : { status: 'failed', reason }
 }
 
-interface Again {
+interface Retry {
   reason: string
   uncertain: boolean
-  /** How long the platform wants us to wait, in milliseconds. */
+  /** How long the platform asked to wait. */
   afterMs?: number | undefined
-  /** Longest wait of our own, in milliseconds. */
-  atMost?: number
+  /** Limits the backoff. */
+  maxWaitMs?: number
 }
 
 function retry(
-  { delivery, limits }: Trial,
-  { reason, uncertain, afterMs, atMost = limits.longestBackoff }: Again,
+  { delivery, limits }: Attempt,
+  { reason, uncertain, afterMs, maxWaitMs = limits.longestBackoffMs }: Retry,
 ): DeliveryEnd {
-  const asked = Number.isFinite(afterMs) ? Math.max(Number(afterMs), limits.firstBackoff) : undefined
-  const nextAt = Math.ceil(Date.now() + (asked ?? Math.min(backoffMs(delivery.attempt, limits), atMost)))
-  if (nextAt - delivery.createdAt <= limits.giveUp) return { status: 'retry', reason, nextAt, uncertain }
+  const requestedMs = Number.isFinite(afterMs) ? Math.max(Number(afterMs), limits.firstBackoffMs) : undefined
+  const nextAt = Math.ceil(Date.now() + (requestedMs ?? Math.min(backoffMs(delivery.attempt, limits), maxWaitMs)))
+  if (nextAt - delivery.createdAt <= limits.giveUpMs) return { status: 'retry', reason, nextAt, uncertain }
   return { status: uncertain ? 'unknown' : 'failed', reason }
 }
 
-/** Exponential with jitter: deliveries that failed together do not come back together. */
-function backoffMs(attempt: number, { firstBackoff, longestBackoff }: OutboxLimits): number {
-  return firstBackoff / 2 + Math.random() * Math.min(longestBackoff, firstBackoff * 2 ** Math.min(attempt - 1, 20))
+/** Exponential with jitter, so that deliveries that failed together are not retried together. */
+function backoffMs(attempt: number, { firstBackoffMs, longestBackoffMs }: OutboxLimits): number {
+  return (
+    firstBackoffMs / 2 + Math.random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** Math.min(attempt - 1, 20))
+  )
 }

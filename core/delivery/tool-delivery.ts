@@ -1,30 +1,29 @@
-// Says something on a channel because a tool asks for it: the recipient is settled, the message is in the outbox, then
-// it goes.
+// Sends messages on behalf of tools: resolves the recipient and stores the message in the outbox.
 import { type DeliveryReceipt, type DeliveryRequest, InputError } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, Store } from '../store/store.ts'
 import type { Address, Recipients } from './recipient.ts'
 
 export interface ToolDelivery {
-  /** Resolves when the message is on disk. Throws `InputError` when it can go nowhere. */
+  /** Resolves when the message is stored. Throws `InputError` if it has no recipient. */
   send(request: DeliveryRequest, sender: Sender): Promise<DeliveryReceipt>
-  /** Settles where a request goes that comes from this session, as it is now. */
-  settle(request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Address>
-  /** Whether a message would go where the reply of its run goes. */
-  isReplyRoute(request: Omit<DeliveryRequest, 'text'>, run: ReplyRoutes): Promise<boolean>
+  /** Resolves where a request from this session would go now. Throws `InputError` if it has no recipient. */
+  resolve(request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Address>
+  /** Whether a message would go to the recipient of the run's reply. */
+  isReplyRoute(request: Omit<DeliveryRequest, 'text'>, run: ReplyRun): Promise<boolean>
 }
 
-export interface ReplyRoutes {
+export interface ReplyRun {
   sessionKey: string
-  /** Where the reply goes; null: nowhere. */
+  /** Recipient of the reply; null: there is none. */
   reply: Recipient | null
-  /** True: the run answers the people of its session, so that their routes count, too. */
+  /** True: the run answers the session, so the session's last route counts as well. */
   answersSession: boolean
 }
 
 export interface Sender {
   sessionKey: string
-  /** The run that sends it; absent: a client over HTTP does. */
+  /** The run that sends it. Absent: a client over HTTP. */
   runId?: string | undefined
 }
 
@@ -36,8 +35,8 @@ interface ToolDeliveryDeps {
   createId: () => string
 }
 
-/** Longest message, in characters. */
-const longestText = 100_000
+/** Maximum length of a message, in characters. */
+const maxTextLength = 100_000
 
 export function createToolDelivery({
   store,
@@ -46,14 +45,14 @@ export function createToolDelivery({
   onDeliveries,
   createId,
 }: ToolDeliveryDeps): ToolDelivery {
-  const settle: ToolDelivery['settle'] = async (request, sessionKey) => {
-    const found = await recipients.resolve(await recipientOf(request, sessionKey))
+  const resolve: ToolDelivery['resolve'] = async (request, sessionKey) => {
+    const found = await recipients.resolve(await findRecipient(request, sessionKey))
     if ('address' in found) return found.address
     throw new InputError(found.reason)
   }
 
-  /** The session knows best whom it talks with; `last` is the main session's, as everywhere. */
-  const recipientOf = async (request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Recipient> => {
+  /** The session's own last route takes precedence. `last` means the last route of the main session. */
+  const findRecipient = async (request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Recipient> => {
     const { to, accountId, threadId } = request
     const channel = request.channel?.trim()
     const own = channel === 'last' ? undefined : await store.getLastRoute(sessionKey, channel)
@@ -69,9 +68,9 @@ export function createToolDelivery({
   }
 
   return {
-    settle,
+    resolve,
     isReplyRoute: async (request, { sessionKey, reply, answersSession }) => {
-      const address = await settle(request, sessionKey)
+      const address = await resolve(request, sessionKey)
       const [ofReply, ofSession] = await Promise.all([
         reply && recipients.resolve(reply),
         answersSession ? store.getLastRoute(sessionKey, address.channel) : undefined,
@@ -81,9 +80,10 @@ export function createToolDelivery({
       )
     },
     send: async (request, { sessionKey, runId = '' }) => {
-      if (request.text.trim() === '') throw new InputError('text is blank; there is nothing to say.')
-      if (request.text.length > longestText) throw new InputError(`text may have at most ${longestText} characters.`)
-      const address = await settle(request, sessionKey)
+      if (request.text.trim() === '') throw new InputError('text is blank.')
+      if (request.text.length > maxTextLength)
+        throw new InputError(`text may have at most ${maxTextLength} characters.`)
+      const address = await resolve(request, sessionKey)
       const id = createId()
       await accept({
         at: Date.now(),
@@ -95,6 +95,6 @@ export function createToolDelivery({
   }
 }
 
-/** Threads of one recipient are read by the same people. */
+/** Ignores the thread, because the same people read all threads of a recipient. */
 const isSameRecipient = (one: Omit<Address, 'route'>, other: Address): boolean =>
   one.channel === other.channel && one.accountId === other.accountId && one.to === other.to

@@ -1,5 +1,5 @@
 // The tool API as a tool finds it in its context, bound to its caller.
-import type { ToolDelivery, ReplyRoutes } from '../delivery/tool-delivery.ts'
+import type { ReplyRun, ToolDelivery } from '../delivery/tool-delivery.ts'
 import type { GatewayApi, SessionsView, ToolApi, ScheduleApi } from '../plugin.ts'
 import { resolveSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
@@ -38,7 +38,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))
         await caller.onExternalContent()
     }
-    const replyRoutes = async (): Promise<ReplyRoutes> => {
+    const replyRoutes = async (): Promise<ReplyRun> => {
       const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)
       const { deliver: reply = null, origin } = run?.spec ?? {}
       // What a webhook has said in a session of people is not meant for them.

@@ -24,7 +24,7 @@ interface SchedulesDeps {
   store: Store
   runs: Pick<Runs, 'accept'>
   agents: Agents
-  toolDelivery: Pick<ToolDelivery, 'settle'>
+  toolDelivery: Pick<ToolDelivery, 'resolve'>
   createId: () => string
   maxAttempts: number
   log: Log
@@ -159,11 +159,11 @@ async function createSchedule(deps: SchedulesDeps, request: ScheduleRequest, cal
 }
 
 async function settle(
-  toolDelivery: Pick<ToolDelivery, 'settle'>,
+  toolDelivery: Pick<ToolDelivery, 'resolve'>,
   request: NonNullable<ScheduleRequest['deliver']>,
   sessionKey: string,
 ): Promise<RunSpec['deliver']> {
-  const { channel, to, accountId, threadId, route } = await toolDelivery.settle(request, sessionKey)
+  const { channel, to, accountId, threadId, route } = await toolDelivery.resolve(request, sessionKey)
   return { channel, to, accountId, threadId: threadId ?? undefined, route }
 }
 

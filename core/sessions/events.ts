@@ -1,16 +1,15 @@
-// System events: lines of news that wait in a session until a turn renders them, and the wake signal that some of them
-// send.
+// System events: texts that wait in a session until a turn renders them, and the wake signal that some of them send.
 import type { NewEvent, Store } from '../store/store.ts'
 
-/** Where events wait, and whom they wake: the agent that they name, or else the one whose main session this is. */
+/** A session with waiting events. They wake the agent that they name, or else the owner of the main session. */
 export type Wake = Pick<NewEvent, 'sessionKey' | 'agentId'>
 
 export interface Events {
-  /** Says that these events are on disk; those with mode `now` wake the heartbeat. */
+  /** Call it when events have been stored: those with mode `now` wake the heartbeat. */
   announce(events: readonly NewEvent[]): void
-  /** Calls the listener with each bell, until the returned function is called. */
+  /** Calls the listener for each wake, until the returned function is called. */
   onWake(listener: (wake: Wake) => void): () => void
-  /** Requests again the wakes whose events still wait: they were requested before a crash. */
+  /** After a restart, repeats the wakes whose events are still waiting. */
   requestWaitingWakes(): Promise<void>
 }
 
@@ -28,11 +27,11 @@ export function createEvents({ store }: { store: Store }): Events {
       return () => void listeners.delete(listener)
     },
     requestWaitingWakes: async () => {
-      // In this order: an event that names its agent and arrives in between must not wake the owner of the session.
+      // Sessions first: an event that arrives in between and names its agent must not wake the session's owner.
       const sessions = await store.listSessionsWithWakes()
       const wakes = (await store.listWaitingWakes()).filter(({ mode }) => mode === 'now')
       const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
-      // The agent that is woken in a session renders every event there: a second one would find none.
+      // One wake per session is enough, because its turn renders all events of the session.
       const others = sessions.filter((sessionKey) => !named.has(sessionKey))
       for (const wake of [...wakes, ...others.map((sessionKey) => ({ sessionKey }))]) requestWake(wake)
     },

@@ -1,35 +1,35 @@
-// What a session key means, and who may choose one.
+// Session keys: their form, and which keys a webhook may choose.
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 
-/** The main session of an agent: `global` in global scope, else `agent:<id>:<session.mainKey>`. */
+/** The key of an agent's main session: `global` in global scope, otherwise `agent:<id>:<session.mainKey>`. */
 export function mainSessionKey(config: Config, agentId: string): string {
   return config.session.scope === 'global' ? 'global' : agentSessionKey(agentId, config.session.mainKey)
 }
 
-/** A key that has its agent in front already stays as it is. */
+/** Adds the prefix `agent:<id>:` unless the key has it. */
 export function agentSessionKey(agentId: string, key: string): string {
   const own = `agent:${agentId}:`
   const lower = key.trim().toLowerCase()
   return lower.startsWith(own) ? lower : own + lower
 }
 
-/** `main` or nothing means the main session, as everywhere in the interface. */
+/** A missing key and `main` mean the main session. */
 export const isMainAlias = (key: string | undefined): boolean => key === undefined || key === 'main'
 
 export interface HookSessionRequest {
   agentId: string
-  /** The key that the sender chooses. */
+  /** The key in the sender's request. */
   requested?: string | undefined
-  /** The key that the operator has set in a mapping; it goes before the sender's. */
+  /** The key that the operator has set in a mapping. It takes precedence over the sender's. */
   fixed?: string | undefined
-  /** Names a session of its own. In order of time, so that the rows of new sessions lie together on the disk. */
+  /** Creates the id of a new session. Ids are ordered by time, so that rows of new sessions are adjacent on disk. */
   createId: () => string
 }
 
 /**
- * The session of a hook's run: the mapping's key, or the sender's where that is allowed, else the configured default,
- * else one of its own.
+ * The session of a hook's run: the mapping's key, the sender's key if that is allowed, the configured default, or a new
+ * session.
  */
 export function resolveHookSessionKey(
   config: Config,
@@ -44,13 +44,13 @@ export function resolveHookSessionKey(
       'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.',
     )
   }
-  const asked = explicit.trim().toLowerCase()
-  const key = ownKey(asked, agentId)
+  const requestedKey = explicit.trim().toLowerCase()
+  const key = stripAgentPrefix(requestedKey, agentId)
   const prefixes = hooks.allowedSessionKeyPrefixes
-  // A prefix may be written with the agent in front or without, as the key may.
+  // Both the key and the prefix may be written with or without the agent.
   if (
     prefixes &&
-    !prefixes.some((prefix) => [key, asked].some((spelling) => spelling.startsWith(prefix.trim().toLowerCase())))
+    !prefixes.some((prefix) => [key, requestedKey].some((spelling) => spelling.startsWith(prefix.trim().toLowerCase())))
   ) {
     throw new GatewayError(
       'invalid_request',
@@ -60,11 +60,8 @@ export function resolveHookSessionKey(
   return agentSessionKey(agentId, key)
 }
 
-/**
- * Takes the agent's own prefix off; a key of another agent is refused, so that a payload can't speak in a foreign
- * conversation.
- */
-function ownKey(key: string, agentId: string): string {
+/** Removes the agent's prefix. Refuses keys of other agents, whose conversations a payload must not reach. */
+function stripAgentPrefix(key: string, agentId: string): string {
   if (!key.startsWith('agent:')) return key
   const own = `agent:${agentId}:`
   if (!key.startsWith(own) || key.length === own.length) {

@@ -1,11 +1,11 @@
-// A stored conversation as people and tools read it: who said what, and what tools were asked and answered.
+// Reads a stored conversation and converts it for display: messages, tool calls and their results.
 import type { Json, SessionMessage } from '../plugin.ts'
 import type { Store, StoredTranscriptEntry } from '../store/store.ts'
 
-/** Longest text of one message; the rest is cut, with a mark. */
-const longestText = 20_000
+/** Maximum length of a message's text; the rest is cut, with a note. */
+const maxTextLength = 20_000
 
-/** The newest entries, oldest first. Read page by page: long ones must not keep the store from its writes. */
+/** The newest entries, oldest first. Read page by page, so that long transcripts do not block the store. */
 export async function readTranscript(
   store: Pick<Store, 'listTranscript'>,
   sessionKey: string,
@@ -21,18 +21,18 @@ export async function readTranscript(
   return entries.toReversed()
 }
 
-/** Entries that are no message of a conversation are left out. */
+/** Omits entries that are not messages. */
 export const viewTranscript = (entries: readonly StoredTranscriptEntry[]): SessionMessage[] =>
   entries.flatMap(viewEntry)
 
 function viewEntry({ message, at, runId }: StoredTranscriptEntry): SessionMessage[] {
   const { role, content } = (message ?? {}) as { role?: Json; content?: Json }
   if (role !== 'user' && role !== 'assistant' && role !== 'tool') return []
-  const text = typeof content === 'string' ? content : [content ?? []].flat().map(textOf).filter(Boolean).join('\n')
-  return [{ role, text: cut(text), at: new Date(at).toISOString(), runId }]
+  const text = typeof content === 'string' ? content : [content ?? []].flat().map(renderPart).filter(Boolean).join('\n')
+  return [{ role, text: truncate(text), at: new Date(at).toISOString(), runId }]
 }
 
-interface Part {
+interface ContentPart {
   type?: Json
   text?: Json
   toolName?: Json
@@ -40,14 +40,14 @@ interface Part {
   output?: { value?: Json }
 }
 
-function textOf(part: Json): string {
-  const { type, text, toolName, input, output } = (part ?? {}) as Part
-  if (type === 'text') return shown(text)
-  if (type === 'tool-call') return `[${shown(toolName)} ${shown(input)}]`
-  return type === 'tool-result' ? `[${shown(toolName)}: ${shown(output?.value)}]` : ''
+function renderPart(part: Json): string {
+  const { type, text, toolName, input, output } = (part ?? {}) as ContentPart
+  if (type === 'text') return toText(text)
+  if (type === 'tool-call') return `[${toText(toolName)} ${toText(input)}]`
+  return type === 'tool-result' ? `[${toText(toolName)}: ${toText(output?.value)}]` : ''
 }
 
-const shown = (value: Json = null): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const toText = (value: Json = null): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-const cut = (text: string): string =>
-  text.length > longestText ? `${text.slice(0, longestText)}\n[cut: ${text.length} characters in all]` : text
+const truncate = (text: string): string =>
+  text.length > maxTextLength ? `${text.slice(0, maxTextLength)}\n[cut: ${text.length} characters in all]` : text

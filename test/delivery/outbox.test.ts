@@ -123,7 +123,7 @@ describe('a message whose answer was lost', () => {
   it('is asked for twice when it may still be on its way, and does not overtake itself', async () => {
     const chat = await startChat()
     chat.script({ takenAfterQuestions: 1 })
-    const { put, ended } = await startOutbox(chat, { limits: { send: 300 } })
+    const { put, ended } = await startOutbox(chat, { limits: { sendMs: 300 } })
     expect(await ended(await put({ channel: 'chat-reconcile' }))).toMatchObject({ status: 'sent' })
     expect(texts(chat)).toEqual(['Hi.'])
     expect(chat.attempts).toHaveLength(1)
@@ -143,7 +143,7 @@ describe('a message whose answer was lost', () => {
   it('ends as unknown, not as failed, when it is given up', async () => {
     const chat = await startChat()
     chat.script(...Array.from({ length: 1000 }, () => 'lose' as const))
-    const { put, ended } = await startOutbox(chat, { limits: { giveUp: 100 } })
+    const { put, ended } = await startOutbox(chat, { limits: { giveUpMs: 100 } })
     expect(await ended(await put({ channel: 'chat-native' }))).toMatchObject({ status: 'unknown' })
     expect(texts(chat)).toEqual(['Hi.'])
   })
@@ -215,7 +215,7 @@ describe('order', () => {
   it('is not lost over a long answer of one recipient: the others go on', async () => {
     const chat = await startChat()
     chat.script('hang')
-    const { put, ended } = await startOutbox(chat, { limits: { send: 3_000 } })
+    const { put, ended } = await startOutbox(chat, { limits: { sendMs: 3_000 } })
     await put({ text: 'slow', channel: 'chat-none' })
     await chat.attempted(1)
     const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
@@ -254,7 +254,7 @@ describe('after a crash', () => {
   /** Dies after the platform took the message, before that is recorded. */
   async function crash(chat: Chat, message: Partial<NewDelivery>): Promise<{ rig: Rig; id: string }> {
     const dir = temporaryFolder()
-    const before = await startOutbox(chat, { dir, limits: { send: 60_000 } })
+    const before = await startOutbox(chat, { dir, limits: { sendMs: 60_000 } })
     const id = await before.put(message)
     await chat.attempted(1)
     await before.die()
@@ -284,7 +284,7 @@ describe('after a crash', () => {
     const chat = await startChat()
     const text = ['one', 'two', 'three'].map((word) => word.padEnd(70, '.')).join('\n\n')
     const dir = temporaryFolder()
-    const before = await startOutbox(chat, { dir, limits: { send: 60_000 } })
+    const before = await startOutbox(chat, { dir, limits: { sendMs: 60_000 } })
     chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
     const first = await before.put({ channel: 'chat-reconcile', text: 'zero' })
     await before.ended(first)

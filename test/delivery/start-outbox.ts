@@ -11,7 +11,7 @@ import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
 
-const quick: OutboxLimits = { send: 1_000, firstBackoff: 5, longestBackoff: 20, giveUp: 86_400_000 }
+const quick: OutboxLimits = { sendMs: 1_000, firstBackoffMs: 5, longestBackoffMs: 20, giveUpMs: 86_400_000 }
 const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
 
 export interface Rig {

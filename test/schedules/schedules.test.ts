@@ -80,7 +80,7 @@ describe('cron', () => {
     [{}, /Exactly one of cron, every and at/],
     [{ cron: '0 9 * * *', every: '1h' }, /Exactly one of/],
     [{ every: '1h', timezone: 'Europe/Berlin' }, /timezone goes with cron alone/],
-    [{ every: '1h', channel: 'pigeon' }, /No plugin brings the channel "pigeon"/],
+    [{ every: '1h', channel: 'pigeon' }, /No plugin provides the channel "pigeon"/],
     [{ every: '1h', message: undefined }, /message is required/],
   ])('refuses %o', async (args, sentence) => {
     const { call, result } = await startTools()

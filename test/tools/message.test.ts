@@ -39,7 +39,7 @@ describe('message', () => {
 
   it.each([
     [{ text: 'x' }, /"whatsapp"/],
-    [{ text: 'x', channel: 'pigeon', to: 'bob' }, /No plugin brings the channel "pigeon"/],
+    [{ text: 'x', channel: 'pigeon', to: 'bob' }, /No plugin provides the channel "pigeon"/],
     [{ text: ' ' }, /args.text must not be blank/],
     [{ text: 'x', channel: 'chat-native' }, /has no recipient yet/],
   ])('refuses what can go nowhere: %o', async (args, sentence) => {
