@@ -1,4 +1,4 @@
-// Grafana's alert notification: one message for the group, nothing while all is well again.
+// A Grafana alert notification: creates one message for the alerts that are firing, and skips resolved ones.
 import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
 
 const Alert = Type.Object({
@@ -37,5 +37,6 @@ export default function transform({ payload }: TransformInput<Notification>): Tr
 
 function describe({ labels, annotations = {}, generatorURL }: Notification['alerts'][number]): string {
   const what = annotations['summary'] ?? annotations['description'] ?? 'no summary'
-  return `- ${labels['alertname'] ?? 'alert'} (${labels['severity'] ?? 'no severity'}): ${what}${generatorURL ? ` ${generatorURL}` : ''}`
+  const alert = `${labels['alertname'] ?? 'alert'} (${labels['severity'] ?? 'no severity'})`
+  return [`- ${alert}: ${what}`, generatorURL].filter(Boolean).join(' ')
 }

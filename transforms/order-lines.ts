@@ -1,5 +1,4 @@
-// A shop's order: news for the day at once, and a piece of work for each article that has run out. Several actions of
-// one request.
+// An order of a shop: creates an event for the order and a run for each article that is out of stock.
 import { type ActionOverrides, type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
 
 const Line = Type.Object({
@@ -20,18 +19,20 @@ type Order = Static<typeof payload>
 
 export default function transform({ payload }: TransformInput<Order>): TransformResult {
   const { order, currency, total, lines } = payload
-  const news: ActionOverrides = {
+  const summary: ActionOverrides = {
     action: 'wake',
     text: `Order ${order} of ${total.toFixed(2)} ${currency}, articles: ${lines.length}`,
     wakeMode: 'next-heartbeat',
   }
-  return [news, ...lines.filter(({ quantity, stock }) => quantity > stock).map((line) => reorder(order, line))]
+  return [summary, ...lines.filter(({ quantity, stock }) => quantity > stock).map((line) => reorder(order, line))]
 }
 
 function reorder(order: string, { sku, title, quantity, stock }: Order['lines'][number]): ActionOverrides {
   return {
     name: `Stock of ${sku}`,
-    message: `Order ${order} wants ${quantity} of "${title}" (${sku}) and ${Math.max(0, stock)} are there. Write the reorder for the supplier.`,
+    message:
+      `Order ${order} needs ${quantity} of "${title}" (${sku}), and ${Math.max(0, stock)} are in stock. ` +
+      'Write the reorder for the supplier.',
     sessionKey: `hook:stock:${sku.toLowerCase()}`,
   }
 }

@@ -1,10 +1,10 @@
-// Connections of channels: one that its channel reports as lost is closed and opened anew.
+// Channel connections that are lost: they are closed and reconnected.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createConnections } from '../../core/delivery/connections.ts'
 import { type Channel, type ChannelContext, type Log, Type } from '../../core/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 
-function start({ loseAtOnce = false } = {}) {
+function start({ isLostAtOnce = false } = {}) {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const [logged, contexts, closed]: [string[], ChannelContext[], number[]] = [[], [], []]
@@ -19,7 +19,7 @@ function start({ loseAtOnce = false } = {}) {
     limits: { maxText: 100, idempotency: 'none' },
     connect: async (_config, context) => {
       const number = contexts.push(context)
-      if (loseAtOnce && number === 1) context.lost('the platform hung up')
+      if (isLostAtOnce && number === 1) context.lost('the platform hung up')
       return { send: async () => ({ outcome: 'sent' }), close: async () => void closed.push(number) }
     },
   }
@@ -37,8 +37,8 @@ function start({ loseAtOnce = false } = {}) {
 
 const again = ['channel connected', 'channel lost; it connects again', 'channel connected']
 
-describe('a connection', () => {
-  it('that is lost is closed, and opened anew', async () => {
+describe('a lost connection', () => {
+  it('is closed and reconnected', async () => {
     const { connections, logged, contexts, closed } = start()
     await vi.advanceTimersByTimeAsync(0)
     contexts[0]!.lost('the platform hung up')
@@ -54,14 +54,14 @@ describe('a connection', () => {
     await connections.close()
   })
 
-  it('that is lost while it connects is opened anew, too', async () => {
-    const { connections, logged, closed } = start({ loseAtOnce: true })
+  it('is reconnected if it was lost while it connected', async () => {
+    const { connections, logged, closed } = start({ isLostAtOnce: true })
     await vi.advanceTimersByTimeAsync(1_000)
     expect([connections.states()[0]!.state, closed, logged]).toEqual(['connected', [1], again.slice(1)])
     await connections.close()
   })
 
-  it('that is lost stays closed once the gateway has stopped', async () => {
+  it('stays closed after the gateway has stopped', async () => {
     const { connections, contexts } = start()
     await vi.advanceTimersByTimeAsync(0)
     contexts[0]!.lost('the platform hung up')

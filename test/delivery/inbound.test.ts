@@ -1,4 +1,4 @@
-// Messages that come in on a channel: who may write, what becomes of it, where the answer goes.
+// Messages from channels: who may write, which runs they start, and where the replies go.
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
@@ -22,7 +22,7 @@ async function start(
 }
 
 describe('a message from a channel', () => {
-  it('is answered where it came from, with thread and route', async () => {
+  it('is answered to its sender, with thread and route', async () => {
     const { chat } = await start({ 'chat-native': open })
     expect(await chat.say({ text: 'Hello?', to: 'room 5', threadId: 't9', route: { service: 'eu' } })).toBe('accepted')
     const [answer] = await chat.holds(1)
@@ -36,7 +36,7 @@ describe('a message from a channel', () => {
     expect(answer!.text).toContain('Received: Hello?')
   })
 
-  it('is one message, however often it comes, even edited', async () => {
+  it('is accepted once, even if it is repeated or edited', async () => {
     const { chat } = await start({ 'chat-native': open })
     expect(await chat.say({ id: 'a' })).toBe('accepted')
     expect(await chat.say({ id: 'a' })).toBe('duplicate')
@@ -45,18 +45,18 @@ describe('a message from a channel', () => {
     expect((await chat.holds(2)).map(({ text }) => text.slice(0, 15))).toEqual(['Received: Hi.\n(', 'Received: Last.'])
   })
 
-  it('is another message on another channel, whatever its id', async () => {
+  it('is distinct from a message with the same id on another channel', async () => {
     const { chat } = await start({ 'chat-native': open, 'chat-none': open })
     expect(await chat.say({ id: 'a' }, 'chat-native')).toBe('accepted')
     expect(await chat.say({ id: 'a' }, 'chat-none')).toBe('accepted')
   })
 
-  it('without text is ignored', async () => {
+  it('is ignored if it has no text', async () => {
     const { chat } = await start({ 'chat-native': open })
     expect(await chat.say({ text: ' \n' })).toBe('ignored')
   })
 
-  it('goes on with the same conversation as the one before, and reads what waits in it', async () => {
+  it('continues the conversation, and its turn renders the waiting events', async () => {
     const model = await startModel()
     model.script({ text: 'Hello Ann.' }, { text: 'It is Ann.' })
     const { chat, post } = await start({ 'chat-native': open }, { model })
@@ -79,7 +79,7 @@ describe('a message from a channel', () => {
     expect(messagesOf(model.requests[2]!).filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
-  it('that could not be answered gets told so', async () => {
+  it('is answered with an error when its run fails', async () => {
     const model = await startModel()
     model.script({ status: 401 })
     const { chat } = await start({ 'chat-native': open }, { model })
@@ -87,7 +87,7 @@ describe('a message from a channel', () => {
     expect((await chat.holds(1))[0]!.text).toMatch(/^I could not answer\. The model's service refused the credential/)
   })
 
-  it('gets no answer when the reply only acknowledges', async () => {
+  it('gets no answer when the reply is only an acknowledgement', async () => {
     const model = await startModel()
     model.script({ text: 'HEARTBEAT_OK' }, { text: 'Yes.' })
     const { chat } = await start({ 'chat-native': open }, { model })
@@ -96,7 +96,7 @@ describe('a message from a channel', () => {
     expect((await chat.holds(1))[0]!.text).toBe('Yes.')
   })
 
-  it('is on disk when the channel hears of it: it is answered after a restart', async () => {
+  it('is stored before the channel gets its acknowledgement, and answered after a restart', async () => {
     const model = await startModel()
     model.script({ hang: true }, { text: 'Here I am.' })
     const chat = await startChat()
@@ -118,7 +118,7 @@ describe('a message from a channel', () => {
 })
 
 describe('allowFrom', () => {
-  it('lets nobody in when it is absent or empty', async () => {
+  it('allows no sender when it is absent or empty', async () => {
     const { chat, logged } = await start({ 'chat-native': {}, 'chat-none': { allowFrom: [] } })
     expect(await chat.say({ text: 'canary' }, 'chat-native')).toBe('ignored')
     expect(await chat.say({}, 'chat-none')).toBe('ignored')
@@ -129,7 +129,7 @@ describe('allowFrom', () => {
     expect(logged.join('\n')).not.toContain('canary')
   })
 
-  it('lets in whom it names, in any case, and nobody else', async () => {
+  it('allows the senders that it names, in any case, and no others', async () => {
     const { chat } = await start({ 'chat-native': { allowFrom: ['Ann', 'bob'] } })
     const from = (id: string) => chat.say({ from: { id } })
     expect([await from('ANN'), await from('bob'), await from('an'), await from('*'), await from('')]).toEqual([
@@ -145,7 +145,7 @@ describe('allowFrom', () => {
 describe('the last route', () => {
   const run = { message: 'hi', wakeMode: 'next-heartbeat' }
 
-  it('is where a webhook replies by default: channel, recipient, thread and route', async () => {
+  it('is the default recipient of a webhook reply: channel, recipient, thread and route', async () => {
     const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
     await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } }, 'chat-native')
     await chat.say({ to: 'room 2', threadId: 't2', route: { n: 2 } }, 'chat-none')
@@ -159,7 +159,7 @@ describe('the last route', () => {
     })
   })
 
-  it('is remembered for each channel', async () => {
+  it('is kept for each channel', async () => {
     const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
     await chat.say({ to: 'room 1' }, 'chat-native')
     await chat.say({ to: 'room 2' }, 'chat-none')
@@ -168,7 +168,7 @@ describe('the last route', () => {
     expect((await chat.holds(3))[2]).toMatchObject({ channel: 'chat-native', to: 'room 1' })
   })
 
-  it('gives only its channel when the webhook names a recipient', async () => {
+  it('provides only the channel when the webhook names a recipient', async () => {
     const { chat, post } = await start({ 'chat-native': open })
     await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } })
     await chat.holds(1)
@@ -178,7 +178,7 @@ describe('the last route', () => {
     expect([sent.threadId, sent.route]).toEqual([undefined, undefined])
   })
 
-  it('is not changed by those who may not write', async () => {
+  it('is not changed by senders that are not allowed', async () => {
     const { chat, post } = await start({ 'chat-native': { allowFrom: ['ann'] } })
     await chat.say({ to: 'room 1' })
     await chat.say({ from: { id: 'eve' }, to: 'room of eve' })
@@ -186,7 +186,7 @@ describe('the last route', () => {
     expect((await chat.holds(2))[1]).toMatchObject({ to: 'room 1' })
   })
 
-  it('is remembered over a restart', async () => {
+  it('survives a restart', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     const changes = { agents: { defaults: quiet }, ...chat.config(dir, { 'chat-native': open }) }
@@ -201,7 +201,7 @@ describe('the last route', () => {
 })
 
 describe('a group', () => {
-  it('has a session of its own, and does not change where the main session last heard from', async () => {
+  it('has a session of its own and leaves the last route of the main session', async () => {
     const model = await startModel()
     model.script({ text: 'To Ann.' }, { text: 'To the group.' }, { text: 'To Ann again.' })
     const { chat, post } = await start({ 'chat-native': open }, { model })
@@ -221,7 +221,7 @@ describe('a group', () => {
 })
 
 describe('accounts', () => {
-  it("connect with their own settings over those of the channel, defaults filled in, and nothing that is the gateway's", async () => {
+  it('connect with their own settings, those of the channel, and defaults', async () => {
     const { chat } = await start({
       'chat-native': { ...open, defaultTo: 'ops', accounts: { work: { greeting: 'good morning' }, home: {} } },
     })
@@ -233,7 +233,7 @@ describe('accounts', () => {
     ])
   })
 
-  it('send as the one that last heard from somebody, while it is there; else as the first', async () => {
+  it('send as the account of the last route while it is configured, otherwise as the first', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     const config = (accounts: Document) => ({
@@ -254,12 +254,12 @@ describe('accounts', () => {
   })
 })
 
-describe('the answer to a webhook', () => {
+describe('the response to a webhook', () => {
   const ask = { message: 'hi', wakeMode: 'next-heartbeat' }
   const warningsOf = async ({ post }: Pick<RunningGateway, 'post'>, fields: object = {}) =>
     (await post('/hooks/agent', { ...ask, ...fields })).body.warnings
 
-  it('warns that "last" leads nowhere until somebody has written to the main session', async () => {
+  it('warns that "last" leads nowhere before the main session has received a message', async () => {
     const { chat, ...running } = await start({ 'chat-native': open, 'chat-none': open })
     expect(await warningsOf(running)).toEqual([expect.stringContaining('The channel "last" leads nowhere')])
     await chat.say({ group: true, to: 'room 1' })
@@ -272,7 +272,7 @@ describe('the answer to a webhook', () => {
     ])
   })
 
-  it('knows after a reload and after a restart who wrote before', async () => {
+  it('uses the last route after a reload and after a restart', async () => {
     const { chat, gateway, dir, ...running } = await start({ 'chat-native': open })
     await chat.say({ to: 'ada' })
     await gateway.reload()

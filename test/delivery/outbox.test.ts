@@ -1,4 +1,4 @@
-// The outbox: in order per recipient, again where that is safe, never twice, whatever the platform and its plugin do.
+// The outbox: order for each recipient, retries without duplicates, and plugins that misbehave.
 import { describe, expect, it } from 'vitest'
 import type { NewDelivery } from '../../core/store/store.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
@@ -7,8 +7,8 @@ import { type Rig, startOutbox } from './start-outbox.ts'
 
 const texts = (chat: Chat, to = 'ann') => chat.held.filter((message) => message.to === to).map(({ text }) => text)
 
-describe('a message', () => {
-  it('is sent with its key, thread and route, and remembers the id that the platform gave it', async () => {
+describe('a delivery', () => {
+  it('is sent with its key, thread and route, and stores the platform id', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)
     const id = await put({ threadId: 't1', route: { service: 'eu' } })
@@ -26,16 +26,19 @@ describe('a message', () => {
     ])
   })
 
-  it.each(['permanent', 'auth'])('that failed for good (%s) is not repeated, and says why', async (reason) => {
-    const chat = await startChat()
-    chat.script({ answer: { outcome: 'failed', reason, detail: 'no such room' } })
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'no such room' })
-    expect(await ended(await put({ text: 'next' }))).toMatchObject({ status: 'sent' })
-    expect(chat.attempts).toHaveLength(2)
-  })
+  it.each(['permanent', 'auth'])(
+    'is not retried after a permanent failure (%s), and has the reason',
+    async (reason) => {
+      const chat = await startChat()
+      chat.script({ answer: { outcome: 'failed', reason, detail: 'no such room' } })
+      const { put, ended } = await startOutbox(chat)
+      expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'no such room' })
+      expect(await ended(await put({ text: 'next' }))).toMatchObject({ status: 'sent' })
+      expect(chat.attempts).toHaveLength(2)
+    },
+  )
 
-  it('that failed for now is repeated under the same key', async () => {
+  it('is retried under the same key after a passing failure', async () => {
     const chat = await startChat()
     const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
     chat.script(transient, transient, transient)
@@ -45,7 +48,7 @@ describe('a message', () => {
     expect(chat.attempts.map(({ key }) => key)).toEqual(Array.from({ length: 4 }, () => `${id}:0`))
   })
 
-  it('that came too fast waits as long as the platform says', async () => {
+  it('waits as long as the platform asks after a rate limit', async () => {
     const chat = await startChat()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
     const { put, deliveryOf } = await startOutbox(chat)
@@ -58,7 +61,7 @@ describe('a message', () => {
     expect(nextAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
   })
 
-  it('is given up at last: it stays, as failed, with its reason', async () => {
+  it('is given up at last and stays as failed, with its reason', async () => {
     const chat = await startChat()
     chat.script({
       answer: { outcome: 'failed', reason: 'rate', detail: 'come back next year', retryAfterMs: 31_536_000_000 },
@@ -67,7 +70,7 @@ describe('a message', () => {
     expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'come back next year' })
   })
 
-  it('for an account that is not configured fails, with a reason', async () => {
+  it('fails with a reason if its account is not configured', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)
     expect(await ended(await put({ accountId: 'other' }))).toMatchObject({
@@ -76,7 +79,7 @@ describe('a message', () => {
     })
   })
 
-  it('waits for a channel whose first attempts to connect fail', async () => {
+  it('waits for a channel that cannot connect yet', async () => {
     const chat = await startChat()
     chat.refuse(3)
     const { put, ended, logged } = await startOutbox(chat)
@@ -85,8 +88,8 @@ describe('a message', () => {
   })
 })
 
-describe('a message whose answer was lost', () => {
-  it('goes out again where the platform drops doubles by our key', async () => {
+describe('a delivery whose response was lost', () => {
+  it('is sent again if the platform drops duplicates by key', async () => {
     const chat = await startChat()
     chat.script('lose', 'drop')
     const { put, ended } = await startOutbox(chat)
@@ -95,7 +98,7 @@ describe('a message whose answer was lost', () => {
     expect(texts(chat)).toEqual(['Hi.'])
   })
 
-  it('is asked for where the platform can tell, and goes out again only if it is absent', async () => {
+  it('is looked up if the platform allows it, and sent again only if it is absent', async () => {
     const chat = await startChat()
     chat.script('lose', 'drop')
     const { put, ended } = await startOutbox(chat)
@@ -111,7 +114,7 @@ describe('a message whose answer was lost', () => {
     expect(texts(chat)).toEqual(['one', 'two'])
   })
 
-  it('is asked for again later when the platform cannot be asked now, and does not go out meanwhile', async () => {
+  it('is looked up later, and not sent meanwhile, if the platform cannot be asked', async () => {
     const chat = await startChat()
     chat.script('lose')
     chat.scriptReconcile('fail', 'hang', 'fail')
@@ -120,7 +123,7 @@ describe('a message whose answer was lost', () => {
     expect(chat.attempts).toHaveLength(1)
   })
 
-  it('is asked for twice when it may still be on its way, and does not overtake itself', async () => {
+  it('is looked up twice if it may still be in flight', async () => {
     const chat = await startChat()
     chat.script({ takenAfterQuestions: 1 })
     const { put, ended } = await startOutbox(chat, { limits: { sendMs: 300 } })
@@ -129,7 +132,7 @@ describe('a message whose answer was lost', () => {
     expect(chat.attempts).toHaveLength(1)
   })
 
-  it('ends as unknown where the platform cannot tell', async () => {
+  it('ends as unknown if the platform cannot look it up', async () => {
     const chat = await startChat()
     chat.script('lose', 'lose')
     chat.scriptReconcile('unknown')
@@ -158,7 +161,7 @@ describe('a plugin that misbehaves', () => {
     ['answers an unknown outcome', { answer: { outcome: 'fine' } }],
     ['answers an unknown reason', { answer: { outcome: 'failed', reason: 'bad mood', detail: 'x' } }],
     ['gives no detail', { answer: { outcome: 'unknown' } }],
-  ])('and %s holds up neither its recipient nor the gateway', async (_case, script) => {
+  ])('and %s blocks neither its recipient nor the gateway', async (_case, script) => {
     const chat = await startChat()
     chat.script(script)
     const { put, ended } = await startOutbox(chat)
@@ -168,14 +171,14 @@ describe('a plugin that misbehaves', () => {
     expect(await ended(second)).toMatchObject({ status: 'sent' })
   })
 
-  it.each([[Number.NaN], [-5], ['soon'], [0]])('and wants to wait %s ms is asked again soon', async (retryAfterMs) => {
+  it.each([[Number.NaN], [-5], ['soon'], [0]])('and asks to wait %s ms is retried soon', async (retryAfterMs) => {
     const chat = await startChat()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'x', retryAfterMs } })
     const { put, ended } = await startOutbox(chat)
     expect(await ended(await put({}))).toMatchObject({ status: 'sent', attempt: 2 })
   })
 
-  it('and never ends does not hold up the stop', async () => {
+  it('and never ends does not delay the stop', async () => {
     const chat = await startChat()
     chat.hangOnClose()
     const { put, ended, close } = await startOutbox(chat)
@@ -184,8 +187,8 @@ describe('a plugin that misbehaves', () => {
   })
 })
 
-describe('order', () => {
-  it('is kept for one recipient, also over failures; others are not held up', async () => {
+describe('the order of deliveries', () => {
+  it('is kept for each recipient, even after failures, without delaying others', async () => {
     const chat = await startChat()
     const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
     const { put, ended } = await startOutbox(chat)
@@ -201,7 +204,7 @@ describe('order', () => {
     for (const to of ['ann', 'bob', 'cat']) expect(texts(chat, to)).toEqual(['1', '2', '3', '4', '5'])
   })
 
-  it('holds back what comes after a message that waits, and nobody else', async () => {
+  it('delays later deliveries to the same recipient, and no others', async () => {
     const chat = await startChat()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
     const { put, ended, deliveryOf } = await startOutbox(chat)
@@ -212,7 +215,7 @@ describe('order', () => {
     expect(await deliveryOf(second)).toMatchObject({ status: 'pending', attempt: 0 })
   })
 
-  it('is not lost over a long answer of one recipient: the others go on', async () => {
+  it('does not make other recipients wait for a slow one', async () => {
     const chat = await startChat()
     chat.script('hang')
     const { put, ended } = await startOutbox(chat, { limits: { sendMs: 3_000 } })
@@ -225,10 +228,10 @@ describe('order', () => {
   })
 })
 
-describe('a long message', () => {
+describe('a delivery of several chunks', () => {
   const paragraph = 'Twelve words make one line of text that is a little long.'
 
-  it('arrives whole, in order, each chunk under a key of its own', async () => {
+  it('arrives complete, in order, and with a key for each chunk', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)
     const text = Array.from({ length: 5 }, (_, index) => `${index} ${paragraph}`).join('\n\n')
@@ -239,7 +242,7 @@ describe('a long message', () => {
     expect(chat.held.every(({ text }) => text.length <= 80)).toBe(true)
   })
 
-  it('goes on where it stopped, after a failure in the middle', async () => {
+  it('continues where it stopped after a failure', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)
     const taken = { answer: { outcome: 'sent', id: 'x' } }
@@ -251,7 +254,7 @@ describe('a long message', () => {
 })
 
 describe('after a crash', () => {
-  /** Dies after the platform took the message, before that is recorded. */
+  /** Crashes after the platform has accepted the message and before that is recorded. */
   async function crash(chat: Chat, message: Partial<NewDelivery>): Promise<{ rig: Rig; id: string }> {
     const dir = temporaryFolder()
     const before = await startOutbox(chat, { dir, limits: { sendMs: 60_000 } })
@@ -269,7 +272,7 @@ describe('after a crash', () => {
     expect(texts(chat)).toEqual(['Hi.'])
   })
 
-  it('between send and record, it is unknown where nobody can tell, and not repeated', async () => {
+  it('between send and record, a delivery ends as unknown if the platform cannot look it up', async () => {
     const chat = await startChat()
     chat.script('hang')
     const { rig, id } = await crash(chat, { channel: 'chat-none' })
@@ -280,7 +283,7 @@ describe('after a crash', () => {
     expect(texts(chat)).toEqual(['Hi.'])
   })
 
-  it('in the middle of a long message, each chunk is there once', async () => {
+  it('in the middle of several chunks, each arrives once', async () => {
     const chat = await startChat()
     const text = ['one', 'two', 'three'].map((word) => word.padEnd(70, '.')).join('\n\n')
     const dir = temporaryFolder()

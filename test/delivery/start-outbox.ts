@@ -1,4 +1,4 @@
-// The outbox over a real store, real connections and the plugin of the chat, with a way to put messages in and to die.
+// Starts an outbox with a real store, real connections and the chat plugin, and can end it like a crash.
 import { expect, onTestFinished } from 'vitest'
 import { createConnections } from '../../core/delivery/connections.ts'
 import { createOutbox } from '../../core/delivery/outbox.ts'
@@ -15,13 +15,13 @@ const quick: OutboxLimits = { sendMs: 1_000, firstBackoffMs: 5, longestBackoffMs
 const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
 
 export interface Rig {
-  /** Leaves a message as the end of a run does; resolves with its id. */
+  /** Stores a delivery as the end of a run does, and resolves with its id. */
   put(delivery: Partial<NewDelivery>): Promise<string>
-  /** The message as soon as it has ended. */
+  /** The delivery, as soon as it has ended. */
   ended(id: string): Promise<StoredDelivery>
   deliveryOf(id: string): Promise<StoredDelivery>
   logged: string[]
-  /** The process dies: nothing more is recorded. */
+  /** Simulates a crash: nothing more is recorded. */
   die(): Promise<void>
   close(): Promise<void>
 }

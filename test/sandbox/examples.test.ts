@@ -1,5 +1,4 @@
-// The examples that ship with us: the same input gives the same output, word for word. And the one on the page is tried
-// as the page says.
+// The example transforms in `transforms/`, and the first example of docs/transforms.md.
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +21,7 @@ describe('transforms/grafana-alert.ts', () => {
   })
   const handle = sandbox.load('grafana-alert.ts')
 
-  it('makes one message of what is firing', async () => {
+  it('creates one message for the firing alerts', async () => {
     const alerts = [
       alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }),
       alert('resolved', 'Load'),
@@ -43,7 +42,7 @@ describe('transforms/grafana-alert.ts', () => {
     })
   })
 
-  it('shortens long lists, skips what is over, and refuses what is none', async () => {
+  it('shortens long lists, skips resolved alerts, and refuses an invalid payload', async () => {
     const many = await run(handle, {
       status: 'firing',
       groupKey: 'g',
@@ -60,7 +59,7 @@ describe('transforms/grafana-alert.ts', () => {
 })
 
 describe('transforms/order-lines.ts', () => {
-  it('makes news of an order and work of what has run out', async () => {
+  it('creates an event for the order and a run for each article that is out of stock', async () => {
     const lines = [
       { sku: 'CUP-1', title: 'Cup', quantity: 5, stock: 2 },
       { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
@@ -72,12 +71,12 @@ describe('transforms/order-lines.ts', () => {
       { action: 'wake', text: 'Order A-17 of 59.90 EUR, articles: 3', wakeMode: 'next-heartbeat' },
       {
         name: 'Stock of CUP-1',
-        message: 'Order A-17 wants 5 of "Cup" (CUP-1) and 2 are there. Write the reorder for the supplier.',
+        message: 'Order A-17 needs 5 of "Cup" (CUP-1), and 2 are in stock. Write the reorder for the supplier.',
         sessionKey: 'hook:stock:cup-1',
       },
       {
         name: 'Stock of POT',
-        message: 'Order A-17 wants 1 of "Pot" (POT) and 0 are there. Write the reorder for the supplier.',
+        message: 'Order A-17 needs 1 of "Pot" (POT), and 0 are in stock. Write the reorder for the supplier.',
         sessionKey: 'hook:stock:pot',
       },
     ])
@@ -87,7 +86,7 @@ describe('transforms/order-lines.ts', () => {
 describe('transforms/form-to-agent.js', () => {
   const handle = sandbox.load('form-to-agent.js')
 
-  it('chooses the agent by the topic', async () => {
+  it('selects the agent by topic', async () => {
     expect(
       (await run(handle, { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' }))
         .result,
@@ -102,7 +101,7 @@ describe('transforms/form-to-agent.js', () => {
     })
   })
 
-  it('skips spam and silence', async () => {
+  it('skips spam and blank messages', async () => {
     for (const message of ['Best CASINO in town', '  ', '<br>'])
       expect((await run(handle, { message })).result).toBeNull()
   })
@@ -116,7 +115,7 @@ describe('the examples over HTTP', () => {
     { match: { path: 'form-to-agent' }, ...quiet, transform: { module: 'form-to-agent.js' } },
   ]
 
-  it('are accepted by a hook with nothing but a path and a module', async () => {
+  it('are accepted by a hook that has only a path and a module', async () => {
     const folder = temporaryFolder()
     cpSync(dir, join(folder, 'transforms'), { recursive: true })
     const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, sales: {} }
@@ -160,12 +159,12 @@ describe('docs/transforms.md', () => {
   const page = readFileSync(join(root, 'docs', 'transforms.md'), 'utf8')
   const [, code = '', name = ''] = /```ts\n(\/\/ ([\w-]+)\.ts: [\s\S]*?)```/.exec(page) ?? []
 
-  it('has a first example that gives what the page shows', async () => {
+  it('has a first example with the result that the page shows', async () => {
     const { sandbox } = startSandbox({ [`${name}.ts`]: code })
     const [, payload = ''] = /echo '(.*)' \|/.exec(page) ?? []
-    const [, shown = ''] = /\n(\{\n {2}"name"[\s\S]*?\n\})\n/.exec(page) ?? []
+    const [, expected = ''] = /\n(\{\n {2}"name"[\s\S]*?\n\})\n/.exec(page) ?? []
     const first = sandbox.load(`${name}.ts`)
-    expect((await first.run({ ...callWith(null), payload })).result).toEqual(JSON.parse(shown))
+    expect((await first.run({ ...callWith(null), payload })).result).toEqual(JSON.parse(expected))
     expect((await run(first, { host: 'db1', disk: '/var', usedPercent: 12 })).result).toBeNull()
   })
 })

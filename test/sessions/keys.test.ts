@@ -1,4 +1,4 @@
-// Session keys: who may choose one, what becomes of it, and that the same key goes on with the same conversation.
+// Session keys: who may choose one, how it is normalized, and that the same key continues a conversation.
 import { describe, expect, it } from 'vitest'
 import { messagesOf, startModel } from '../doubles/model.ts'
 import { type Document, startGateway } from '../helpers.ts'
@@ -6,7 +6,7 @@ import { type Document, startGateway } from '../helpers.ts'
 const still = { wakeMode: 'next-heartbeat', deliver: false }
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
 
-/** The session of each request, or the status of its refusal. */
+/** The session of each request, or the status of its error. */
 async function sessions(hooks: Document, bodies: Document[]): Promise<unknown[]> {
   const { post } = await startGateway({ agents, hooks })
   const answers = await Promise.all(bodies.map((body) => post('/hooks/agent', { message: 'hi', ...still, ...body })))
@@ -14,23 +14,23 @@ async function sessions(hooks: Document, bodies: Document[]): Promise<unknown[]>
 }
 
 describe('the session of an agent hook', () => {
-  it('is one of its own each time, when nothing is said', async () => {
+  it('is new for each request by default', async () => {
     const [first, second] = await sessions({}, [{}, {}])
     expect(first).toMatch(/^agent:main:hook:[0-9a-f-]{36}$/)
     expect(second).toMatch(/^agent:main:hook:[0-9a-f-]{36}$/)
     expect(first).not.toBe(second)
   })
 
-  it('is hooks.defaultSessionKey, of the agent that runs, whatever the prefixes are', async () => {
+  it('is hooks.defaultSessionKey of the running agent, whatever the allowed prefixes are', async () => {
     const hooks = { defaultSessionKey: 'Ingress', allowedSessionKeyPrefixes: ['hook:'] }
     expect(await sessions(hooks, [{}, { agentId: 'ops' }])).toEqual(['agent:main:ingress', 'agent:ops:ingress'])
   })
 
-  it('may have its default written with the agent in front', async () => {
+  it('may have a default that includes the agent', async () => {
     expect(await sessions({ defaultSessionKey: 'agent:main:ingress' }, [{}])).toEqual(['agent:main:ingress'])
   })
 
-  it('cannot be chosen by a request, unless that is allowed', async () => {
+  it('cannot be chosen by a request unless that is allowed', async () => {
     expect(await sessions({}, [{ sessionKey: 'hook:mine' }])).toEqual([400])
     expect(await sessions({ allowedSessionKeyPrefixes: ['hook:'] }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
     expect(await sessions({ defaultSessionKey: 'hook:mine' }, [{ sessionKey: 'hook:mine' }])).toEqual([400])
@@ -50,7 +50,7 @@ describe('the session of an agent hook', () => {
     ).toEqual(['agent:main:hook:a', 'agent:main:hook:b', 'agent:main:ci-7', 400, 400, 'agent:main:hook:c', 400])
   })
 
-  it('cannot be chosen at all when the list of prefixes is empty', async () => {
+  it('cannot be chosen if the list of prefixes is empty', async () => {
     const hooks = { allowRequestSessionKey: true, allowedSessionKeyPrefixes: [] }
     expect(await sessions(hooks, [{ sessionKey: 'hook:a' }, {}])).toEqual([
       400,
@@ -79,7 +79,7 @@ describe('the session of an agent hook', () => {
     ])
   })
 
-  it('holds one conversation: the same key goes on with it, another one knows nothing of it', async () => {
+  it('continues with the same key and is separate from other keys', async () => {
     const model = await startModel()
     model.script({ text: 'Noted.' }, { text: 'It was blue.' }, { text: 'I do not know.' })
     const { post } = await startGateway({
@@ -113,13 +113,13 @@ describe('the main session', () => {
     return messagesOf(model.requests[1]!).find(({ role }) => role === 'tool')!.content
   }
 
-  it('belongs to the default agent: the one that says so, else the first, else "main"', async () => {
+  it('belongs to the default agent: the one with default: true, the first, or "main"', async () => {
     expect(await statusOf({})).toContain('agent:main:main')
     expect(await statusOf({ agents: { first: {}, second: {} } })).toContain('agent:first:main')
     expect(await statusOf({ agents: { first: {}, second: { default: true } } })).toContain('agent:second:main')
   })
 
-  it('is called what session.mainKey says, and "global" in global scope', async () => {
+  it('has the key session.mainKey, or "global" in global scope', async () => {
     expect(await statusOf({ session: { mainKey: 'Home' } })).toContain('agent:main:home')
     expect(await statusOf({ session: { scope: 'global' } })).toContain('"global"')
   })

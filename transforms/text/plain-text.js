@@ -1,4 +1,4 @@
-// What is left of a text without markup and superfluous white space.
+// Removes markup and superfluous white space from a text.
 export const plainText = (value) =>
   String(value)
     .replace(/<[^<>]*>/g, ' ')
