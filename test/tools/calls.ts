@@ -1,5 +1,4 @@
-// A gateway whose tools a test calls: directly over HTTP, or through an agent of the rules model that somebody writes
-// to.
+// Starts a gateway whose tools a test calls, over HTTP or through an agent with the rules model.
 import type { OutboundMessage } from '../../core/plugin.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import {
@@ -28,7 +27,7 @@ export interface ToolGateway extends RunningGateway {
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 
-/** `groups`: those of the channel on which somebody writes. */
+/** `groups`: the groups of the channel on which the message arrives. */
 export async function startTools(
   { groups = {}, ...changes }: Document = {},
   dir = temporaryFolder(),
@@ -73,7 +72,7 @@ export async function startTools(
   }
 }
 
-/** What the caller of a tool is told, for input that it refuses. */
+/** The error response for input that a tool refuses. */
 export const refused = (message: unknown) => ({
   status: 400,
   body: { ok: false, error: { type: 'invalid_arguments', message } },

@@ -1,4 +1,4 @@
-// The tool for commands: who has it, what a command finds around it, and that nothing of it is left.
+// The exec tool: who may use it, the environment of a command, and that it leaves no process behind.
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { refused, startTools } from './calls.ts'
 const tools = { profile: 'full', alsoAllow: ['exec'] }
 const short = { ...tools, exec: { timeoutSeconds: 0.5 } }
 
-/** Whether a process with this id is there and runs. */
+/** Whether a process with this id is running. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -18,8 +18,8 @@ function isAlive(pid: number): boolean {
 
 const dead = async (pids: readonly number[]): Promise<void> => await expect.poll(() => pids.filter(isAlive)).toEqual([])
 
-describe('who may run commands', () => {
-  it('is nobody, unless the policy names the tool', async () => {
+describe('access to exec', () => {
+  it('is denied unless the policy names the tool', async () => {
     const names = async (policy: object) =>
       (await (await startTools({ tools: policy })).get('/tools')).body.items.map(({ name }: { name: string }) => name)
     for (const policy of [{}, { profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }])
@@ -28,7 +28,7 @@ describe('who may run commands', () => {
       expect(await names(policy)).toContain('exec')
   })
 
-  it('is told by an explanation', async () => {
+  it('is explained by POST /tools/explain', async () => {
     const { post } = await startTools()
     const { body } = await post(
       '/tools/explain',
@@ -39,7 +39,7 @@ describe('who may run commands', () => {
     expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'not named in any allow list' })
   })
 
-  it('is an agent whose policy does, but no run of a webhook', async () => {
+  it('is allowed to an agent whose policy names it, but not to its webhook runs', async () => {
     const { tell, hook } = await startTools({ tools })
     expect(await tell('/exec {"command":"echo a-word"}')).toContain('a-word')
     expect((await hook('/exec {"command":"echo a-word > x"}')).body.reply).not.toContain('exitCode')
@@ -56,7 +56,7 @@ describe('a command', () => {
     expect(['HOME', 'LANG', 'OLDPWD', 'PATH', 'PWD']).toEqual(expect.arrayContaining(names.trim().split(' ')))
   })
 
-  it('says how it ended, and what it printed on both sides', async () => {
+  it('returns its exit status and its output', async () => {
     const { result } = await startTools({ tools })
     expect(await result('exec', { command: 'echo out; echo err >&2; exit 3' })).toEqual({
       exitCode: 3,
@@ -71,7 +71,7 @@ describe('a command', () => {
     })
   })
 
-  it('is bounded in what it prints, and not held up by that', async () => {
+  it('has its output cut at a limit without being blocked', async () => {
     const { result } = await startTools({ tools: { ...tools, exec: { maxOutput: 1000 } } })
     const { stdout, exitCode } = await result('exec', { command: 'head -c 5000000 /dev/zero | tr "\\0" x' })
     expect([exitCode, stdout.length, stdout.slice(999)]).toEqual([
@@ -81,7 +81,7 @@ describe('a command', () => {
     ])
   })
 
-  it('is ended at its time limit with all that it started: a bomb of forks too', async () => {
+  it('is killed at its time limit with all processes that it started, even a fork bomb', async () => {
     const { result } = await startTools({ tools: short })
     const tree = await result('exec', { command: 'sleep 300 & sleep 301 & echo $! $$; wait' })
     expect(tree).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
@@ -94,19 +94,19 @@ describe('a command', () => {
     await expect.poll(() => isGroupEmpty(group)).toBe(true)
   })
 
-  it('floods without end until its time limit, and no longer', async () => {
+  it('is killed at its time limit when it prints without end', async () => {
     const { result } = await startTools({ tools: short })
     expect(await result('exec', { command: 'yes' })).toMatchObject({ timedOut: true })
   })
 
-  it('leaves nothing in the background', async () => {
+  it('leaves no process in the background', async () => {
     const { result } = await startTools({ tools })
     const { stdout, exitCode } = await result('exec', { command: 'nohup sleep 300 & echo $!' })
     expect(exitCode).toBe(0)
     await dead([Number(stdout)])
   })
 
-  it('is ended with the call: at the deadline of tools, and when the gateway stops', async () => {
+  it('is killed with the call, at the tool deadline and when the gateway stops', async () => {
     const { call, dir, gateway } = await startTools({
       tools: { ...tools, timeoutSeconds: 0.5, exec: { timeoutSeconds: 60 } },
     })
@@ -116,7 +116,7 @@ describe('a command', () => {
     await gateway.close()
   })
 
-  it('may be given less time, not more', async () => {
+  it('may have a shorter time limit, not a longer one', async () => {
     const { result, call } = await startTools({ tools: short })
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 0.1 })).toMatchObject({ timedOut: true })
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 100 })).toMatchObject({ timedOut: true })

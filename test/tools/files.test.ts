@@ -1,4 +1,4 @@
-// The tools for files: what they read and write, and every way out of the workspace, which must be none.
+// The file tools: what they read and write, and that no path leads out of the workspace.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -60,14 +60,14 @@ describe('files of the workspace', () => {
     expect(readdirSync(workspace).toSorted()).toEqual(['a.txt', 'notes'])
   })
 
-  it('are there for an agent in its turn', async () => {
+  it('are available to an agent in its turn', async () => {
     const { tell, workspace } = await start()
     expect(await tell('/write {"path":"x.txt","text":"hello"}')).toContain('returned')
     expect(readFileSync(join(workspace, 'x.txt'), 'utf8')).toBe('hello')
     expect(await tell('/read {"path":"x.txt"}')).toContain('"text":"hello"')
   })
 
-  it('are read, not written, in the run of a webhook', async () => {
+  it('can be read but not written in a webhook run', async () => {
     const { hook, workspace } = await start()
     writeFileSync(join(workspace, 'x.txt'), 'hello')
     expect((await hook('/read {"path":"x.txt"}')).body.reply).toContain('hello')
@@ -79,7 +79,7 @@ describe('files of the workspace', () => {
     ])
   })
 
-  it('keep their permissions, and what a link inside leads to stays behind the link', async () => {
+  it('keep their permissions and remain behind a link', async () => {
     const { result, workspace } = await start()
     writeFileSync(join(workspace, 'run.sh'), 'echo 1')
     chmodSync(join(workspace, 'run.sh'), 0o755)
@@ -91,7 +91,7 @@ describe('files of the workspace', () => {
     )
   })
 
-  it('are edited one after the other, also when all edits come at once', async () => {
+  it('are edited one after another when edits come at the same time', async () => {
     const { result } = await start()
     const letters = [...'abcdefghij']
     await result('write', { path: 'x', text: letters.join('\n') })
@@ -102,7 +102,7 @@ describe('files of the workspace', () => {
   it.each([
     [{ old: 'x', new: 'y' }, 'old does not stand in the file; read it again.'],
     [{ old: 'a', new: 'y' }, 'old stands in the file 3 times; make it longer, or set all.'],
-  ])('are not edited by a guess: %o', async (edit, sentence) => {
+  ])('are not edited if the text is missing or ambiguous: %o', async (edit, sentence) => {
     const { call, result } = await start()
     await result('write', { path: 'x', text: 'a a a' })
     expect(await call('edit', { path: 'x', ...edit })).toMatchObject(refused(sentence))
@@ -110,8 +110,8 @@ describe('files of the workspace', () => {
   })
 })
 
-describe('what is no text', () => {
-  it('is named as such', async () => {
+describe('a path that is not a text file', () => {
+  it('is reported as such', async () => {
     const { result, workspace } = await start()
     writeFileSync(join(workspace, 'zero.bin'), Buffer.from([1, 0, 2]))
     writeFileSync(join(workspace, 'latin.txt'), Buffer.from([0xe4, 0xf6]))
@@ -119,7 +119,7 @@ describe('what is no text', () => {
       expect(await result('read', { path })).toMatchObject({ path, binary: true })
   })
 
-  it('holds nobody up: a pipe, a socket of the system, a folder', async () => {
+  it('does not block: a pipe, a system socket, a folder', async () => {
     const { call, workspace } = await start()
     execFileSync('mkfifo', [join(workspace, 'pipe')])
     mkdirSync(join(workspace, 'folder'))
@@ -132,7 +132,7 @@ describe('what is no text', () => {
     expect(readdirSync(workspace).toSorted()).toEqual(['folder', 'pipe'])
   })
 
-  it('is read in part when it is huge', async () => {
+  it('is read in part if it is huge', async () => {
     const { result, call, workspace } = await start()
     writeFileSync(join(workspace, 'huge.txt'), 'ä'.repeat(100_000))
     expect(await result('read', { path: 'huge.txt' })).toMatchObject({
@@ -149,7 +149,7 @@ describe('what is no text', () => {
   })
 })
 
-describe('what lies outside', () => {
+describe('a path outside the workspace', () => {
   it.each([
     '../outside/secret.txt',
     '/etc/passwd',
@@ -159,7 +159,7 @@ describe('what lies outside', () => {
     'file:///etc/passwd',
     'x\0y',
     '..',
-  ])('is out of reach of the path %j', async (path) => {
+  ])('cannot be reached by the path %j', async (path) => {
     const { call } = await start()
     for (const [tool, args] of Object.entries({
       read: { path },
@@ -172,7 +172,7 @@ describe('what lies outside', () => {
     }
   })
 
-  it('is out of reach of a link: to a file, to a folder, to nothing, in a circle', async () => {
+  it('cannot be reached by a link to a file, a folder, nothing, or itself', async () => {
     const { call, workspace, outside } = await start()
     symlinkSync(join(outside, 'secret.txt'), join(workspace, 'file'))
     symlinkSync(outside, join(workspace, 'folder'))
@@ -189,7 +189,7 @@ describe('what lies outside', () => {
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('canary')
   })
 
-  it('stays out of reach while a link is swapped in and out on the way', async () => {
+  it('cannot be reached while a link in the path is replaced again and again', async () => {
     const [root, outside] = [join(temporaryFolder(), 'root'), temporaryFolder()]
     const [door, spare] = [join(root, 'door'), join(root, 'spare')]
     mkdirSync(door, { recursive: true })

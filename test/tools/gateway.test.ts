@@ -1,4 +1,4 @@
-// The tool for the gateway itself: what it shows, what it may change, and that neither ever costs a secret.
+// The gateway tool: what it shows and may change, and that it never reveals a secret.
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -11,7 +11,7 @@ const canary = 'canary-of-a-provider-0123456789'
 const providers = { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: canary } }
 
 describe('gateway status', () => {
-  it('tells how it is', async () => {
+  it('returns the state of the gateway', async () => {
     const { result } = await start()
     await expect
       .poll(() => result('gateway', { action: 'status' }))
@@ -22,7 +22,7 @@ describe('gateway status', () => {
       })
   })
 
-  it('says when the gateway started, and when it last read its configuration again', async () => {
+  it('returns the times of the start and of the last reload', async () => {
     const { result, gateway } = await start()
     const before = await result('gateway', { action: 'status' })
     expect(before).not.toHaveProperty('reloadedAt')
@@ -32,7 +32,7 @@ describe('gateway status', () => {
     expect(Date.parse(after.reloadedAt)).toBeGreaterThan(Date.parse(before.startedAt))
   })
 
-  it('is kept from HTTP unless lifted, from webhooks and from subagents', async () => {
+  it('is denied by default over HTTP, to webhook runs and to subagents', async () => {
     const { call, hook, tell } = await startTools()
     expect((await call('gateway', { action: 'status' })).status).toBe(404)
     expect((await hook('/gateway {"action":"status"}')).body.reply).not.toContain('queuedRuns')
@@ -43,7 +43,7 @@ describe('gateway status', () => {
 })
 
 describe('gateway config.get', () => {
-  it('shows the configuration, and no secret', async () => {
+  it('returns the configuration without secrets', async () => {
     const { result } = await start({ providers })
     const whole = await result('gateway', { action: 'config.get' })
     expect(whole.config.providers.house.apiKey).toBe('[redacted]')
@@ -53,7 +53,7 @@ describe('gateway config.get', () => {
     })
   })
 
-  it.each(['agents.nobody', '__proto__', 'agents.constructor'])('has nothing at %s', async (path) => {
+  it.each(['agents.nobody', '__proto__', 'agents.constructor'])('returns nothing at %s', async (path) => {
     const { call } = await start()
     expect(await call('gateway', { action: 'config.get', path })).toMatchObject(
       refused('path leads to nothing in the configuration.'),
@@ -107,7 +107,7 @@ describe('gateway config.patch', () => {
     ],
     [{ nonsense: { a: 1 } }, /nonsense.*is closed/],
     [{ session: { historyTurns: -1 } }, /session.historyTurns must be/],
-  ])('writes nothing that is not valid: %o', async (changes, sentence) => {
+  ])('rejects an invalid change: %o', async (changes, sentence) => {
     const { call, dir } = await start()
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
     expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(sentence)))
@@ -161,7 +161,7 @@ describe('gateway config.patch', () => {
     { agents: { defaults: { heartbeat: { prompt: 'Obey.' } } } },
     { agents: { defaults: { heartbeat: { ackMaxChars: 100_000 } } } },
     { __proto__: null, constructor: { prototype: 1 } },
-  ])('cannot touch what guards the gateway, nor a secret: %j', async (changes) => {
+  ])('cannot change security settings or secrets: %j', async (changes) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } }
     const { call, dir } = await start({
       providers,
@@ -176,7 +176,7 @@ describe('gateway config.patch', () => {
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
   })
 
-  it('cannot change which agents there are: the one behind the default agent may have more tools', async () => {
+  it('cannot add or remove agents, because another default agent may have more tools', async () => {
     const agents = {
       defaults: { heartbeat: { every: 0 } },
       first: { timeoutSeconds: 60 },
@@ -195,7 +195,7 @@ describe('gateway config.patch', () => {
   it.each([
     ['of everybody', { tools: { byProvider: { builtin: { deny: ['exec'] } } } }],
     ['of one agent', { agents: { main: { tools: { byProvider: { builtin: { deny: ['exec'] } } } } } }],
-  ])('cannot change a model where the policy %s depends on the provider', async (_whose, policy) => {
+  ])('cannot change a model if the policy %s depends on the provider', async (_whose, policy) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: {} }
     const document = { providers, ...policy, agents: { ...agents, ...('agents' in policy ? policy.agents : {}) } }
     for (const changes of [
@@ -215,7 +215,7 @@ describe('gateway config.patch', () => {
     })
   })
 
-  it('cannot read the environment by way of the file', async () => {
+  it('cannot read environment variables through the file', async () => {
     const { call } = await start()
     const answer = await call('gateway', patch({ agents: { defaults: { systemPrompt: 'Say ${PATH}' } } }))
     expect(answer).toMatchObject(refused(expect.stringContaining('may not hold "${"')))

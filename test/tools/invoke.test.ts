@@ -1,4 +1,4 @@
-// One call of a tool: who gets through, what comes back, and that nothing a tool does can hurt the caller.
+// Tool calls: policy, arguments, deadlines and results; a tool cannot harm its caller.
 import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
@@ -57,12 +57,12 @@ async function refusal(result: Promise<unknown>): Promise<GatewayError> {
     () => undefined,
     (error: unknown) => error,
   )
-  if (!(error instanceof GatewayError)) throw new Error('it should have been refused', { cause: error })
+  if (!(error instanceof GatewayError)) throw new Error('the call did not fail', { cause: error })
   return error
 }
 
-describe('a call', () => {
-  it('hands the tool its arguments and its context, and returns the result', async () => {
+describe('a tool call', () => {
+  it('passes arguments and context to the tool, and returns the result', async () => {
     const seen: unknown[] = []
     const { call, context } = await setUp({
       args: Type.Object({ n: Type.Integer() }),
@@ -95,7 +95,7 @@ describe('a call', () => {
     ])
   })
 
-  it('of a tool that is not there and of one that is not allowed look the same', async () => {
+  it('fails in the same way for an unknown tool and for one that is not allowed', async () => {
     const { call } = await setUp({ allows: ({ agentId }, tool) => tool === 'probe' && agentId === 'main' })
     expect(await call()).toBe('ok')
     const refused = await Promise.all([
@@ -118,7 +118,8 @@ describe('a call', () => {
     [{ n: 1, extra: 1 }, 'args.extra is not a known key.'],
     [
       { list: [{}, { id: 7 }], extra: 1 },
-      'args.n is required; args.extra is not a known key; args.list[0].id is required; args.list[1].id must be a string.',
+      'args.n is required; args.extra is not a known key; ' +
+        'args.list[0].id is required; args.list[1].id must be a string.',
     ],
     [
       { n: 1, list: Array.from({ length: 25 }, () => ({})) },
@@ -156,7 +157,7 @@ describe('a call', () => {
     ['rejects', () => Promise.reject(new TypeError('canary-4711'))],
     ['rejects with what is no error', () => Promise.reject('canary-4711')],
     ['rejects with nothing', () => Promise.reject(undefined)],
-  ])('whose tool %s fails without a word of it outside the cause', async (_what, execute) => {
+  ])('fails without details if the tool %s', async (_what, execute) => {
     const { call, context } = await setUp({ execute })
     const error = await refusal(call())
     expect([error.code, error.status, error.publicMessage]).toEqual([
@@ -169,7 +170,7 @@ describe('a call', () => {
     expect(context.logged).toMatchObject([{ level: 'error', fields: { tool: 'probe', toolset: 'probes' } }])
   })
 
-  it('says in the log where a tool threw', async () => {
+  it('logs where a tool threw', async () => {
     const { call, context } = await setUp({ execute: () => Promise.reject(new RangeError('canary')) })
     await refusal(call())
     expect(context.logged[0]?.fields).toMatchObject({
@@ -180,7 +181,7 @@ describe('a call', () => {
 })
 
 describe('the deadline of a call', () => {
-  it('ends it though the tool ignores its signal, and does not touch others', async () => {
+  it('ends the call even if the tool ignores its signal, and does not affect others', async () => {
     const signals: AbortSignal[] = []
     const { call, context } = await setUp({
       timeoutMs: 20,
@@ -196,7 +197,7 @@ describe('the deadline of a call', () => {
     expect(context.logged).toMatchObject([{ level: 'warn', fields: { tool: 'probe', type: 'tool_timeout' } }])
   })
 
-  it('is not the only end: the caller may go, and the gateway may stop', async () => {
+  it('is not the only end: the caller may abort, and the gateway may stop', async () => {
     const entered = new EventTarget()
     const execute = () => {
       entered.dispatchEvent(new Event('in'))
@@ -230,7 +231,7 @@ describe('the deadline of a call', () => {
     ])
   })
 
-  it('leaves a failure that comes too late unheard', async () => {
+  it('ignores a failure that comes too late', async () => {
     const { promise, reject } = Promise.withResolvers<never>()
     const { call } = await setUp({ timeoutMs: 5, execute: () => promise })
     expect((await refusal(call())).code).toBe('tool_timeout')
@@ -239,7 +240,7 @@ describe('the deadline of a call', () => {
   })
 })
 
-describe('a result', () => {
+describe('the result of a tool', () => {
   it.each<[unknown, Json]>([
     [undefined, null],
     [null, null],
@@ -272,19 +273,19 @@ describe('a result', () => {
     ['a getter that throws', trap],
     ['50 MB of text', 'x'.repeat(50 * 1024 * 1024)],
     ['one character too much', 'x'.repeat(maxResultLength - 1)],
-  ])('of %s fails the tool and nothing else', async (_what, value) => {
+  ])('of %s makes only this call fail', async (_what, value) => {
     const { call, context } = await setUp({ execute: () => value })
     const error = await refusal(call())
     expect([error.code, error.publicMessage]).toEqual(['tool_failed', "The tool failed. See the gateway's log."])
     expect(JSON.stringify(context.logged)).not.toContain('canary')
   })
 
-  it('may be as long as the bound', async () => {
+  it('may be as long as the limit', async () => {
     const { call } = await setUp({ execute: () => 'x'.repeat(maxResultLength - 2) })
     expect(await call()).toHaveLength(maxResultLength - 2)
   })
 
-  it('is a copy: what the tool does to its own object later is not seen', async () => {
+  it('is a copy, so later changes of the object have no effect', async () => {
     const value = { n: 1 }
     const { call } = await setUp({ execute: () => value })
     const result = await call()

@@ -1,5 +1,4 @@
-// Tools of MCP servers: honest ones, and all the ways in which one can be broken, slow, or mean ill without harm to
-// anybody.
+// Tools of MCP servers: valid servers, and broken, slow and hostile ones, which must do no harm.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -30,7 +29,7 @@ const liar = (...ways: string[]): ServerSettings => ({
   cwd: '.',
 })
 
-/** The toolset in a real catalogue, its tools behind a real `invoke`. */
+/** The toolset in a real registry, with its tools behind a real `invoke`. */
 async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20_000 } = {}) {
   const context = createTestContext()
   const waiting = new Set<() => void>()
@@ -85,7 +84,7 @@ const isGone = (pid: number): boolean => {
 }
 
 describe('an MCP server that is a program', () => {
-  it('brings its tools, named after it, and answers calls', async () => {
+  it('provides its tools, prefixed with its name, and answers calls', async () => {
     const { tools, call, registry } = await connect({ 'My Server': honest() })
     expect(registry.list()).toEqual([])
     expect(await tools()).toEqual(
@@ -104,7 +103,7 @@ describe('an MCP server that is a program', () => {
     })
   })
 
-  it('is not asked when the arguments do not fit its schema', async () => {
+  it('is not called if the arguments do not match its schema', async () => {
     const { tools, call } = await connect({ s: honest() })
     await tools()
     await expect(call('s__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({
@@ -113,7 +112,7 @@ describe('an MCP server that is a program', () => {
     })
   })
 
-  it('tells the caller what its tool calls an error', async () => {
+  it('returns the error of its tool to the caller', async () => {
     const { tools, call } = await connect({ s: honest() })
     await tools()
     await expect(call('s__refuse')).rejects.toMatchObject({
@@ -123,7 +122,7 @@ describe('an MCP server that is a program', () => {
     })
   })
 
-  it('gets a minimal environment, its own variables, and its folder', async () => {
+  it('gets a minimal environment, its configured variables, and its folder', async () => {
     const folder = temporaryFolder()
     process.env['SECRET_OF_THE_GATEWAY'] = 'canary'
     onTestFinished(() => void delete process.env['SECRET_OF_THE_GATEWAY'])
@@ -136,7 +135,7 @@ describe('an MCP server that is a program', () => {
     expect(await call('s__where')).toMatchObject({ cwd: folder })
   })
 
-  it('may gain tools while it runs', async () => {
+  it('may add tools while it runs', async () => {
     const { tools, call } = await connect({ s: honest() })
     await tools()
     await call('s__learn')
@@ -144,7 +143,7 @@ describe('an MCP server that is a program', () => {
     expect(await call('s__learnt')).toBe('new')
   })
 
-  it('is ended with the gateway', async () => {
+  it('is stopped with the gateway', async () => {
     const { tools, call, registry } = await connect({ s: honest() })
     await tools()
     const { pid } = (await call('s__where')) as { pid: number }
@@ -153,7 +152,7 @@ describe('an MCP server that is a program', () => {
     expect(isGone(pid)).toBe(true)
   })
 
-  it('that dies takes nobody with it, and comes back', async () => {
+  it('that exits affects no other server, and is restarted', async () => {
     const { tools, call } = await connect({ s: honest(), other: honest() })
     await tools((names) => names.includes('s__die') && names.includes('other__echo'))
     await expect(call('s__die')).rejects.toMatchObject({ code: 'tool_failed' })
@@ -163,7 +162,7 @@ describe('an MCP server that is a program', () => {
     expect(await call('s__echo', { text: 'again' })).toBe('again')
   })
 
-  it('that hangs is left at the deadline, told so, and stays of use', async () => {
+  it('that hangs has its call cancelled at the deadline, and remains usable', async () => {
     const told = join(temporaryFolder(), 'told')
     const { tools, call } = await connect({ s: honest({ env: { CANCELLED: told } }) }, { timeoutMs: 300 })
     await tools()
@@ -173,13 +172,13 @@ describe('an MCP server that is a program', () => {
   })
 })
 
-describe('an MCP server that can not be had', () => {
+describe('an MCP server that cannot be connected', () => {
   it.each([
     ['there is no such program', { command: 'no-such-program-anywhere', cwd: '.' }],
     ['it ends at once', { command: process.execPath, args: ['-e', 'process.exit(1)'], cwd: '.' }],
     ['nobody listens', { url: 'http://127.0.0.1:1/mcp', cwd: '.' }],
     ['its list is none', liar('notools')],
-  ])('is told in the log, and tried again: %s', async (_why, settings) => {
+  ])('is logged and retried: %s', async (_why, settings) => {
     const { registry, logged, tools } = await connect({ bad: settings, good: honest() })
     await tools()
     await expect.poll(logged).toContain('an MCP server is not connected; it is tried again')
@@ -187,13 +186,13 @@ describe('an MCP server that can not be had', () => {
     await registry.close()
   })
 
-  it('holds nobody up when it never answers', async () => {
+  it('does not delay the start if it never responds', async () => {
     const { tools, registry } = await connect({ bad: liar('mute'), good: honest() })
     expect(await tools()).toContain('good__echo')
     await registry.close()
   })
 
-  it('is left out when its settings make no sense', async () => {
+  it('is left out if its settings are invalid', async () => {
     const { logged } = await connect({
       none: { cwd: '.' },
       both: { command: 'x', url: 'http://127.0.0.1:1', cwd: '.' },
@@ -205,7 +204,7 @@ describe('an MCP server that can not be had', () => {
       expect(logged()).toContain(`The MCP server \\"${name}\\" is left out: `)
   })
 
-  it('is ended although it will not', async () => {
+  it('is killed if it does not stop', async () => {
     const pids = join(temporaryFolder(), 'pids')
     const { tools, registry } = await connect({ s: liar('stubborn', pids) })
     await tools()
@@ -213,7 +212,7 @@ describe('an MCP server that can not be had', () => {
     expect(isGone(Number(readFileSync(pids, 'utf8')))).toBe(true)
   })
 
-  it('is ended together with what it has started', async () => {
+  it('is killed together with the processes that it started', async () => {
     const home = createTcpServer().listen(0, '127.0.0.1')
     onTestFinished(() => void home.close())
     await once(home, 'listening')
@@ -228,8 +227,8 @@ describe('an MCP server that can not be had', () => {
   })
 })
 
-describe('an MCP server that lies', () => {
-  it('has only the tools that make sense', async () => {
+describe('a hostile MCP server', () => {
+  it('has its invalid tools left out', async () => {
     const { tools, logged } = await connect({ s: liar('odd') })
     const names = await tools()
     expect(names).toHaveLength(2)
@@ -249,7 +248,7 @@ describe('an MCP server that lies', () => {
       expect(logged()).toContain(reason)
   })
 
-  it('can not make much of little: what its references are written out to is bounded', () => {
+  it('cannot expand its references without a limit', () => {
     const of = (depth: number): object =>
       depth === 0
         ? { enum: [...'abcdefgh'] }
@@ -261,7 +260,7 @@ describe('an MCP server that lies', () => {
     expect(() => plainSchema({ type: 'object', properties: { a: { $ref: '#/$defs/20' } }, $defs })).toThrow('too large')
   })
 
-  it('can not preach: descriptions are cut, and what nobody sees is taken out', async () => {
+  it('has its descriptions cut, and invisible characters removed', async () => {
     const { tools, registry } = await connect({ s: liar('preacher') })
     await tools()
     const { description, args } = registry.find('s__preach')!.tool
@@ -270,26 +269,26 @@ describe('an MCP server that lies', () => {
     expect(JSON.stringify(args).length).toBeLessThan(700)
   })
 
-  it('can not crowd out the others', async () => {
+  it('cannot displace the tools of others', async () => {
     const { tools, logged } = await connect({ s: liar('crowd'), good: honest() })
     const names = await tools((all) => all.includes('good__echo') && all.includes('s__tool_1'))
     expect(names.filter((name) => name.startsWith('s__'))).toHaveLength(200)
     expect(logged()).toContain('more than 200 tools')
   })
 
-  it('can not keep anybody listing for ever', async () => {
+  it('cannot return an endless list of tools', async () => {
     const { tools, logged } = await connect({ s: liar('endless'), good: honest() })
     expect(await tools()).toContain('good__echo')
     await expect.poll(logged).toContain('{"server":"s"},"message":"an MCP server is connected"')
   })
 
-  it('can not let its patterns run here', async () => {
+  it('cannot run its patterns in the gateway', async () => {
     const { tools, call } = await connect({ s: liar('pattern') })
     await tools()
     expect(await call('s__match', { a: `${'a'.repeat(100_000)}!` })).toBe('match')
   })
 
-  it('can not send more than the bound: the call fails, the others go on, and it is connected again', async () => {
+  it('cannot send more than the limit: the call fails, and the server is reconnected', async () => {
     const { tools, call } = await connect({ s: liar('flood'), good: honest() })
     await tools((names) => names.includes('s__call') && names.includes('good__echo'))
     await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
@@ -297,20 +296,20 @@ describe('an MCP server that lies', () => {
     await tools((names) => names.includes('s__call'))
   })
 
-  it('fails the call alone when its result makes no sense', async () => {
+  it('makes only the call fail if its result is invalid', async () => {
     const { tools, call } = await connect({ s: liar('nonsense') })
     await tools()
     await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
     await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
   })
 
-  it('may write a log where messages should be', async () => {
+  it('may write log lines to its output', async () => {
     const { tools, call } = await connect({ s: liar('chatty') }, { timeoutMs: 300 })
     expect(await tools()).toEqual(['s__call'])
     await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_timeout' })
   })
 
-  it('can not take a name that another server has', async () => {
+  it('cannot take the name of a tool of another server', async () => {
     const { tools, call, logged } = await connect({ a: honest(), A: honest() })
     await tools()
     await expect.poll(logged).toContain('The tool \\"a__echo\\" of the toolset \\"mcp\\" is left out')
@@ -344,7 +343,7 @@ const serverInfo = {
   serverInfo: { name: 'remote', version: '1' },
 }
 
-/** Answers each method with a result; what is not there is refused as a server does that does not know it. */
+/** Responds to each method with a result, and to unknown methods with the protocol's error. */
 const remote =
   (results: Record<string, (params: unknown) => unknown>, seen: IncomingMessage[] = []): RequestListener =>
   (request, response) => {
@@ -364,7 +363,7 @@ const remote =
 const tool = { name: 'call', description: 'Does something.', inputSchema: { type: 'object' } }
 
 describe('an MCP server over HTTP', () => {
-  it('is told the name and the version of the gateway', async () => {
+  it('receives the name and the version of the gateway', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string
     }
@@ -380,7 +379,7 @@ describe('an MCP server over HTTP', () => {
     expect(told).toEqual([{ name: 'svc-gateway', version }])
   })
 
-  it('brings its tools, and gets the headers of its settings', async () => {
+  it('provides its tools, and receives the configured headers', async () => {
     const seen: IncomingMessage[] = []
     const url = await listen(
       remote(
@@ -401,7 +400,7 @@ describe('an MCP server over HTTP', () => {
   it.each([
     ['application/json', '{"jsonrpc":"2.0","id":9,"result":"'],
     ['text/event-stream', 'event: message\ndata: "'],
-  ])('can not send %s without an end', async (type, begin) => {
+  ])('cannot send an endless %s', async (type, begin) => {
     const cut = Promise.withResolvers<void>()
     const flood = (response: ServerResponse): void => {
       response.once('close', () => cut.resolve())
@@ -418,7 +417,7 @@ describe('an MCP server over HTTP', () => {
     await cut.promise
   })
 
-  it('can not send the credential of its settings elsewhere', async () => {
+  it('cannot redirect its configured credential to another host', async () => {
     const elsewhere: IncomingMessage[] = []
     const target = await listen(
       remote({ initialize: () => serverInfo, 'tools/list': () => ({ tools: [tool] }) }, elsewhere),
@@ -429,7 +428,7 @@ describe('an MCP server over HTTP', () => {
     expect(elsewhere).toEqual([])
   })
 
-  it('that goes away loses its tools, and gets them back with itself', async () => {
+  it('that disconnects loses its tools until it is back', async () => {
     let there = true
     const url = await listen((request, response) => {
       if (!there) return void response.writeHead(500).end()
@@ -452,7 +451,7 @@ describe('an MCP server over HTTP', () => {
 describe('the schema of a server', () => {
   const args = (schema: object) => plainSchema({ type: 'object', ...schema })
 
-  it('has its references written out, and anything where they run in a circle', () => {
+  it('has its references expanded, and cycles accept anything', () => {
     const tree = { type: 'object', properties: { value: { type: 'string' }, next: { $ref: '#/$defs/tree' } } }
     expect(args({ properties: { tree: { $ref: '#/$defs/tree', description: 'A tree.' } }, $defs: { tree } })).toEqual({
       type: 'object',
@@ -462,7 +461,7 @@ describe('the schema of a server', () => {
     })
   })
 
-  it('is loosened, never tightened', () => {
+  it('is only ever relaxed', () => {
     const named = {
       properties: { pattern: { type: 'string', pattern: 'x', format: 'date' } },
       patternProperties: { '^x-': {} },
@@ -475,7 +474,7 @@ describe('the schema of a server', () => {
     })
   })
 
-  it('may name a property anything', () => {
+  it('may have any property names', () => {
     const properties = JSON.parse(
       '{"__proto__":{"type":"string"},"constructor":{"type":"string"},"`${process.exit()}`":{"type":"string"}}',
     ) as object

@@ -1,5 +1,4 @@
-// POST /mcp: real clients of the protocol, and those that are none; MCP servers whose tools an agent and a caller over
-// HTTP use.
+// POST /mcp with real and invalid clients, and tools of MCP servers that agents and HTTP clients use.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,7 +40,7 @@ async function connect({ url }: Pick<RunningGateway, 'url'>, headers: Record<str
 const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
 const mcp: Document = { servers: { fix: { command: process.execPath, args: [server] } } }
 
-describe('POST /mcp, for a client of the protocol', () => {
+describe('POST /mcp with an MCP client', () => {
   it.each([
     ['of 2025', undefined],
     ['of 2026, without a handshake', '2026-07-28'],
@@ -65,7 +64,7 @@ describe('POST /mcp, for a client of the protocol', () => {
     expect(client.getServerVersion()).toEqual({ name: 'svc-gateway', version })
   })
 
-  it('tells a model what is wrong with its arguments', async () => {
+  it('returns the problem with invalid arguments as a tool error', async () => {
     const { call } = await connect(await startGateway())
     expect(await call('sessions_list', { limit: 'many' })).toMatchObject({
       isError: true,
@@ -73,7 +72,7 @@ describe('POST /mcp, for a client of the protocol', () => {
     })
   })
 
-  it('shows what the policy denies nowhere: not in the list, not in a call', async () => {
+  it('hides tools that the policy denies, in lists and in calls', async () => {
     const { names, call } = await connect(await startGateway({ tools: { deny: ['sessions_list'] } }))
     expect(await names()).toContain('session_status')
     expect(await names()).not.toContain('sessions_list')
@@ -83,14 +82,14 @@ describe('POST /mcp, for a client of the protocol', () => {
     expect(refusals).toEqual([expect.stringContaining('The tool is not available.'), refusals[0]])
   })
 
-  it('keeps what is restricted over HTTP to itself', async () => {
+  it('hides tools that are denied over HTTP by default', async () => {
     const own = ['sessions_list']
     const { names, call } = await connect(await startGateway({ gateway: { tools: { deny: own } } }))
     expect(await names()).not.toContain('sessions_list')
     await expect(call('sessions_list')).rejects.toThrow('The tool is not available.')
   })
 
-  it('offers what the session of its header may use', async () => {
+  it('offers the tools of the session in the header', async () => {
     const gateway = await startGateway({ agents: { main: {}, guest: { tools: { allow: ['session_status'] } } } })
     const guest = await connect(gateway, { 'x-svc-session-key': 'agent:guest:main' })
     expect(await guest.names()).toEqual(['session_status'])
@@ -108,14 +107,14 @@ describe('POST /mcp', () => {
   const post = (headers: Record<string, string> = {}, body: unknown = message) =>
     gateway.post('/mcp', body, { ...credential, ...accept, ...headers })
 
-  it('takes the credential of the gateway, not the token of the hooks', async () => {
+  it('accepts the credential of the gateway, not the token of the hooks', async () => {
     expect(await post({ authorization: `Bearer ${hookToken}` })).toMatchObject({
       status: 401,
       body: { error: { type: 'unauthorized' } },
     })
   })
 
-  it('answers other methods with 405: it keeps no sessions', async () => {
+  it('returns 405 for other methods, because it is stateless', async () => {
     const { url } = await startGateway()
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const answer = await ask(`${url}/mcp`, { method, headers: credential })
@@ -123,7 +122,7 @@ describe('POST /mcp', () => {
     }
   })
 
-  it('serves pages of its own origin and of those that are listed', async () => {
+  it('serves pages of its own origin and of allowed origins', async () => {
     const { url, post: send } = await startGateway({ gateway: { allowedOrigins: ['https://app.example.com'] } })
     for (const origin of [url, 'https://app.example.com'])
       expect(
@@ -150,7 +149,7 @@ describe('POST /mcp', () => {
     },
   )
 
-  it('answers 400 to what is no message, in the words of its layer', async () => {
+  it('returns 400 for an invalid message, in the format of the layer that refuses it', async () => {
     expect(await post({}, '[]')).toMatchObject({ status: 400, body: { ok: false, error: { type: 'invalid_request' } } })
     expect(await post({}, { hello: 'there' })).toMatchObject({
       status: 400,
@@ -162,7 +161,7 @@ describe('POST /mcp', () => {
     })
   })
 
-  it('answers 413 to more than 2 MiB', async () => {
+  it('returns 413 for more than 2 MiB', async () => {
     expect(await post({}, { ...message, params: { text: 'x'.repeat(2 * 1024 * 1024) } })).toMatchObject({ status: 413 })
   })
 })
@@ -211,7 +210,7 @@ describe('a tool of an MCP server', () => {
     expect(JSON.stringify((await model.request(1)).body)).toContain('42')
   })
 
-  it('counts as reading private things and sending them, whatever its server says, so a webhook does not have it', async () => {
+  it('counts as reading private things and sending, so webhook runs may not use it', async () => {
     const model = await startModel()
     const gateway = await startGateway({
       tools: { mcp },
@@ -228,7 +227,7 @@ describe('a tool of an MCP server', () => {
     expect(messagesOf(await model.request(1)).at(-1)!.content).toContain('fix__add_numbers is withheld')
   })
 
-  it('is told when the client of /mcp goes away', async () => {
+  it('is aborted when the client of /mcp disconnects', async () => {
     const told = join(temporaryFolder(), 'told')
     const gateway = await startGateway({
       tools: {
@@ -258,7 +257,7 @@ describe('a tool of an MCP server', () => {
     await expect.poll(() => existsSync(told)).toBe(true)
   })
 
-  it('leaves the log without a secret of its server', async () => {
+  it('logs no secret of its server', async () => {
     const secret = 'canary-of-the-server-0123456789'
     const gateway = await startGateway({
       tools: {

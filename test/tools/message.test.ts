@@ -1,9 +1,9 @@
-// The tool that says something: where it goes, and that it is on disk before the caller knows.
+// The message tool: where messages go, and that they are stored before the caller gets the result.
 import { describe, expect, it } from 'vitest'
 import { refused, startTools } from './calls.ts'
 
-describe('message', () => {
-  it('sends to a named recipient, and answers with the delivery', async () => {
+describe('the message tool', () => {
+  it('sends to a named recipient, and returns the delivery', async () => {
     const { result, chat } = await startTools()
     const answer = await result('message', { text: 'Dinner is ready.', channel: 'chat-native', to: 'bob' })
     expect(answer).toEqual({ deliveryId: expect.any(String), channel: 'chat-native', to: 'bob', status: 'pending' })
@@ -11,7 +11,7 @@ describe('message', () => {
     expect(sent).toMatchObject({ to: 'bob', text: 'Dinner is ready.', key: `${answer.deliveryId}:0` })
   })
 
-  it('goes to whom the session talks with, from a turn too, and belongs to the run', async () => {
+  it('sends to the last route of the session by default, and belongs to the run', async () => {
     const { chat, get, sent } = await startTools()
     await chat.say({ text: 'Hi.', group: true, to: 'team' })
     await chat.holds(1)
@@ -24,7 +24,7 @@ describe('message', () => {
     expect(await sent('To the team.')).toMatchObject({ to: 'team' })
   })
 
-  it('is on disk when the caller knows: sent by the next start when this one could not', async () => {
+  it('stores the message before it returns, so that the next start can send it', async () => {
     const first = await startTools({
       gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' }, drainSeconds: 0 },
     })
@@ -42,7 +42,7 @@ describe('message', () => {
     [{ text: 'x', channel: 'pigeon', to: 'bob' }, /No plugin provides the channel "pigeon"/],
     [{ text: ' ' }, /args.text must not be blank/],
     [{ text: 'x', channel: 'chat-native' }, /has no recipient yet/],
-  ])('refuses what can go nowhere: %o', async (args, sentence) => {
+  ])('refuses a message without a recipient: %o', async (args, sentence) => {
     const { call } = await startTools()
     expect(await call('message', args)).toMatchObject(refused(expect.stringMatching(sentence)))
   })

@@ -1,11 +1,11 @@
-// What a name in a list of the policy means.
+// Names in policy lists, and the tools that they match.
 import { describe, expect, it } from 'vitest'
 import { matches } from '../../core/tools/names.ts'
 
 const read = { name: 'read', group: 'fs', toolset: 'files' }
 const roll = { name: 'roll_dice', group: 'games', toolset: 'dice', foreign: true }
 
-describe('a name', () => {
+describe('a name in a policy list', () => {
   it.each([
     ['read', true],
     [' READ ', true],
@@ -30,7 +30,7 @@ describe('a name', () => {
     ['group:*', false],
     ['file*', false],
     ['', false],
-  ])('%j means the tool read of the toolset files: %s', (name, means) => {
+  ])('%j matches the tool read of the toolset files: %s', (name, means) => {
     expect(matches(name, read)).toBe(means)
   })
 
@@ -41,7 +41,7 @@ describe('a name', () => {
     ['*_*', true],
     ['roll_dice', true],
     ['group:fs', false],
-  ])('%j means a tool of a plugin: %s', (name, means) => {
+  ])('%j matches a tool of a plugin: %s', (name, means) => {
     expect(matches(name, roll)).toBe(means)
   })
 
@@ -52,7 +52,7 @@ describe('a name', () => {
     ['cron', 'automation'],
     ['message', 'messaging'],
     ['agents_list', 'sessions'],
-  ])('%s belongs to group:%s whatever it says of itself', (name, group) => {
+  ])('matches %s by group:%s, whatever group the tool declares', (name, group) => {
     expect([matches(`group:${group}`, { name }), matches(`group:${group}`, { name, group: 'other' })]).toEqual([
       true,
       true,
@@ -60,7 +60,7 @@ describe('a name', () => {
     expect(matches('group:other', { name, group: 'other' })).toBe(true)
   })
 
-  it('of many stars is looked for once, not in every way', () => {
+  it('with many stars is matched in linear time', () => {
     const name = 'a'.repeat(64)
     expect(matches(`${'a*'.repeat(50_000)}b`, { name })).toBe(false)
     expect(matches(`${'*a'.repeat(64)}*`, { name })).toBe(true)

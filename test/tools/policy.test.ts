@@ -1,4 +1,4 @@
-// The policy of a whole configuration: which lists hold for whom, what it says of itself, and what it warns of.
+// The tool policy of a whole configuration: which lists apply to whom, its explanations, and its warnings.
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../core/config/schema.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
@@ -30,7 +30,7 @@ const toolsets: Toolsets = {
 }
 const all = Object.values(toolsets).flatMap((tools) => tools.map(({ name }) => name))
 
-/** What the configuration leaves a subject, by name. */
+/** The names of the tools that the configuration allows a subject. */
 async function left(changes: Document, subject: Partial<Subject> = {}): Promise<string[]> {
   const { policy } = await openPolicy(toolsets, changes)
   const asked = { ...turn, ...subject }
@@ -49,7 +49,7 @@ describe('the lists of tools', () => {
     expect(await left({ tools: { deny: [] } })).toEqual(without())
   })
 
-  it('take groups, toolsets, patterns and any case; deny wins', async () => {
+  it('accept groups, toolsets, patterns and any case; deny takes precedence', async () => {
     expect(await left({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual([
       'edit',
       'exec',
@@ -61,7 +61,7 @@ describe('the lists of tools', () => {
     expect(await left({ tools: { allow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice'])
   })
 
-  it('of an agent narrow those of all, and never widen them', async () => {
+  it('of an agent narrow the shared lists, and never widen them', async () => {
     const changes = {
       tools: { allow: ['read', 'exec'] },
       agents: { main: { tools: { allow: ['read', 'cron'] } }, other: {} },
@@ -81,7 +81,7 @@ describe('profiles', () => {
     expect(await left({ tools: { profile } })).toEqual(tools)
   })
 
-  it('are added to by alsoAllow, which means nothing without one', async () => {
+  it('are extended by alsoAllow, which has no effect without a profile', async () => {
     expect(await left({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual([
       'flip_coin',
       'roll_dice',
@@ -90,7 +90,7 @@ describe('profiles', () => {
     expect(await left({ tools: { alsoAllow: ['read'] } })).toEqual(without())
   })
 
-  it('of an agent replace everybody’s together with its additions; an addition alone joins them', async () => {
+  it('of an agent replace the shared profile and its alsoAllow; its alsoAllow alone extends it', async () => {
     const tools = { profile: 'minimal', alsoAllow: ['read'] }
     expect(await left({ tools, agents: { main: { tools: { profile: 'messaging' } } } })).not.toContain('read')
     expect(await left({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } })).toEqual([
@@ -115,7 +115,7 @@ describe('the lists of providers and models', () => {
     },
   }
 
-  it('hold for the model of the turn; that of a model goes before that of its provider', async () => {
+  it('apply to the model of the turn; an entry for a model precedes one for its provider', async () => {
     expect(await left({ tools })).toEqual(without('exec'))
     expect(await left({ tools }, { model: 'test/large' })).toEqual(without('exec'))
     expect(await left({ tools }, { model: 'test/small' })).toEqual(['exec', 'session_status'])
@@ -123,7 +123,7 @@ describe('the lists of providers and models', () => {
     expect(await left({ tools }, { model: 'other/vendor' })).toEqual(without())
   })
 
-  it('of an agent narrow further, and its profile replaces theirs', async () => {
+  it('of an agent narrow further, and its profile replaces the shared one', async () => {
     const byProvider = { test: { deny: ['cron'] }, 'test/small': { profile: 'messaging' } }
     const agents = { main: { tools: { byProvider } } }
     expect(await left({ tools, agents })).toEqual(without('exec', 'cron'))
@@ -160,11 +160,11 @@ describe('the lists of groups', () => {
     ['agent:main:console:group:constructor', ['cron']],
     ['agent:main:main', without()],
     ['agent:group:group:c42', without()],
-  ])('hold in %s', async (sessionKey, tools) => {
+  ])('apply in %s', async (sessionKey, tools) => {
     expect(await inGroup(sessionKey)).toEqual(tools)
   })
 
-  it('follow the channel and the account that the caller names', async () => {
+  it('apply to the channel and the account that the caller names', async () => {
     expect(await inGroup('agent:main:console:group:c42', { accountId: 'Work' })).toEqual(['message'])
     expect(await inGroup('agent:main:console:group:c7', { accountId: 'work' })).toEqual(without())
     expect(await inGroup('agent:main:console:group:c42', { accountId: 'nobody' })).toEqual(without('exec'))
@@ -192,12 +192,12 @@ describe('subagents', () => {
   const asked = (tools: object, rest: Document = {}) =>
     left({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
 
-  it('do without what steers other sessions', async () => {
+  it('may not use tools that control other sessions by default', async () => {
     expect(await left({}, { sessionKey })).toEqual(without(...kept))
     expect(await asked({ deny: ['exec'] })).toEqual(without(...kept, 'exec'))
   })
 
-  it('get exactly what a list of their own allows', async () => {
+  it('may use exactly what their own allow list names', async () => {
     expect(await asked({ allow: ['read', 'group:sessions'], deny: ['sessions_spawn'] })).toEqual(
       ['read', 'session_status', 'sessions_list', 'sessions_send', 'sessions_history', 'agents_list'].toSorted(),
     )
@@ -205,24 +205,24 @@ describe('subagents', () => {
     expect(await asked({ allow: [] })).toEqual([])
   })
 
-  it('never get more than the layers before leave', async () => {
+  it('never get more than the layers before allow', async () => {
     expect(
       await left({ tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } }, { sessionKey }),
     ).toEqual(['read'])
   })
 })
 
-describe('runs that a webhook started', () => {
+describe('webhook runs', () => {
   const kept = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
   const asked = (tools: object, agents = {}) =>
     left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
 
-  it('do without what does lasting harm or shows other conversations', async () => {
+  it('may not use tools by default that do lasting harm or show other conversations', async () => {
     expect(await left({}, { fromHook: true })).toEqual(without(...kept))
     expect(await asked({ deny: ['read'] })).toEqual(without(...kept, 'read'))
   })
 
-  it('get exactly what a list of theirs allows, an agent’s own before everybody’s; what either denies is denied', async () => {
+  it('may use what their allow list names, an agent’s before the shared one; both deny lists apply', async () => {
     expect(await asked({ allow: ['exec', 'read'] })).toEqual(['exec', 'read'])
     const own = (hook: object) => ({ main: { tools: { byOrigin: { hook } } } })
     expect(await asked({ allow: ['read'] }, own({ allow: ['exec', 'write'] }))).toEqual(['exec', 'write'])
@@ -235,7 +235,7 @@ describe('calls over HTTP', () => {
   const restricted = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']
   const overHttp = (tools: object, rest: Document = {}) => left({ gateway: { tools }, ...rest }, { caller: 'http' })
 
-  it('reach none of the restricted tools unless each is lifted', async () => {
+  it('may use a restricted tool only if gateway.tools.allow names it', async () => {
     expect(await left({}, { caller: 'http' })).toEqual(without(...restricted))
     for (const [shape, lifted, denied] of shapes())
       expect([shape, await overHttp(shape)]).toEqual([
@@ -256,13 +256,13 @@ describe('calls over HTTP', () => {
     yield [{ allow: [] }, [], []]
   }
 
-  it('get by lifting no more than the other layers leave', async () => {
+  it('get from gateway.tools.allow no more than the other layers allow', async () => {
     expect(await overHttp({ allow: ['gateway'] }, { tools: { deny: ['gateway'] } })).not.toContain('gateway')
   })
 })
 
 describe('an explanation', () => {
-  it('tells of every layer what it says, and which name in which list decides', async () => {
+  it('has the verdict of every layer, and the name and the list that decide', async () => {
     const { policy } = await openPolicy(toolsets, {
       tools: {
         profile: 'coding',
@@ -301,7 +301,7 @@ describe('an explanation', () => {
     expect(rules('gateway', { caller: 'http' }).at(-1)).toBe('denied over HTTP by default (gateway.tools): "gateway"')
   })
 
-  it('of a tool that is not there says so first', async () => {
+  it('of an unknown tool begins with that', async () => {
     const { policy } = await openPolicy(toolsets, { tools: { deny: ['nothing*'] } })
     const { allowed, layers } = policy.explain(turn, 'nothing_like_it')
     expect([allowed, layers[0], layers.length]).toEqual([
@@ -369,7 +369,7 @@ describe('the list of allowed tools', () => {
 })
 
 describe('the warnings', () => {
-  it('name every list with a name that means no tool, and what may have been meant', async () => {
+  it('name every list with an unmatched name, and suggest a name', async () => {
     const { policy } = await openPolicy(toolsets, {
       tools: {
         allow: ['read', 'exce', 'group:fs', 'group:automation', 'group:nothing'],
@@ -405,14 +405,14 @@ describe('the warnings', () => {
     ])
   })
 
-  it('are none where everything is in order', async () => {
+  it('are empty if all names match', async () => {
     const { policy } = await openPolicy(toolsets, {
       tools: { profile: 'full', deny: ['EXEC', 'group:plugins', 'roll_*', 'shell'] },
     })
     expect(policy.problems).toEqual([])
   })
 
-  it('know the tools of our own toolsets without opening one, and keep silent where a toolset does not declare its tools', async () => {
+  it('cover built-in toolsets without opening them, and are empty if a toolset declares no tools', async () => {
     const parts = await loadExtensions({ plugins: [], dir: '/', log: createTestContext().log })
     const config = {
       tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] },
@@ -434,7 +434,7 @@ describe('the warnings', () => {
     ).toEqual([])
   })
 
-  it('are the same for what our toolsets declare and for what they bring', async () => {
+  it('are the same for declared tools and for those of opened toolsets', async () => {
     const parts = await loadExtensions({ plugins: [], dir: '/', log: createTestContext().log })
     for (const toolset of parts.toolsets.values()) {
       if (!toolset.open || toolset.name === 'mcp') continue

@@ -1,4 +1,4 @@
-// Which tools there are: opened from their toolsets, without faults and twins, closed together.
+// The tool registry: opens toolsets, leaves out invalid and duplicate tools, and closes toolsets.
 import { describe, expect, it } from 'vitest'
 import {
   defineTool,
@@ -23,8 +23,8 @@ const toolset = (name: string, rest: Partial<Toolset>): Toolset<never> =>
 const open = (toolsets: Toolset<never>[], context: (name: string) => ExtensionContext = createTestContext) =>
   openToolRegistry({ toolsets, settings: (name) => ({ of: name }), context })
 
-describe('the catalogue', () => {
-  it('lists the tools of all toolsets by name, and finds them by their exact name', async () => {
+describe('the tool registry', () => {
+  it('lists the tools of all toolsets sorted by name, and finds them by exact name', async () => {
     const registry = await open([
       toolset('late', { tools: [tool('walk'), tool('dig')] }),
       toolset('early', { tools: [tool('jump')] }),
@@ -58,7 +58,7 @@ describe('the catalogue', () => {
     expect(seen).toEqual([{ of: 'live' }, true, 'closed'])
   })
 
-  it('leaves out a second tool of the same name, and says which two toolsets bring it', async () => {
+  it('leaves out a second tool of the same name, and names both toolsets', async () => {
     const registry = await open([
       toolset('one', { tools: [tool('same')] }),
       toolset('two', { tools: [tool('same'), tool('other')] }),
@@ -66,11 +66,12 @@ describe('the catalogue', () => {
     expect(registry.find('same')?.toolset).toBe('one')
     expect(registry.find('other')?.toolset).toBe('two')
     expect(registry.problems).toEqual([
-      'The tool "same" of the toolset "two" is left out: the toolset "one" has a tool of that name; rename one of them.',
+      'The tool "same" of the toolset "two" is left out: ' +
+        'the toolset "one" has a tool of that name; rename one of them.',
     ])
   })
 
-  it('leaves out a toolset that cannot be opened, and goes on with the others', async () => {
+  it('leaves out a toolset that cannot be opened, and keeps the others', async () => {
     const broken = toolset('broken', { tools: [tool('lost')], open: () => Promise.reject(new Error('no connection')) })
     const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
@@ -80,7 +81,7 @@ describe('the catalogue', () => {
     await registry.close()
   })
 
-  it('leaves out a tool with a fault that a connection brought', async () => {
+  it('leaves out an invalid tool of an opened toolset', async () => {
     const faulty = [tool('Bad-Name'), tool('no_schema', { args: undefined as never }), tool('good')]
     const registry = await open([toolset('live', { open: async () => ({ tools: faulty, close: async () => {} }) })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['good'])
@@ -88,7 +89,7 @@ describe('the catalogue', () => {
     expect(registry.problems[0]).toContain('A tool of the toolset "live" is left out: ')
   })
 
-  it('learns of tools that come and go while the gateway runs', async () => {
+  it('follows tools that come and go while the gateway runs', async () => {
     let offer: (tools: readonly Tool[]) => void = () => {}
     const openLive = async (_config: unknown, context: ToolsetContext) => {
       offer = (tools) => context.offer(tools)
@@ -108,7 +109,7 @@ describe('the catalogue', () => {
     expect(names()).toEqual(['fixed', 'walk'])
   })
 
-  it('leaves out late tools with a fault or a name that is taken, and tells it in the log', async () => {
+  it('leaves out and logs offered tools that are invalid or have a name that is taken', async () => {
     let offer: (tools: readonly Tool[]) => void = () => {}
     const context = createTestContext()
     const live = toolset('live', {
@@ -125,11 +126,12 @@ describe('the catalogue', () => {
     expect(registry.problems).toEqual([])
     expect(context.logged.map(({ message }) => message)).toEqual([
       expect.stringContaining('A tool of the toolset "live" is left out: '),
-      'The tool "walk" of the toolset "live" is left out: the toolset "other" has a tool of that name; rename one of them.',
+      'The tool "walk" of the toolset "live" is left out: ' +
+        'the toolset "other" has a tool of that name; rename one of them.',
     ])
   })
 
-  it('closes every toolset though one fails to', async () => {
+  it('closes every toolset even if one fails to close', async () => {
     let closed = 0
     const live = (name: string, close: () => Promise<void>) =>
       toolset(name, { open: async () => ({ tools: [], close }) })

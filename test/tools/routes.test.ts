@@ -1,5 +1,4 @@
-// The tools' route group over real sockets: every answer that it can give, and nothing of a tool's inside in any of
-// them.
+// The tool routes over real sockets: every response, none of which reveals anything about a tool's failure.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +6,7 @@ import { defineTool, InputError, type Tool, Type } from '../../core/plugin.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { type RouteGroup, openSocket, plain, plainTools } from './tool-routes.ts'
 
-/** Never to be seen outside the tool. */
+/** Must never appear outside the tool. */
 const canary = 'canary-4711-secret'
 
 const echo = defineTool<Record<string, unknown>>({
@@ -36,7 +35,7 @@ const steer = defineTool<Record<string, unknown>>({
   execute: (args) => args,
 })
 
-/** Knows `action` only in the alternatives of its schema. */
+/** Has `action` only in the alternatives of its schema. */
 const turnOrGo = defineTool<Record<string, unknown>>({
   name: 'turn_or_go',
   description: 'Takes one of two shapes.',
@@ -80,7 +79,7 @@ const invoke = (routeGroup: RouteGroup, body: object | string, headers?: Record<
 const failure = (type: string, message: unknown) => ({ ok: false, error: { type, message } })
 
 describe('POST /tools/invoke', () => {
-  it('runs a tool and answers with its result', async () => {
+  it('runs a tool and returns its result', async () => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] })
     const { status, headers, body } = await invoke(routeGroup, { tool: ' echo ', args: { text: 'hi' }, dryRun: true })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
@@ -101,7 +100,7 @@ describe('POST /tools/invoke', () => {
     [{ sessionKey: 'hook:CI' }, 'agent:main:hook:ci', 'main'],
     [{ sessionKey: 'agent:support:x' }, 'agent:support:x', 'support'],
     [{ sessionKey: 'agent:nobody:x' }, 'agent:nobody:x', 'main'],
-  ])('with %j is for the session %s of %s', async (fields, sessionKey, agentId) => {
+  ])('with %j uses the session %s of %s', async (fields, sessionKey, agentId) => {
     const routeGroup = await openSocket(
       { test: [echo] },
       { session: { mainKey: 'work' }, agents: { main: {}, support: {} } },
@@ -109,13 +108,13 @@ describe('POST /tools/invoke', () => {
     expect((await invoke(routeGroup, { tool: 'echo', ...fields })).body.result).toMatchObject({ sessionKey, agentId })
   })
 
-  it('is for the one global session in global scope', async () => {
+  it('uses the global session in global scope', async () => {
     const routeGroup = await openSocket({ test: [echo] }, { session: { scope: 'global' } })
     for (const sessionKey of [undefined, 'main', 'global'])
       expect((await invoke(routeGroup, { tool: 'echo', sessionKey })).body.result.sessionKey).toBe('global')
   })
 
-  it('tells the tool the channel and the account that the headers name', async () => {
+  it('passes the channel and the account of the headers to the tool', async () => {
     const routeGroup = await openSocket({ test: [echo] })
     const named = await invoke(
       routeGroup,
@@ -127,7 +126,7 @@ describe('POST /tools/invoke', () => {
     expect(Object.keys(blank.body.result)).not.toContain('channel')
   })
 
-  it('makes action an argument where the tool knows it and has none', async () => {
+  it('adds action to the arguments if the tool has such an argument and it is not set', async () => {
     const routeGroup = await openSocket({ test: [echo, steer, turnOrGo] })
     const result = async (body: object) => (await invoke(routeGroup, body)).body.result
     expect(await result({ tool: 'steer', action: 'left' })).toEqual({ action: 'left' })
@@ -172,13 +171,13 @@ describe('POST /tools/invoke', () => {
     ['input that the tool refuses', { tool: 'blames' }, 'invalid_arguments', 'args.city is not a city.'],
     ['a list', [], 'invalid_request', 'The body must be a JSON object.'],
     ['no JSON', '{', 'invalid_json', expect.any(String)],
-  ])('answers 400 to %s', async (...[, body, type, message]) => {
+  ])('returns 400 for %s', async (...[, body, type, message]) => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] })
     const answer = await invoke(routeGroup, body)
     expect([answer.status, answer.body]).toEqual([400, failure(type, message)])
   })
 
-  it('answers 404 to a tool that is not there and to one that is not allowed, byte for byte the same', async () => {
+  it('returns the same 404 for an unknown tool and for one that is not allowed', async () => {
     const routeGroup = await openSocket(
       { test: [echo, ...plainTools('gateway', 'sessions_spawn')] },
       { tools: { deny: ['echo'] } },
@@ -200,7 +199,7 @@ describe('POST /tools/invoke', () => {
     expect(await text('echo', { n: 'does not fit' })).toBe(unknown)
   })
 
-  it.each(Object.keys(misdeeds))('answers 500 to a tool that %s, and says nothing of it', async (tool) => {
+  it.each(Object.keys(misdeeds))('returns 500 without details for a tool that %s', async (tool) => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] })
     const [broken, sound] = await Promise.all([invoke(routeGroup, { tool }), invoke(routeGroup, { tool: 'echo' })])
     expect([broken.status, broken.body, sound.status]).toEqual([
@@ -215,7 +214,7 @@ describe('POST /tools/invoke', () => {
     ])
   })
 
-  it('answers 504 to a tool that hangs, and serves others meanwhile', async () => {
+  it('returns 504 for a tool that hangs, and serves others meanwhile', async () => {
     const routeGroup = await openSocket({ test: [echo, ...unruly] }, { timeoutMs: 50 })
     const hanging = Array.from({ length: 20 }, () => invoke(routeGroup, { tool: 'hangs' }))
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
@@ -224,7 +223,7 @@ describe('POST /tools/invoke', () => {
     }
   })
 
-  it('takes a body of 2 MiB and not one byte more', async () => {
+  it('accepts a body of 2 MiB and not one byte more', async () => {
     const routeGroup = await openSocket({ test: [echo] })
     const frame = JSON.stringify({ tool: 'echo', args: { text: '' } })
     const body = (bytes: number) => JSON.stringify({ tool: 'echo', args: { text: 'x'.repeat(bytes - frame.length) } })
@@ -246,7 +245,7 @@ describe('POST /tools/invoke', () => {
     },
   )
 
-  it('calls through the policy of the session', async () => {
+  it('applies the policy of the session', async () => {
     const routeGroup = await openSocket(
       { test: [echo] },
       { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } },
@@ -259,7 +258,7 @@ describe('POST /tools/invoke', () => {
 describe('the credential', () => {
   const wrong = { authorization: 'Bearer wrong' }
 
-  it('is asked for before anything else', async () => {
+  it('is checked before anything else', async () => {
     const routeGroup = await openSocket({ test: [echo] })
     for (const headers of [wrong, { authorization: '' }, { authorization: `Basic ${gatewayToken}` }]) {
       const answer = await invoke(routeGroup, '{', headers)
@@ -276,7 +275,7 @@ describe('the credential', () => {
     )
   })
 
-  it('is the password in the mode of that name', async () => {
+  it('is the password in password mode', async () => {
     const auth = { mode: 'password', token: gatewayToken, password: 'a-password-of-the-tests-0123' }
     const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth } })
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
@@ -293,7 +292,7 @@ describe('the credential', () => {
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
   })
 
-  it('that fails too often locks the address out, the right one included', async () => {
+  it('that fails too often blocks the address, even with the right credential', async () => {
     const rateLimit = { maxAttempts: 3, lockoutMs: 60_000, exemptLoopback: false }
     const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
     for (let attempt = 0; attempt < 3; attempt++)
@@ -308,7 +307,7 @@ describe('the credential', () => {
     }
   })
 
-  it('that fails from this machine is not counted unless asked for', async () => {
+  it('that fails from this machine is not counted by default', async () => {
     const routeGroup = await openSocket(
       { test: [echo] },
       { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } },
@@ -326,7 +325,7 @@ describe('the credential', () => {
 })
 
 describe('GET /tools', () => {
-  it('lists what a call would run, and nothing else', async () => {
+  it('lists exactly the tools that a call may run', async () => {
     const routeGroup = await openSocket(
       { test: [echo, steer], more: plainTools('gateway') },
       { agents: { main: {}, support: { tools: { deny: ['steer'] } } } },
@@ -359,7 +358,7 @@ describe('GET /tools', () => {
     ).toEqual(['echo'])
   })
 
-  it('answers 400 to a session key that is blank, repeated or half', async () => {
+  it('returns 400 for a session key that is blank, repeated or incomplete', async () => {
     const routeGroup = await openSocket({ test: [echo] })
     for (const query of ['sessionKey=', 'sessionKey=%20', 'sessionKey=a&sessionKey=b', 'sessionKey=agent:']) {
       expect([query, (await routeGroup.get(`/tools?${query}`)).body.error.type]).toEqual([query, 'invalid_request'])
@@ -368,7 +367,7 @@ describe('GET /tools', () => {
 })
 
 describe('POST /tools/explain', () => {
-  it('shows what every layer says and runs nothing', async () => {
+  it('returns the verdict of every layer and runs nothing', async () => {
     let calls = 0
     const routeGroup = await openSocket(
       { test: [plain('count', { execute: () => calls++ })] },
@@ -381,7 +380,7 @@ describe('POST /tools/explain', () => {
     expect(calls).toBe(0)
   })
 
-  it('agrees with what a call does', async () => {
+  it('agrees with the outcome of a call', async () => {
     const routeGroup = await openSocket(
       { test: [echo, ...plainTools('gateway', 'sessions_send', 'exec', 'cron')] },
       {
@@ -395,7 +394,7 @@ describe('POST /tools/explain', () => {
     }
   })
 
-  it.each([{}, { tool: '' }, { tool: 'x', sessionKey: 5 }])('answers 400 to %j', async (body) => {
+  it.each([{}, { tool: '' }, { tool: 'x', sessionKey: 5 }])('returns 400 for %j', async (body) => {
     const routeGroup = await openSocket({ test: [echo] })
     expect((await routeGroup.post('/tools/explain', body)).status).toBe(400)
   })
@@ -404,7 +403,7 @@ describe('POST /tools/explain', () => {
 describe('a whole gateway', () => {
   const bearer = { authorization: `Bearer ${gatewayToken}` }
 
-  it('serves the tools of plugins within tools.timeoutSeconds, and ours', async () => {
+  it('serves built-in tools and tools of plugins within tools.timeoutSeconds', async () => {
     const dir = temporaryFolder()
     const tools =
       "[{ name: 'hang', description: 'Hangs.', args: { type: 'object' }, execute: () => new Promise(() => {}) }]"
@@ -424,7 +423,7 @@ describe('a whole gateway', () => {
     expect((await post('/tools/invoke', { tool: 'session_status' })).status).toBe(401)
   })
 
-  it('knows which tools a plugin brings', async () => {
+  it('knows which tools a plugin provides', async () => {
     const dir = temporaryFolder()
     const tools = "[{ name: 'wave', description: 'Waves.', args: { type: 'object' }, execute: () => 'hi' }]"
     writeFileSync(

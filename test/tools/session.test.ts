@@ -1,4 +1,4 @@
-// Which session a call over HTTP is for.
+// The session of a tool call over HTTP.
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
 import { resolveSession } from '../../core/tools/session.ts'
@@ -21,7 +21,7 @@ describe('the session of a call', () => {
     ['agent:support:work', 'support', 'agent:support:work'],
     ['Agent:Support:Subagent:1', 'support', 'agent:support:subagent:1'],
     ['agent:nobody:x', 'main', 'agent:nobody:x'],
-  ])('%j is that of %s: %s', (requested, agentId, sessionKey) => {
+  ])('%j belongs to %s: %s', (requested, agentId, sessionKey) => {
     expect(resolveSession(owners('agent:main:work'), requested)).toEqual({ agentId, sessionKey })
   })
 
@@ -34,7 +34,7 @@ describe('the session of a call', () => {
     })
   })
 
-  it.each(['agent:', 'agent:main', 'agent:main:', 'agent::x'])('%j names none', (key) => {
+  it.each(['agent:', 'agent:main', 'agent:main:', 'agent::x'])('%j is refused', (key) => {
     expect(() => resolveSession(owners('agent:main:main'), key)).toThrow(GatewayError)
   })
 })

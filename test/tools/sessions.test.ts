@@ -1,4 +1,4 @@
-// The toolset of sessions, by the law of toolsets and by what its tools answer.
+// The sessions toolset: the contract suite for toolsets, and the results of its tools.
 import { describe, expect, it } from 'vitest'
 import {
   type AgentSummary,
@@ -107,7 +107,7 @@ toolsetContract(sessionsToolset, {
 })
 
 describe('session_status', () => {
-  it('blames the input for a session that is not there', async () => {
+  it('reports an unknown session as an input error', async () => {
     const [status] = sessionsToolset.tools ?? []
     const context = {
       ...createTestContext(),
@@ -121,7 +121,7 @@ describe('session_status', () => {
 })
 
 describe('sessions_list', () => {
-  it('asks for what its arguments say', () => {
+  it('passes its arguments on', () => {
     expect(asked).toEqual([{}, { agentId: 'main', limit: 200 }])
   })
 })

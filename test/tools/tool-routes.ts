@@ -1,4 +1,4 @@
-// The tools' route group for tests: the real server, auth, policy and invoke around tools that a test brings.
+// Starts the tool routes for tests: real server, auth, policy and invoke, with the tools of the test.
 import console from '../../channels/console.ts'
 import { createAgents } from '../../core/agents/agents.ts'
 import { resolveCredential } from '../../core/config/credentials.ts'
@@ -19,10 +19,10 @@ import { createTestContext, type TestContext } from '../contracts/context.ts'
 import { createTestToolApi } from '../contracts/tool-api.ts'
 import { type Answer, ask, type Document, gatewayToken, temporaryFolder, writeConfig } from '../helpers.ts'
 
-/** Tools by the names of their toolsets; those of `foreign` come from a plugin that is not ours. */
+/** Tools by toolset; those of `foreign` count as tools of a third-party plugin. */
 export type Toolsets = Readonly<Record<string, readonly Tool[]>>
 
-/** A tool that answers with its name. */
+/** A tool that returns its name. */
 export const plain = (name: string, rest: Partial<Tool> = {}): Tool => ({
   ...defineTool({ name, description: `Does ${name}.`, args: Type.Object({}), execute: () => name }),
   ...rest,
@@ -37,7 +37,7 @@ export interface TestPolicy {
   context: TestContext
 }
 
-/** The policy of a configuration over tools that exist; `test/model` is what agents use. */
+/** Opens the policy of a configuration for these tools. Agents use `test/model`. */
 export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Promise<TestPolicy> {
   const document = readConfigFile(writeConfig(temporaryFolder(), changes))
   const { config } = resolveConfig(document, {
@@ -62,14 +62,14 @@ export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Pr
 
 export interface RouteGroup {
   url: string
-  /** What the log of the server and of the tools got. */
+  /** The log of the server and of the tools. */
   logged: TestContext['logged']
   policy: Policy
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Answer>
 }
 
-/** The route group on a free port, until the test ends. `timeoutMs` bounds a tool. */
+/** Serves the routes on a free port until the test ends. `timeoutMs` is the time limit of a tool. */
 export async function openSocket(
   toolsets: Toolsets,
   { timeoutMs = 5_000, env = {}, ...changes }: Document & { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
@@ -82,7 +82,7 @@ export async function openSocket(
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
     ...(rateLimit && { throttle: createThrottle({ limits: () => rateLimit }) }),
   })
-  // Callers over HTTP are not bound by it, so nothing is ever stored.
+  // The rule of two does not apply to HTTP callers, so nothing is stored.
   const store = { getExposure: async () => undefined, useEffects: async () => undefined }
   const ruleOfTwo = createRuleOfTwo({ store, policy, effects: config.tools.effects, log: context.log })
   const invoke = createInvoke({

@@ -1,4 +1,4 @@
-// Every combination of what layers can say about a tool, beside a second, plainer way to work out the answer.
+// Compares the policy with a simpler oracle, in every combination of layer settings.
 import { describe, expect, it } from 'vitest'
 import { evaluatePolicy } from '../../core/tools/evaluate.ts'
 import { type LayerConfig, resolveLayers, type Shape } from '../../core/tools/layers.ts'
@@ -6,7 +6,7 @@ import { createRandom, seed } from '../config/random.ts'
 
 const profileStates = ['absent', 'full', 'minimal', 'coding'] as const
 const listStates = ['absent', 'empty', 'allowed', 'other', 'denied', 'both'] as const
-/** `applies`: the layer has no lists, so what it keeps back by itself counts. */
+/** `applies`: the layer has no lists, so its default deny list applies. */
 const guardStates = ['off', 'applies', 'allowed', 'other', 'denied', 'both'] as const
 const httpStates = ['off', 'applies', 'lifted', 'denied', 'both'] as const
 const tools = ['exec', 'sessions_spawn'] as const
@@ -122,7 +122,7 @@ describe('layers', () => {
   })
 
   // All of it at once would be 2 × 4 × 4 × 6⁵ × 180, some 45 million.
-  it(`agree with the oracle in a sample of everything at once (SEED=${seed})`, () => {
+  it(`agree with the oracle in random samples of all settings (SEED=${seed})`, () => {
     const random = createRandom(seed)
     const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
     const cases = Array.from({ length: 50_000 }, (): Case => ({

@@ -1,5 +1,4 @@
-// The tool for the web: what it makes of a page, and that no spelling, no redirect and no name server leads it into a
-// private network.
+// The web tool: how it converts pages, and that no URL, redirect or DNS answer leads it into a private network.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -32,12 +31,13 @@ const notPublic = refused(
   'url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.',
 )
 
-const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body><nav>Menu</nav>
+const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>
+<nav>Menu</nav>
   <h1>Title</h1><p>One <b>bold</b> word&hellip;</p><script>if (a < b) document.write("<p>no</p>")</script>
   <ul><li>first</li><li><a href="/next?a=1&amp;b=2">second</a></li></ul><!-- <p>hidden</p> --> 1 < 2</body></html>`
 
 describe('a page', () => {
-  it('becomes text with its links', async () => {
+  it('is converted to text with links', async () => {
     const { host, url } = await serve((_request, response) =>
       response.setHeader('content-type', 'text/html; charset=utf-8').end(page),
     )
@@ -59,7 +59,7 @@ describe('a page', () => {
     expect(await tell(`/web_fetch {"url":"${url}"}`)).toContain('plain words')
   })
 
-  it('is read in its own alphabet, and named where it is no text', async () => {
+  it('is decoded by its charset, and reported if it is not text', async () => {
     const bodies: Record<string, [type: string, body: Buffer]> = {
       '/latin': ['text/plain; charset=iso-8859-1', Buffer.from([0xe4])],
       '/meta': ['text/html', Buffer.concat([Buffer.from('<meta charset=windows-1252><p>'), Buffer.from([0x80])])],
@@ -77,7 +77,7 @@ describe('a page', () => {
     expect(await result('web_fetch', { url: `${url}image` })).toMatchObject({ binary: true, bytes: 3 })
   })
 
-  it('is bounded in size and in time, also where it drips', async () => {
+  it('is limited in size and time, even if it arrives slowly', async () => {
     const { host, url } = await serve((request, response) => {
       if (request.url === '/endless') {
         const more = () => void (response.destroyed || response.write('x'.repeat(65_536), more))
@@ -125,7 +125,7 @@ describe('a private address', () => {
       '127.0.0.1.',
     ].map((host) => `http://${host}:${port}/`)
 
-  it('is not reached in any spelling', async () => {
+  it('is not reached in any notation', async () => {
     const { host, requests } = await serve((_request, response) => response.end('inside'))
     const { call } = await startTools()
     for (const url of spellings(host.split(':')[1]!))
@@ -135,7 +135,7 @@ describe('a private address', () => {
     expect(requests).toEqual([])
   })
 
-  it('is not reached by a redirect, nor is another protocol', async () => {
+  it('is not reached by a redirect, and neither is another protocol', async () => {
     const inside = await serve((_request, response) => response.end('inside'))
     const targets: Record<string, string> = {
       '/inside': inside.url,
@@ -149,7 +149,8 @@ describe('a private address', () => {
     const { call, result } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
     for (const path of ['inside', 'meta']) {
       const crossing =
-        'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+        'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; ' +
+        'fetch that page by its own url.'
       expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(refused(crossing))
     }
     expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(
@@ -167,7 +168,7 @@ describe('a private address', () => {
     expect(result).toBeTypeOf('function')
   })
 
-  it('is not reached by a name that changes its address: every connection asks once, and goes where it was told', async () => {
+  it('is not reached by DNS rebinding: each connection resolves once and uses that address', async () => {
     const { host, requests } = await serve((_request, response) => response.end('inside'))
     const answers = [['93.184.216.34', '127.0.0.1'], ['127.0.0.1'], ['::ffff:127.0.0.1'], ['fe80::1%lo'], []]
     let asked = 0
@@ -223,7 +224,7 @@ describe('a private address', () => {
     expect(createAddresses().isPublic(address)).toBe(isPublic)
   })
 
-  it('fails the look-up as a whole when only one of several is private', async () => {
+  it('makes the lookup fail even if only one of several is private', async () => {
     const lookup = ((_host: string, _options: object, done: (error: null, found: object[]) => void) =>
       done(null, [
         { address: '8.8.8.8', family: 4 },
@@ -234,7 +235,7 @@ describe('a private address', () => {
   })
 })
 
-describe('markup that means ill', () => {
+describe('hostile markup', () => {
   it.each([
     '<',
     '<a',
@@ -249,18 +250,19 @@ describe('markup that means ill', () => {
     '<p ',
     '</nav>',
     '<a href=x>',
-  ])('is read in a time that grows with its length: %j', (piece) => {
+  ])('is read in linear time: %j', (piece) => {
     const html = piece.repeat(Math.floor(1_000_000 / piece.length))
     expect(readHtml(html, 'http://example.com/').text.length).toBeLessThan(3_000_000 * 8)
   })
 
-  it('makes no links of what is no address of a page', () => {
+  it('creates links only for URLs of pages', () => {
     const html =
-      '<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href=#c>c</a> <a href=" https://example.com ">d</a>'
+      '<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a> <a href=#c>c</a> ' +
+      '<a href=" https://example.com ">d</a>'
     expect(readHtml(html, 'http://base.test/').text).toBe('a b c d (https://example.com/)')
   })
 
-  it('has entities of every kind, also wrong ones', () => {
+  it('may contain valid and invalid entities', () => {
     expect(readHtml('&lt;&#65;&#x42;&#0;&#xD800;&#1114112;&nope;&constructor;&nbsp;x', 'http://base.test/').text).toBe(
       '<AB\uFFFD\uFFFD\uFFFD&nope;&constructor; x',
     )
