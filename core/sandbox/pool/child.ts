@@ -111,10 +111,16 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
       if (endReason !== undefined) return reject(new ChildEnded(endReason, false))
       const id = ++lastId
       expectResponse(id, timeoutMs, { resolve, reject })
-      const [kindIndex, bytes] = [requestKinds.indexOf(kind), { first: toBuffer(first), second: Buffer.from(second) }]
+      const frame: Frame = {
+        id,
+        kind: requestKinds.indexOf(kind),
+        number: moduleId,
+        first: toBuffer(first),
+        second: Buffer.from(second),
+      }
       // All requests of the same tick are sent in one write.
       socket.cork()
-      writeFrame({ id, kind: kindIndex, number: moduleId, ...bytes }, (part) => socket.write(part))
+      writeFrame(frame, (part) => socket.write(part))
       process.nextTick(() => socket.uncork())
     })
   }

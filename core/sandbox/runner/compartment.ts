@@ -61,8 +61,8 @@ export const sourceUrl = 'transform'
  */
 const localNames =
   '"use strict";const {Object,Array,String,Number,Boolean,BigInt,Symbol,JSON,Math,Date,Map,Set,RegExp,Promise,' +
-  'Reflect,Error,TypeError,RangeError,parseInt,parseFloat,isNaN,isFinite,encodeURIComponent,decodeURIComponent,console}' +
-  ' = globalThis;'
+  'Reflect,Error,TypeError,RangeError,parseInt,parseFloat,isNaN,isFinite,encodeURIComponent,decodeURIComponent,' +
+  'console} = globalThis;'
 
 /**
  * Implemented in plain JavaScript and evaluated in each compartment, because Node's versions would expose objects that
