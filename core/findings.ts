@@ -1,4 +1,4 @@
-// What is worth a warning in a configuration that is valid: `check` prints it, the start and every reload log it.
+// Finds warnings in a valid configuration. `check` prints them; the start and every reload log them.
 import { join } from 'node:path'
 import type { ConfigProblem } from './config/config-error.ts'
 import type { ConfigDocument } from './config/file/read.ts'
@@ -13,16 +13,16 @@ export interface CheckedConfig {
   resolved: ResolvedConfig
 }
 
-interface Surroundings {
+interface WarningDeps {
   extensions: Extensions
-  /** Where transforms are tried; absent: in a sandbox for this alone. */
+  /** The sandbox to load transforms in. Absent: a temporary one is created. */
   sandbox?: Sandbox
 }
 
-/** In the order of the file. */
+/** Returns the warnings in the order of the file. */
 export async function findWarnings(
   { document, resolved }: CheckedConfig,
-  { extensions, sandbox }: Surroundings,
+  { extensions, sandbox }: WarningDeps,
 ): Promise<ConfigProblem[]> {
   const findings = [
     ...findUndeclaredNames(resolved.config, extensions),
@@ -31,35 +31,35 @@ export async function findWarnings(
   return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
-/** Each is compiled and loaded, as for a request, and called with nothing. */
+/** Compiles and loads each transform as for a request, without calling it. */
 async function findBrokenTransforms(
   { config: { hooks }, dir }: ResolvedConfig,
-  given: Sandbox | undefined,
+  existing: Sandbox | undefined,
 ): Promise<Finding[]> {
-  // Entries are complete here: a configuration that is valid has no holes.
+  // The index is that in the file: a valid configuration has no gaps.
   const mappings = hooks.mappings.map(({ transform }, index) => ({ transform, index }))
   if (!hooks.enabled || !mappings.some(({ transform }) => transform)) return []
-  const sandbox = given ?? (await openSandbox(join(dir, 'transforms'), hooks.transformsDir))
+  const sandbox = existing ?? (await openSandbox(join(dir, 'transforms'), hooks.transformsDir))
   try {
-    const found = mappings.map(async ({ transform, index }): Promise<Finding[]> => {
-      const problem = transform && (await problemOf(sandbox, transform))
+    const findings = mappings.map(async ({ transform, index }): Promise<Finding[]> => {
+      const problem = transform && (await findProblem(sandbox, transform))
       if (problem === undefined) return []
       const keys = ['hooks', 'mappings', String(index), 'transform', 'module']
-      return [{ keys, problem: `cannot be used, so requests are answered 500 until it is mended: ${problem}` }]
+      return [{ keys, problem: `cannot be used, so requests get 500 until it is fixed: ${problem}` }]
     })
-    return (await Promise.all(found)).flat()
+    return (await Promise.all(findings)).flat()
   } finally {
-    if (!given) await sandbox.close()
+    if (!existing) await sandbox.close()
   }
 }
 
-/** The library that compiles is loaded only where there is something to compile. */
+/** Imports the sandbox only when there is a transform, because its compiler is slow to load. */
 async function openSandbox(root: string, dir: string): Promise<Sandbox> {
   const { createSandbox } = await import('./sandbox/sandbox.ts')
   return createSandbox({ root, dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
 }
 
-async function problemOf(
+async function findProblem(
   sandbox: Sandbox,
   { module, export: name }: { module: string; export?: string },
 ): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// Runs the gateway: the order of start and stop, and the change from one configuration to the next.
+// Runs the gateway: starts and stops it in order, and replaces the runtime when the configuration changes.
 import type { FastifyInstance } from 'fastify'
 import { describeProblem } from './config/config-error.ts'
 import { readConfigFile } from './config/file/read.ts'
@@ -24,35 +24,37 @@ export interface GatewayOptions extends Environment {
   redactor: Redactor
   /** Called when a reload changes `log.level`. */
   setLogLevel?(level: LogConfig['level']): void
-  /** Aborts a start that is under way. */
+  /** Aborts the start. */
   signal?: AbortSignal
 }
 
 export interface Gateway {
   /** The routes of the first configuration. */
   app: FastifyInstance
-  /** Opens the port and the channels, and resumes the work that the last process left; resolves with the address. */
+  /** Opens the port and the channels and resumes the work of the last process. Resolves with the address. */
   listen(): Promise<string>
   /**
-   * Reads the configuration file again and applies it. Requests and runs that have begun end under the old one.
-   * @throws {ConfigError} when the file is not valid; then nothing changes.
+   * Reads the configuration file again and applies it. Requests and runs that have started end under the old one.
+   * @throws {ConfigError} when the file is not valid. Then nothing changes.
    */
   reload(): Promise<ReloadResult>
-  /** Logs the warnings about the configuration that the gateway was started with; a reload logs them by itself. */
+  /** Logs the warnings about the configuration that the gateway was started with. A reload logs its own. */
   logWarnings(checked: CheckedConfig): void
-  /** Stops accepting, finishes what it can in `gateway.drainSeconds`, and leaves the rest for the next start. */
+  /**
+   * Stops accepting work, finishes what it can within `gateway.drainSeconds`, and leaves the rest for the next start.
+   */
   close(): Promise<void>
 }
 
-/** How long a WebSocket client may take to end its calls after a reload. Then it must connect again. */
-const graceMs = 5_000
+/** How long the calls of WebSocket clients may take to end after a reload. Then the clients must reconnect. */
+const disconnectGraceMs = 5_000
 
-/** While the store is unavailable, it is asked again after this time. */
-const retryMs = 1_000
+/** How often a failed store operation is retried. */
+const storeRetryMs = 1_000
 
 /**
- * Opens the store and builds the first runtime. Nothing acts by itself before `listen`. A build that fails, or that the
- * signal aborts, leaves nothing open.
+ * Opens the store and builds the first runtime. Nothing starts before `listen`. If this fails or the signal aborts it,
+ * everything that was opened is closed.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new AsyncDisposableStack()
@@ -70,13 +72,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let isReady = false
   let current: Runtime
-  /** Runtimes that a reload has replaced, each with the end of its closing. */
+  /** The runtimes that a reload has replaced, each with the promise of its closing. */
   const retired = new Map<Runtime, Promise<void>>()
 
   const services = await openServices({ ...options, current: () => current, opened })
   const { logs, meters, storage, work, delivery, http } = services
   const log = logs.logFor('config')
-  const reloads = serialize(meters.reload.watch(reload))
+  const reloads = serialize(meters.reload.instrument(reload))
   const starting = serialize(start)
   const lifecycle = { isReady: () => isReady, stopping, reload: reloads.call }
   const first = await createRuntime({ services, lifecycle, config })
@@ -87,13 +89,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     const document = readConfigFile(file, env)
     const resolved = resolveConfig(document, extensions)
     redactor.hide(logSecrets(resolved, env))
-    const { config: next, kept } = keepUntilRestart(resolved.config, current.config)
+    const { config: next, kept: restartFor } = keepUntilRestart(resolved.config, current.config)
     const previous = current
     const runtime = await createReady(next, previous)
     current = runtime
     logs.setLevel(next.log.level)
     setLogLevel?.(next.log.level)
-    http.listener.switchTo((request, response) => runtime.app.routing(request, response))
+    http.listener.switchHandler((request, response) => runtime.app.routing(request, response))
     retire(previous)
     runtime.start()
     await delivery.connections.update(next.channels)
@@ -101,12 +103,12 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     delivery.outbox.notify()
     storage.retention.notify()
     requestWaitingWakes(runtime)
-    log.info({ restartFor: kept }, 'the configuration was read again')
+    log.info({ restartFor }, 'the configuration was reloaded')
     logWarnings({ document, resolved })
-    return { restartFor: kept }
+    return { restartFor }
   }
 
-  /** The caller does not wait: a transform may take seconds to load. */
+  /** Runs in the background, because a transform may take seconds to load. */
   function logWarnings(checked: CheckedConfig): void {
     void findWarnings(checked, { extensions, sandbox: current.transforms.sandbox }).then(
       (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
@@ -126,32 +128,30 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     }
   }
 
-  /** The old runtime stays open until nothing of it is under way. */
+  /** Closes the old runtime when nothing of it is under way any more. */
   function retire(previous: Runtime): void {
-    const end = async (): Promise<void> => {
-      await Promise.all([previous.stop(), previous.disconnect(graceMs)])
+    const closeRuntime = async (): Promise<void> => {
+      await Promise.all([previous.stop(), previous.disconnect(disconnectGraceMs)])
       await previous.close()
     }
-    const ended = end()
-      .catch((error: unknown) =>
-        log.error(describeError(error), 'what the old configuration had opened could not be closed'),
-      )
+    const closed = closeRuntime()
+      .catch((error: unknown) => log.error(describeError(error), 'the old runtime could not be closed'))
       .finally(() => retired.delete(previous))
-    retired.set(previous, ended)
+    retired.set(previous, closed)
   }
 
-  /** Requests the wakes that are on disk. It goes on until the store answers or the runtime is replaced. */
+  /** Requests the wakes that are stored. Retries until the store answers or the runtime is replaced. */
   function requestWaitingWakes(runtime: Runtime): void {
-    const patience = { everyMs: retryMs, isGivenUp: () => stopping.aborted || current !== runtime }
-    retryUntilStored(work.events.requestWaitingWakes, patience).catch((error: unknown) => {
-      if (!patience.isGivenUp()) log.error(describeError(error), 'waiting events could not be looked at')
+    const retry = { everyMs: storeRetryMs, isGivenUp: () => stopping.aborted || current !== runtime }
+    retryUntilStored(work.events.requestWaitingWakes, retry).catch((error: unknown) => {
+      if (!retry.isGivenUp()) log.error(describeError(error), 'waiting events could not be read')
     })
   }
 
   async function start(): Promise<string> {
     await first.app.ready()
     stopping.throwIfAborted()
-    // The port first: if another program has it, no work must have begun. Until the work is resumed, requests get 503.
+    // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
     const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
     await storage.store.expireLeases()
     stopping.throwIfAborted()
@@ -168,22 +168,22 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
 
   async function close(): Promise<void> {
     const deadline = performance.now() + current.config.gateway.drainSeconds * 1000
-    const left = (): number => Math.max(0, deadline - performance.now())
+    const remainingMs = (): number => Math.max(0, deadline - performance.now())
     stop.abort(new GatewayError('shutting_down'))
     isReady = false
     await starting.settled()
     const closed = http.listener.close()
     await reloads.settled()
     await Promise.all([current.stop(), storage.retention.close()])
-    await work.runs.close(left())
-    await delivery.outbox.close(left())
-    const cut = setTimeout(http.listener.cut, left())
+    await work.runs.close(remainingMs())
+    await delivery.outbox.close(remainingMs())
+    const cutoff = setTimeout(http.listener.closeAllConnections, remainingMs())
     await Promise.all([
       delivery.connections.close(),
-      ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(left())),
+      ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(remainingMs())),
       closed,
     ])
-    clearTimeout(cut)
+    clearTimeout(cutoff)
     await Promise.all([current.close(), ...retired.values()])
     await opened.disposeAsync()
   }
@@ -198,7 +198,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   }
 }
 
-/** Makes calls run one after another, so that two changes never overlap. */
+/** Runs calls one after another, so that two changes never overlap. */
 function serialize<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
   let last: Promise<unknown> = Promise.resolve()
   return {

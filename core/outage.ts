@@ -1,21 +1,21 @@
-// Logs an outage in two lines, however often it is met: when it begins, with its cause, and when it is over, with the
-// number of failures.
+// Logs an outage in two lines, however many failures it causes: its cause when it begins, and the number of failures
+// when it ends.
 import { describeError } from './errors.ts'
 import type { Log } from './plugin.ts'
 
 export interface Outage {
-  /** It failed. A cause that is not the last one's is logged, too. */
+  /** Records a failure. The first one is logged, and so is each one with a new cause. */
   failed(error: unknown, fields?: object): void
-  /** It worked. True: it had failed before, and that is over. */
+  /** Records a success. Returns true when it ends an outage. */
   worked(fields?: object): boolean
 }
 
 interface OutageMessages {
   failed: string
-  /** Logged only where it had failed before. */
+  /** Logged only at the end of an outage. */
   worked: string
   level?: 'warn' | 'error'
-  /** Puts the cause into words that hold no payload and no secret. */
+  /** Describes the cause without payload and secrets. */
   describe?: (error: unknown) => { reason: string }
 }
 

@@ -1,11 +1,11 @@
-// Builds what lasts as long as the process, whatever the configuration says: the store, the queues, the connections of
-// channels, the HTTP listener.
+// Builds the services, which last as long as the process and survive a reload: the store, the queues, the channel
+// connections, the HTTP listener.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
 import type { Redactor } from './config/redaction.ts'
 import type { Config } from './config/schema.ts'
 import { createMeters, type Meters } from './control/metrics/meters.ts'
-import { createLogStream, type TappedLog } from './control/ws/log-stream.ts'
+import { createLogStream, type LogStream } from './control/ws/log-stream.ts'
 import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections.ts'
 import type { Receive } from './delivery/inbound.ts'
@@ -27,11 +27,11 @@ import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
 
-/** What the process was started with. */
+/** The environment in which the process was started. */
 export interface Environment {
   /** The configuration directory, to which every path in the configuration is relative. */
   dir: string
-  /** The configuration file, which tools may change; absent when the configuration comes from no file. */
+  /** The configuration file, which tools may change. Absent when the configuration does not come from a file. */
   file?: string | undefined
   env: NodeJS.ProcessEnv
   extensions: Extensions
@@ -41,13 +41,13 @@ interface ServiceOptions extends Environment {
   config: Config
   logFor(component: string): Log
   redactor: Redactor
-  /** Returns the runtime in force. Called only after the first one is built. */
+  /** Returns the current runtime. Not called before the first one is built. */
   current(): CurrentRuntime
-  /** Closes what was opened. */
+  /** Collects what must be closed. */
   opened: AsyncDisposableStack
 }
 
-/** What the services need from the runtime that is current. */
+/** What the services need from the current runtime. */
 export interface CurrentRuntime {
   config: Config
   attempt: Attempt
@@ -57,15 +57,15 @@ export interface CurrentRuntime {
 
 export interface Services {
   environment: Environment
-  /** When the process began to serve, in Unix milliseconds. */
+  /** When the process started, in Unix milliseconds. */
   startedAt: number
-  logs: TappedLog
+  logs: LogStream
   meters: Meters
   storage: {
     store: Store
     changes: StoreChanges
     createId: () => string
-    /** The key-value state of one extension. */
+    /** Returns the key-value state of one extension. */
     stateOf(owner: string): ExtensionState
     retention: Retention
   }
@@ -79,7 +79,7 @@ export interface Services {
   }
 }
 
-/** Opens the store and builds the services. None of them acts before it is started. */
+/** Opens the store and builds the services. Each of them acts only after it is started. */
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
   const owner = randomUUID()
@@ -87,7 +87,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
   const { store, changes } = withChangeEvents(
-    meters.watch(
+    meters.instrument(
       await openStore({ url: config.storage.url, dir, log: logs.logFor('store'), onCommit: meters.commits.observe }),
     ),
   )

@@ -154,7 +154,7 @@ describe('the file of a running gateway', () => {
     mkdirSync(join(dir, 'elsewhere'))
     writeFileSync(join(dir, 'elsewhere', 'two'), other)
     writeConfig(dir, { hooks: { token: { file: 'elsewhere/two' } }, session: { historyTurns: 5 } })
-    await expect.poll(() => gateway.log.filter((line) => line.includes('was read again')).length).toBe(2)
+    await expect.poll(() => gateway.log.filter((line) => line.includes('was reloaded')).length).toBe(2)
     writeFileSync(join(dir, 'elsewhere', 'two'), hookToken)
     await expect.poll(() => wake(hookToken)).toBe(200)
   })
@@ -200,7 +200,7 @@ describe('the file of a running gateway', () => {
       args: ['--port', '0'],
     })
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
-    const reads = () => gateway.log.filter((line) => line.includes('the configuration was read again')).length
+    const reads = () => gateway.log.filter((line) => line.includes('the configuration was reloaded')).length
     writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } }, session: { historyTurns: 5 } })
     await expect.poll(reads).toBe(1)
     expect(gateway.log.join('\n')).not.toContain('gateway.port')

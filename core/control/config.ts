@@ -1,4 +1,4 @@
-// The configuration that is in force, without its secrets.
+// The endpoint that returns the current configuration without its secrets.
 import { redactConfig } from '../config/redaction.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema.ts'
 import { Type } from '../typebox.ts'
@@ -15,13 +15,13 @@ export function configEndpoints({
     endpoint({
       method: 'GET',
       path: '/api/config',
-      schema: { summary: 'Shows the configuration that is in force, without its secrets.', response: { 200: Shown } },
+      schema: { summary: 'Returns the current configuration without its secrets.', response: { 200: RedactedConfig } },
       handle: async () => redactConfig(config, createConfigSchema(extensions, config)),
     }),
   ]
 }
 
-const Shown = Type.Unsafe<object>({
+const RedactedConfig = Type.Unsafe<object>({
   type: 'object',
-  description: 'The configuration with its defaults; every secret is `[redacted]`.',
+  description: 'The configuration with its defaults. Every secret is `[redacted]`.',
 })

@@ -1,5 +1,5 @@
-// The page at /docs: Swagger UI over the OpenAPI document. The page holds nothing; the document comes when the visitor
-// gives the credential.
+// The page at /docs: Swagger UI for the OpenAPI document. The page loads the document when the visitor enters the
+// credential.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -10,18 +10,16 @@ export interface PageFile {
   content: string | Buffer
 }
 
-/**
- * A page of our own, and nothing from elsewhere: no script or style in the page itself, no frame around it, no form
- * that is sent.
- */
+/** The page loads only its own files: no inline script or style, no embedding in frames, no submitted form. */
 export const pageHeaders = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-cache',
 } as const
 
-/** A file of the page by its name; the page itself has none. */
+/** Returns a file of the page. The empty name is the page itself. */
 export async function readPageFile(name: string): Promise<PageFile> {
   if (Object.hasOwn(ownFiles, name)) return ownFiles[name] as PageFile
   if (!Object.hasOwn(packageFiles, name)) throw new GatewayError('not_found')
@@ -39,10 +37,8 @@ function packageFolder(): string {
   } catch (cause) {
     throw new GatewayError(
       'not_found',
-      'The optional package @fastify/swagger-ui is not installed, so there is no page; /openapi.json is there without it.',
-      {
-        cause,
-      },
+      'The optional package @fastify/swagger-ui is not installed, so this page is not available; /openapi.json is.',
+      { cause },
     )
   }
 }
@@ -74,18 +70,20 @@ const html = `<!doctype html>
 </html>
 `
 
-/** The credential is held by the page alone, until it is closed. */
+/** The credential stays in the memory of the page until the page is closed. */
 const script = `const form = document.querySelector('form')
-const alert = document.querySelector('[role=alert]')
+const notice = document.querySelector('[role=alert]')
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const credential = document.querySelector('#credential').value.trim()
-  const answer = await fetch('openapi.json', { headers: { authorization: 'Bearer ' + credential } })
-  const spec = await answer.json()
-  const missing = window.SwaggerUIBundle ? '' : 'The optional package @fastify/swagger-ui is not installed; /openapi.json is there without it.'
-  alert.textContent = answer.ok ? missing : spec.error.message
-  if (alert.textContent) return
+  const response = await fetch('openapi.json', { headers: { authorization: 'Bearer ' + credential } })
+  const spec = await response.json()
+  const missing = window.SwaggerUIBundle
+    ? ''
+    : 'The optional package @fastify/swagger-ui is not installed; /openapi.json works without it.'
+  notice.textContent = response.ok ? missing : spec.error.message
+  if (notice.textContent) return
   form.remove()
   const ui = SwaggerUIBundle({
     spec,

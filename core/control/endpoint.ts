@@ -1,4 +1,4 @@
-// What one address of the control API is: its schemas, and a plain function from what was asked to what is answered.
+// An endpoint of the control API: its schemas, and a function that handles a request.
 import type { Static, TSchema } from '../typebox.ts'
 
 export interface EndpointSchema {
@@ -13,11 +13,11 @@ export interface Endpoint {
   method: 'GET' | 'POST'
   path: string
   schema: EndpointSchema
-  handle(asked: Asked): Promise<unknown>
+  handle(request: EndpointRequest): Promise<unknown>
 }
 
-/** What a caller sent, checked against the schemas. */
-export interface Asked<Params = unknown, Query = unknown, Body = unknown> {
+/** A request that matches the schemas. */
+export interface EndpointRequest<Params = unknown, Query = unknown, Body = unknown> {
   params: Params
   query: Query
   body: Body
@@ -30,9 +30,9 @@ type TypeOf<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 type Definition<Schema extends EndpointSchema> = Pick<Endpoint, 'method' | 'path'> & {
   schema: Schema
   handle(
-    asked: Asked<TypeOf<Schema['params']>, TypeOf<Schema['querystring']>, TypeOf<Schema['body']>>,
+    request: EndpointRequest<TypeOf<Schema['params']>, TypeOf<Schema['querystring']>, TypeOf<Schema['body']>>,
   ): Promise<unknown>
 }
 
-/** Ties what a handler gets to the schemas that it is checked against. */
+/** Infers the types of the handler's arguments from the schemas. */
 export const endpoint = <const Schema extends EndpointSchema>(definition: Definition<Schema>): Endpoint => definition

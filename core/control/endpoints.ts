@@ -1,4 +1,4 @@
-// All addresses of the control API that answer JSON, noun by noun.
+// All JSON endpoints of the control API.
 import { configEndpoints } from './config.ts'
 import { requestEndpoints } from './requests.ts'
 import type { Endpoint } from './endpoint.ts'

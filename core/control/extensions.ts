@@ -1,5 +1,4 @@
-// What this gateway is made of: plugins and their extensions, channels and how they are, tools and the names a policy
-// can use, routes.
+// The endpoint that lists plugins and their extensions, channels, presets, tools and routes.
 import type { ConnectionState } from '../delivery/connections.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
@@ -21,8 +20,8 @@ export function extensionEndpoints({ extensions, connections, tools, routes }: E
       method: 'GET',
       path: '/api/extensions',
       schema: {
-        summary: 'Shows plugins, channels and how they are, presets, tools and routes.',
-        response: { 200: Answer },
+        summary: 'Lists plugins, channels with their connection state, presets, tools and routes.',
+        response: { 200: ExtensionList },
       },
       handle: async () => ({
         plugins: pluginsOf(extensions),
@@ -40,7 +39,7 @@ export function extensionEndpoints({ extensions, connections, tools, routes }: E
   ]
 }
 
-/** Grouped by who brought them. */
+/** Groups the extensions by the plugin that exports them. */
 function pluginsOf({ sources }: Extensions) {
   const bySource = Map.groupBy(sources, ([, source]) => source)
   return Array.from(bySource, ([source, entries]) => ({
@@ -67,14 +66,14 @@ function policyOf(entries: readonly RegisteredTool[]) {
 
 const Names = (description: string) => Type.Array(Type.String(), { description })
 
-const Answer = Type.Object({
+const ExtensionList = Type.Object({
   plugins: Type.Array(
     Type.Object({
       source: Type.String(),
       extensions: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() })),
     }),
   ),
-  problems: Names('What was refused at the start, and why.'),
+  problems: Names('Extensions that were not loaded, and why.'),
   channels: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -82,21 +81,21 @@ const Answer = Type.Object({
       accounts: Type.Array(
         Type.Object({ accountId: Type.String(), state: Type.Enum(['connecting', 'connected', 'failing']) }),
         {
-          description: 'The configured accounts; none: the channel is loaded, but not set up.',
+          description: 'The configured accounts. Empty when the channel is loaded but not configured.',
         },
       ),
     }),
   ),
-  presets: Names('Loaded presets.'),
+  presets: Names('The loaded presets.'),
   policy: Type.Object(
     {
       tools: Type.Array(
         Type.Object({ name: Type.String(), toolset: Type.String(), group: Type.Optional(Type.String()) }),
       ),
-      groups: Names('Groups of the tools, as a policy writes them.'),
-      toolsets: Names('Toolsets, whose names stand for all of their tools.'),
+      groups: Names('The groups of tools, as written in a policy.'),
+      toolsets: Names('The toolsets. The name of a toolset includes all of its tools.'),
     },
-    { description: 'The names that a tool policy can use.' },
+    { description: 'The names that a tool policy may use.' },
   ),
   routes: Type.Array(
     Type.Object({ method: Type.String(), path: Type.String(), summary: Type.Optional(Type.String()) }),

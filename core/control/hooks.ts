@@ -1,4 +1,4 @@
-// The hooks that there are: who may call them, when each secret was last used, how their transforms are.
+// The endpoint that lists the hooks, the use of their secrets, and the state of their transforms.
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, Time } from './lists.ts'
@@ -21,7 +21,7 @@ interface Hook {
 }
 
 interface HooksDeps {
-  /** None while the hooks are off. */
+  /** Returns an empty list while the hooks are disabled. */
   hooks(): Promise<readonly Hook[]>
   config: { hooks: { path: string } }
 }
@@ -32,8 +32,8 @@ export function hookEndpoints({ hooks, config }: HooksDeps): Endpoint[] {
       method: 'GET',
       path: '/api/hooks',
       schema: {
-        summary: 'Shows the hooks, their mappings, and when each secret was last used.',
-        response: { 200: Answer },
+        summary: 'Lists the hooks, their mappings, and when each secret was last used.',
+        response: { 200: HookList },
       },
       handle: async () => ({ items: (await hooks()).map((hook) => viewHook(hook, config.hooks.path)) }),
     }),
@@ -55,40 +55,43 @@ const viewSecret = ({ index, notAfter, lastUsedAt }: Secret) => ({
 })
 
 const SecretStatus = Type.Object({
-  index: Type.Integer({ minimum: 0, description: 'Its place in the configuration, from 0.' }),
-  notAfter: Type.Optional(Type.String({ description: 'Until when it is accepted, as the configuration says.' })),
-  lastUsedAt: Type.Optional(Time('When a sender last proved with it who it is; absent: never, as far as is known.')),
+  index: Type.Integer({ minimum: 0, description: 'The index in the configuration, from 0.' }),
+  notAfter: Type.Optional(
+    Type.String({ description: 'Until when the secret is accepted, according to the configuration.' }),
+  ),
+  lastUsedAt: Type.Optional(Time('When a sender last authenticated with it; absent when that is not known.')),
 })
 
 const Transform = Type.Object({
   module: Type.String(),
   export: Type.String(),
   state: Type.Enum(['loading', 'ready', 'failed', 'open'], {
-    description: '`failed`: no version can run. `open`: its circuit breaker is open, so it does not run for now.',
+    description:
+      '`failed`: no version of the file can run. `open`: the circuit breaker is open, so the transform does not run for now.',
   }),
   problem: Type.Optional(
-    Type.String({ description: 'What is wrong with the file as it is now; an older version may still be in use.' }),
+    Type.String({ description: 'What is wrong with the current file. An older version may still be in use.' }),
   ),
   loadedAt: Type.Optional(Time()),
 })
 
 const Mapping = Type.Object({
-  id: Type.String({ description: 'Of a preset: its name.' }),
-  source: Type.Optional(Type.String({ description: 'The `source` that a payload must have.' })),
-  scheme: Type.String({ description: '`hook-token`, or the scheme of its own `auth`.' }),
+  id: Type.String({ description: 'The id of the mapping, or the name of the preset.' }),
+  source: Type.Optional(Type.String({ description: 'The `source` that the payload must have.' })),
+  scheme: Type.String({ description: "`hook-token`, or the scheme of the mapping's own `auth`." }),
   secrets: Type.Optional(
-    Type.Array(SecretStatus, { description: 'Those of its own `auth`, in the order of the configuration.' }),
+    Type.Array(SecretStatus, { description: 'The secrets of its own `auth`, in the order of the configuration.' }),
   ),
   transform: Type.Optional(Transform),
 })
 
-const Answer = Type.Object({
+const HookList = Type.Object({
   items: Type.Array(
     Type.Object({
-      name: Type.Optional(Type.String({ description: 'Absent: any name that is not among the others.' })),
+      name: Type.Optional(Type.String({ description: 'Absent: the mappings apply to any other name.' })),
       path: Type.Optional(Type.String()),
       mappings: Type.Array(Mapping, {
-        description: "Those that a request may reach, in the order in which they are tried; none: the gateway's own.",
+        description: 'The mappings that a request is matched with, in order. Empty for the built-in hooks.',
       }),
     }),
   ),

@@ -1,24 +1,24 @@
-// How every list of the control API is asked for and answered: newest first, page by page.
+// Paging for the lists of the control API, newest first.
 import type { Page, PageRequest } from '../store/store.ts'
 import { type Static, type TSchema, Type } from '../typebox.ts'
 
-const usualLimit = 50
+const defaultLimit = 50
 
-/** What a list takes in its query; `usual`: the limit where none is given. */
-export const pageQueryOf = (usual: number) => ({
+/** The query parameters for paging, with the limit that applies when none is given. */
+export const pageQueryOf = (fallbackLimit: number) => ({
   cursor: Type.Optional(
-    Type.String({ pattern: String.raw`^\d{1,15}$`, description: 'The `next` of the page before.' }),
+    Type.String({ pattern: String.raw`^\d{1,15}$`, description: 'The `next` of the previous page.' }),
   ),
   limit: Type.Optional(
     Type.String({
       pattern: '^([1-9][0-9]?|1[0-9][0-9]|200)$',
-      description: `Most items of the page: 1 to 200, ${usual} if left out.`,
+      description: `The largest number of items: 1 to 200; the default is ${fallbackLimit}.`,
     }),
   ),
 })
 
-/** The same for most lists. */
-export const pageQuery = pageQueryOf(usualLimit)
+/** The query parameters for paging with the default limit. */
+export const pageQuery = pageQueryOf(defaultLimit)
 
 export const pageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
@@ -26,18 +26,19 @@ export const pageOf = <Item extends TSchema>(item: Item) =>
     next: Type.Optional(
       Type.String({
         description:
-          'The `cursor` of the next page; absent at the end. A page may be short, or empty, and still have one.',
+          'The `cursor` of the next page; absent on the last page. A page with few or no items may still have it.',
       }),
     ),
   })
 
-export const limitOf = ({ limit }: { limit?: string | undefined }, usual = usualLimit): number => Number(limit ?? usual)
+export const limitOf = ({ limit }: { limit?: string | undefined }, fallbackLimit = defaultLimit): number =>
+  Number(limit ?? fallbackLimit)
 
 export function pageRequest(
   query: { cursor?: string | undefined; limit?: string | undefined },
-  usual = usualLimit,
+  fallbackLimit = defaultLimit,
 ): PageRequest {
-  return { before: query.cursor === undefined ? undefined : Number(query.cursor), limit: limitOf(query, usual) }
+  return { before: query.cursor === undefined ? undefined : Number(query.cursor), limit: limitOf(query, fallbackLimit) }
 }
 
 export function viewPage<Row, View>(
@@ -47,7 +48,7 @@ export function viewPage<Row, View>(
   return { items: items.map(view), ...(next !== undefined && { next: String(next) }) }
 }
 
-/** Times are ISO 8601, UTC. */
+/** The schema of a time: ISO 8601, UTC. */
 export const Time = (description?: string) =>
   Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
 export const iso = (at: number): string => new Date(at).toISOString()

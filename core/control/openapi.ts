@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the schemas that the routes themselves carry.
+// Builds the OpenAPI 3.1 document from the schemas of the routes.
 import { Failure } from '../http/failure.ts'
 import { STATUS_CODES } from '../http/node-http.ts'
 import type { RouteGroup, RouteInfo } from '../http/route-list.ts'
@@ -16,7 +16,7 @@ export function createOpenApi(routes: readonly RouteInfo[], version: string): No
     info: {
       title: 'svc-gateway',
       version,
-      description: 'Runs agents, and lets the outside world reach them over HTTP.',
+      description: 'Runs agents and makes them reachable over HTTP.',
     },
     servers: [{ url: '/' }],
     tags: Object.entries(routeGroups).map(([name, { description }]) => ({ name, description })),
@@ -27,20 +27,20 @@ export function createOpenApi(routes: readonly RouteInfo[], version: string): No
 
 interface RouteGroupInfo {
   description: string
-  /** The credentials that open it, each on its own; none: it is open. */
+  /** The accepted credentials, any one of which is enough. Empty: no credential is needed. */
   security: readonly Node[]
 }
 
 const gatewayCredential = { security: [{ gateway: [] }] }
 
 const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
-  hooks: { description: 'What other services call.', security: [{ hook: [] }, { hookHeader: [] }] },
-  tools: { description: 'One tool, called directly.', ...gatewayCredential },
-  mcp: { description: 'The same tools for clients of the Model Context Protocol.', ...gatewayCredential },
-  control: { description: 'What the gateway shows of itself, and what an operator may do.', ...gatewayCredential },
-  socket: { description: 'JSON-RPC 2.0 over a WebSocket, whose first message brings the credential.', security: [] },
-  health: { description: 'For whoever watches the process.', security: [] },
-  docs: { description: 'This document for people.', security: [] },
+  hooks: { description: 'Webhooks of other services.', security: [{ hook: [] }, { hookHeader: [] }] },
+  tools: { description: 'Calls one tool directly.', ...gatewayCredential },
+  mcp: { description: 'The same tools for clients of the Model Context Protocol (MCP).', ...gatewayCredential },
+  control: { description: 'Shows and controls the gateway, for operators.', ...gatewayCredential },
+  socket: { description: 'JSON-RPC 2.0 over a WebSocket. The first message contains the credential.', security: [] },
+  health: { description: 'Health checks.', security: [] },
+  docs: { description: 'This document as a web page.', security: [] },
 }
 
 const securitySchemes = {
@@ -54,7 +54,7 @@ const securitySchemes = {
   gateway: { type: 'http', scheme: 'bearer', description: "The gateway's own credential, `gateway.auth`." },
 }
 
-/** What any route may answer beside its own, by what it takes. */
+/** The error statuses that a route shares with others, by its method and route group. */
 export function sharedStatuses({ method, routeGroup }: Pick<RouteInfo, 'method' | 'routeGroup'>): number[] {
   const guarded = routeGroup !== undefined && routeGroups[routeGroup].security.length > 0
   return [400, 405, 408, 431, 503, ...(guarded ? [401, 429] : []), ...(method === 'POST' ? [413, 415] : [])]
@@ -62,7 +62,7 @@ export function sharedStatuses({ method, routeGroup }: Pick<RouteInfo, 'method' 
 
 const sharedHeaders: Readonly<Record<number, Node>> = {
   401: header('WWW-Authenticate', 'Always `Bearer`.'),
-  405: header('Allow', 'The methods that the path takes.'),
+  405: header('Allow', 'The methods that the path supports.'),
   429: header('Retry-After', 'Whole seconds.'),
   503: header('Retry-After', 'Whole seconds.'),
 }
@@ -72,15 +72,15 @@ function header(name: string, description: string): Node {
 }
 
 const sharedDescriptions: Readonly<Record<number, string>> = {
-  400: 'The request is wrong; the message names what is.',
+  400: 'The request is not valid. The message says why.',
   401: 'The credential is missing or wrong.',
-  405: 'The path takes another method.',
+  405: 'The path does not support the method.',
   408: 'The request did not arrive in time.',
   413: 'The body is too large.',
   415: 'A compressed body is not accepted.',
-  429: 'Too many failed attempts came from this address.',
+  429: 'Too many failed attempts from this address.',
   431: 'The headers are too large.',
-  503: 'Nothing was accepted; try again later.',
+  503: 'The request was not accepted. Try again later.',
 }
 
 function sharedResponses(): Node {
@@ -122,14 +122,14 @@ const headersOf = ({ headers, readsHeaders }: RouteInfo['schema']): Node[] => [
   ...parametersOf('header', readsHeaders),
 ]
 
-function parametersOf(place: string, schema: unknown): Node[] {
+function parametersOf(location: string, schema: unknown): Node[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Node>
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
-    in: place,
+    in: location,
     description,
     required: required.includes(name),
     schema: rest,
@@ -148,7 +148,7 @@ function responsesOf({ method, routeGroup, schema }: Pick<RouteInfo, 'method' | 
   return { ...Object.fromEntries(own), ...Object.fromEntries(shared) } as Node
 }
 
-/** A route that answers something else than JSON, or nothing, says so by `content`. */
+/** A response that is not JSON, or has no body, declares it in `content`. */
 function responseOf(status: string, answer: Node): Node {
   if (isFailure(answer))
     return {
@@ -160,12 +160,12 @@ function responseOf(status: string, answer: Node): Node {
 }
 
 const ownDescriptions: Readonly<Record<string, string>> = {
-  403: 'A page of elsewhere asks; `gateway.allowedOrigins` lists those that may.',
-  404: 'There is nothing of this name, or this caller may not use it.',
-  409: 'The state of the thing does not allow it; the message says why.',
-  422: 'The `Idempotency-Key` came with another body before.',
-  500: "Something broke inside; the gateway's log says what.",
-  504: 'It did not end within its time limit.',
+  403: 'The request comes from a web page of an origin that is not in `gateway.allowedOrigins`.',
+  404: 'It does not exist, or the caller may not use it.',
+  409: 'The current state does not allow it. The message says why.',
+  422: 'The `Idempotency-Key` was used with another body before.',
+  500: "An internal error. The gateway's log says more.",
+  504: 'The time limit was exceeded.',
 }
 
 const isFailure = (answer: unknown): boolean => answer === Failure

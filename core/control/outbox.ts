@@ -1,4 +1,4 @@
-// The outbox: deliveries to send, sent or given up, and having one sent once more.
+// The endpoints that list deliveries and retry one.
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import type { Store, StoredDelivery } from '../store/store.ts'
@@ -8,7 +8,7 @@ import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from '.
 
 interface OutboxDeps {
   store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'retryDelivery'>
-  /** There may be something to send. */
+  /** Notifies the outbox that there may be a delivery to send. */
   notify: () => void
 }
 
@@ -17,14 +17,14 @@ export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/api/outbox',
-      schema: { summary: 'Lists deliveries of agents.', querystring: OutboxQuery, response: { 200: pageOf(Delivery) } },
+      schema: { summary: 'Lists deliveries.', querystring: OutboxQuery, response: { 200: pageOf(Delivery) } },
       handle: async ({ query }) => viewPage(await store.listDeliveries(query, pageRequest(query)), viewDelivery),
     }),
     endpoint({
       method: 'POST',
       path: '/api/outbox/:id/retry',
       schema: {
-        summary: 'Sends a delivery once more that failed, or whose fate is unknown.',
+        summary: 'Retries a delivery whose status is `failed` or `unknown`.',
         params: IdParams,
         response: { 200: Retried, ...failures(404, 409) },
       },
@@ -35,7 +35,7 @@ export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
         if (!(await store.retryDelivery(id, Date.now())))
           throw new GatewayError(
             'conflict',
-            `Only a delivery that is failed or unknown is sent once more; this one is ${delivery.status}.`,
+            `Only a failed or unknown delivery can be retried; the status of this one is ${delivery.status}.`,
           )
         notify()
         return { ok: true, deliveryId: id }
@@ -89,8 +89,8 @@ const Delivery = Type.Object({
   threadId: Type.Optional(Type.String()),
   text: Type.String(),
   status: Status,
-  reason: Type.Optional(Type.String({ description: 'Why it was not sent, or not yet.' })),
+  reason: Type.Optional(Type.String({ description: 'Why the delivery was not sent, or not yet.' })),
   attempts: Type.Integer(),
-  nextAt: Type.Optional(Time('When it is tried next, at the earliest.')),
+  nextAt: Type.Optional(Time('The earliest time of the next attempt.')),
   createdAt: Time(),
 })

@@ -1,4 +1,4 @@
-// Requests: the log of what came in through the hooks, and having one repeated.
+// The endpoints that list, show and replay webhook requests.
 import { viewRun } from '../runs/run-view.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
@@ -10,7 +10,7 @@ import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from '.
 import { Authentication, ReplayReply } from './replay-reply.ts'
 import { Run } from './runs.ts'
 
-/** Starts what a request started, or would have. */
+/** Handles a stored request again. */
 export type Replay = (
   stored: StoredRequest,
   request: { client: string; body?: unknown; mapping?: string | undefined; dryRun?: boolean | undefined },
@@ -18,7 +18,7 @@ export type Replay = (
 
 interface RequestsDeps {
   store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRunDeliveries'>
-  /** Absent while the hooks are off. */
+  /** Undefined while the hooks are disabled. */
   replay: Replay | undefined
 }
 
@@ -28,14 +28,14 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
       method: 'GET',
       path: '/api/requests',
       schema: {
-        summary: 'Lists what came in through the hooks.',
+        summary: 'Lists webhook requests.',
         querystring: RequestsQuery,
         response: { 200: pageOf(Summary) },
       },
       handle: async ({ query }) => {
         const { hook, status, runStatus, since, q } = query
         return viewPage(
-          await store.listRequests({ hook, status, runStatus, since: momentOf(since), text: q }, pageRequest(query)),
+          await store.listRequests({ hook, status, runStatus, since: parseSince(since), text: q }, pageRequest(query)),
           viewRequest,
         )
       },
@@ -44,14 +44,14 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
       method: 'GET',
       path: '/api/requests/:id',
       schema: {
-        summary: 'Tells what came in, and what it led to.',
+        summary: 'Returns a webhook request, its runs and its events.',
         params: IdParams,
         response: { 200: WebhookRequest, ...failures(404) },
       },
       handle: async ({ params }) => {
-        const request = await find(params.id)
+        const request = await findRequest(params.id)
         const { headers, query, body, result } = request
-        const runs = await runsOf(request)
+        const runs = await getRuns(request)
         const wakes = (result.eventIds ?? []).map((eventId) => ({ action: 'wake', eventId }))
         const work = runs.map(({ id, agentId, sessionKey }) => ({ action: 'agent', runId: id, agentId, sessionKey }))
         return {
@@ -68,30 +68,30 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
       method: 'POST',
       path: '/api/requests/:id/replay',
       schema: {
-        summary: 'Does again what a request asked for, as a request of its own.',
+        summary: 'Replays a webhook request as a new request.',
         params: IdParams,
         body: ReplayBody,
         response: { 200: ReplayReply, ...failures(404, 409) },
       },
       handle: async ({ params, body, client }) => {
-        const request = await find(params.id)
+        const request = await findRequest(params.id)
         if (!replay)
           throw new GatewayError(
             'conflict',
-            'The hooks are off, so nothing can be repeated; hooks.enabled turns them on.',
+            'The hooks are disabled, so requests cannot be replayed; set hooks.enabled to enable them.',
           )
         return await replay(request, { client, ...body })
       },
     }),
   ]
 
-  async function find(id: string): Promise<StoredRequest> {
+  async function findRequest(id: string): Promise<StoredRequest> {
     const request = await store.getRequest(id)
     if (!request) throw new GatewayError('request_not_found')
     return request
   }
 
-  async function runsOf({ result }: StoredRequest): Promise<StoredRun[]> {
+  async function getRuns({ result }: StoredRequest): Promise<StoredRun[]> {
     const runs = await Promise.all((result.runIds ?? []).map((id) => store.getRun(id)))
     return runs.filter((run) => run !== undefined)
   }
@@ -101,18 +101,18 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
   }
 }
 
-function momentOf(since: string | undefined): number | undefined {
+function parseSince(since: string | undefined): number | undefined {
   if (since === undefined) return undefined
   const at = Date.parse(since)
   if (Number.isNaN(at))
-    throw new GatewayError('invalid_request', 'since is not a time; write it like 2026-11-20T08:00:00Z.')
+    throw new GatewayError('invalid_request', 'since is not a time; use a format such as 2026-11-20T08:00:00Z.')
   return at
 }
 
 export function viewRequest({ id, at, hook, status, client, result }: Omit<RequestSummary, 'seq'>) {
-  // Of most there is nothing to store: they showed the hook token.
-  const shown = result.authentication ?? (result.replayOf === undefined ? { scheme: 'hook-token' } : undefined)
-  return { id, at: iso(at), hook, status, client, ...result, ...(shown && { authentication: shown }) }
+  // The scheme is stored only when it is not the hook token.
+  const authentication = result.authentication ?? (result.replayOf === undefined ? { scheme: 'hook-token' } : undefined)
+  return { id, at: iso(at), hook, status, client, ...result, ...(authentication && { authentication }) }
 }
 
 const Status = Type.Enum(['accepted', 'skipped', 'rejected', 'failed', 'duplicate'])
@@ -123,16 +123,15 @@ const RequestsQuery = Type.Object({
   status: Type.Optional(Status),
   runStatus: Type.Optional(
     Type.Enum([...runStatuses], {
-      description: 'Only what led to a run with this status. Two hundred requests are looked at for each page.',
+      description: 'Only requests that started a run with this status. Each page searches 200 requests.',
     }),
   ),
-  since: Type.Optional(Type.String({ description: 'Only what came at or after this time, ISO 8601.' })),
+  since: Type.Optional(Type.String({ description: 'Only requests at or after this time, in ISO 8601.' })),
   q: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description:
-        'Text that the body holds, in any case. At most 200 bodies are searched for each page, or 2 MiB of them.',
+      description: 'Text that the body contains, ignoring case. Each page searches at most 200 bodies or 2 MiB.',
     }),
   ),
 })
@@ -142,21 +141,21 @@ const summary = {
   at: Time(),
   hook: Type.String(),
   status: Status,
-  client: Type.String({ description: 'Address of the sender, or of the operator who had it repeated.' }),
+  client: Type.String({ description: 'The address of the sender, or of the operator who replayed the request.' }),
   runIds: Type.Optional(Type.Array(Type.String())),
   eventIds: Type.Optional(Type.Array(Type.String())),
   error: Type.Optional(
     Type.Object(
       { type: Type.String(), message: Type.String() },
-      { description: 'Why it led to nothing: what the sender was answered.' },
+      { description: 'Why the request failed, as reported to the sender.' },
     ),
   ),
   reason: Type.Optional(
     Type.Enum(['handshake'], {
-      description: 'Why there was nothing to do: the service only asked whether somebody is there.',
+      description: 'Why the request was skipped: it was a verification request.',
     }),
   ),
-  replayOf: Type.Optional(Type.String({ description: 'The request that this one repeats.' })),
+  replayOf: Type.Optional(Type.String({ description: 'The request that this one replays.' })),
   authentication: Type.Optional(Authentication),
 }
 
@@ -164,13 +163,15 @@ const Summary = Type.Object(summary)
 
 const WebhookRequest = Type.Object({
   ...summary,
-  headers: Type.Record(Type.String(), Type.String(), { description: 'Without credentials and signatures.' }),
+  headers: Type.Record(Type.String(), Type.String(), {
+    description: 'The headers without credentials and signatures.',
+  }),
   query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
-    description: 'The query of the address, without secrets.',
+    description: 'The query parameters without secrets.',
   }),
   body: Type.Union([Type.String(), Type.Null()], {
     description:
-      'As it came, but for the tokens of a handshake; null when none was read, or it is not kept, or no more.',
+      'The received body, without the tokens of a verification request. Null when none was read or none is stored.',
   }),
   actions: Type.Array(
     Type.Object({
@@ -185,13 +186,13 @@ const WebhookRequest = Type.Object({
 })
 
 const ReplayBody = Type.Object({
-  body: Type.Optional(Type.Unknown({ description: 'JSON in place of the body that came.' })),
+  body: Type.Optional(Type.Unknown({ description: 'JSON that replaces the received body.' })),
   mapping: Type.Optional(
     Type.String({
-      description: 'Id of the mapping, or name of the preset, that is to have it. Left out: the one that is found.',
+      description: 'The id of the mapping or the name of the preset to use. The default is the one that matches.',
     }),
   ),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'True: nothing is started, and the answer says what would be.' }),
+    Type.Boolean({ default: false, description: 'True: starts nothing and returns the actions that would be taken.' }),
   ),
 })

@@ -1,5 +1,4 @@
-// What the gateway shows of itself, and what an operator may do: /runs, /api, /openapi.json, /metrics, and the page
-// /docs.
+// Registers the control routes for operators: /runs, /api, /openapi.json, /metrics and the page /docs.
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
@@ -52,21 +51,22 @@ export function registerControl(
   })
 }
 
-/** What is answered here is for whoever holds the credential: no cache keeps it, and no page shows it as its own. */
+/** Responses are private: caches must not store them and pages must not embed them. */
 const privateHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Every response of every route group. */
+/** Counts every response of every route group. */
 function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
   app.addHook('onSend', (...[request, reply, payload, done]) => {
-    count(httpRequests, `route_group="${request.routeGroup}",status="${reply.statusCode}"`)
+    const { routeGroup = 'none' } = request.routeOptions.config
+    count(httpRequests, `route_group="${routeGroup}",status="${reply.statusCode}"`)
     done(null, payload)
   })
 }
 
-/** Made anew each time: a transform that is edited may take other payloads from then on. */
+/** Builds the document for each request, because an edited transform may change its payload schema. */
 function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps['routes']): void {
   routeGroup.get('/openapi.json', { schema: schemas.document }, async (_request, reply) => {
     const { createOpenApi } = await import('./openapi.ts')
@@ -74,7 +74,7 @@ function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps
   })
 }
 
-/** The page is public, since a browser cannot send a credential with an address; the document that it shows is not. */
+/** The page is public, because a browser cannot send a credential with a URL. The document that it shows is not. */
 function registerDocs(app: FastifyInstance): void {
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'docs')
@@ -90,27 +90,27 @@ async function sendFile(reply: FastifyReply, name: string): Promise<FastifyReply
   return reply.headers(pageHeaders).type(type).send(content)
 }
 
-const answering = (type: string, description: string) => ({
+const responseOfType = (type: string, description: string) => ({
   description,
   content: { [type]: { schema: Type.String() } },
 })
 
 const schemas = {
   document: {
-    summary: 'This document.',
+    summary: 'Returns this document.',
     response: { 200: Type.Unsafe<object>({ type: 'object', description: 'OpenAPI 3.1.' }) },
   },
   metrics: {
-    summary: 'Tells Prometheus how things stand.',
-    response: { 200: answering('text/plain', 'The text format of Prometheus.') },
+    summary: 'Returns the metrics for Prometheus.',
+    response: { 200: responseOfType('text/plain', 'The Prometheus text format.') },
   },
   page: {
-    summary: 'Shows this document to people.',
-    response: { 200: answering('text/html', 'A page that asks for the credential.') },
+    summary: 'Shows this document as a web page.',
+    response: { 200: responseOfType('text/html', 'A page that asks for the credential.') },
   },
   file: {
-    summary: 'A file of the page.',
+    summary: 'Returns a file of the page.',
     params: Type.Object({ file: Type.String() }),
-    response: { 200: answering('*/*', 'A script or a style.'), ...failures(404) },
+    response: { 200: responseOfType('*/*', 'A script or a stylesheet.'), ...failures(404) },
   },
 }

@@ -1,4 +1,4 @@
-// Runs: the list, one run, and its end before its time.
+// The endpoints that list, show, cancel and retry runs.
 import type { Runs } from '../runs/runs.ts'
 import { viewRun } from '../runs/run-view.ts'
 import { GatewayError } from '../errors.ts'
@@ -21,8 +21,8 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/runs/:id',
-      schema: { summary: 'Tells what became of a run.', params: IdParams, response: { 200: Run, ...failures(404) } },
-      handle: async ({ params }) => await view(await find(params.id)),
+      schema: { summary: 'Returns a run.', params: IdParams, response: { 200: Run, ...failures(404) } },
+      handle: async ({ params }) => await view(await findRun(params.id)),
     }),
     endpoint({
       method: 'GET',
@@ -37,40 +37,41 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
       method: 'POST',
       path: '/api/runs/:id/cancel',
       schema: {
-        summary: 'Ends a run that waits or is under way.',
+        summary: 'Cancels a run that is queued or running.',
         params: IdParams,
         response: { 200: Cancelled, ...failures(404, 409) },
       },
       handle: async ({ params: { id } }) => {
         if (await runs.cancel(id)) return { ok: true, runId: id }
-        const { status } = await find(id)
-        throw new GatewayError('conflict', `The run has ended already: it is ${status}.`)
+        const { status } = await findRun(id)
+        throw new GatewayError('conflict', `The run has already ended: its status is ${status}.`)
       },
     }),
     endpoint({
       method: 'POST',
       path: '/api/runs/:id/retry',
       schema: {
-        summary: 'Does a failed run once more, as a run of its own.',
+        summary: 'Retries a failed run as a new run.',
         params: IdParams,
         response: { 200: Retried, ...failures(404, 409) },
       },
       handle: async ({ params }) => {
-        const { id, sessionKey, status, result } = await find(params.id)
+        const { id, sessionKey, status, result } = await findRun(params.id)
         const failed = status === 'failed' || status === 'timed_out'
-        if (!failed) throw new GatewayError('conflict', `Only a run that failed can be retried: this one is ${status}.`)
+        if (!failed)
+          throw new GatewayError('conflict', `Only a failed run can be retried; the status of this one is ${status}.`)
         const retriedAs = await runs.retry(id)
         if (retriedAs !== undefined) return { ok: true, runId: retriedAs, sessionKey, retryOf: id }
         const { retriedAs: other } = (await store.getRun(id))?.result ?? result
         throw new GatewayError(
           'conflict',
-          `The run was retried already, as ${other}; see what became of that one, and retry it if it failed, too.`,
+          `The run was already retried as ${other}; check that run, and retry it if it failed.`,
         )
       },
     }),
   ]
 
-  async function find(id: string): Promise<StoredRun> {
+  async function findRun(id: string): Promise<StoredRun> {
     const run = await store.getRun(id)
     if (!run) throw new GatewayError('run_not_found')
     return run
@@ -81,9 +82,9 @@ const RunsQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.Enum([...runStatuses])),
   kind: Type.Optional(Type.Enum([...runKinds])),
-  hook: Type.Optional(Type.String({ description: 'Only runs of this hook: `agent`, or the name of a mapped one.' })),
+  hook: Type.Optional(Type.String({ description: 'Only runs of this hook: `agent`, or the name of a mapped hook.' })),
   agentId: Type.Optional(Type.String()),
-  sessionKey: Type.Optional(Type.String({ description: 'The whole key, `agent:<agent>:<key>`.' })),
+  sessionKey: Type.Optional(Type.String({ description: 'The full key, `agent:<agent>:<key>`.' })),
 })
 
 const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
@@ -103,16 +104,16 @@ const Delivery = Type.Object({
   reason: Type.Optional(Type.String()),
 })
 
-/** A run as callers see it. */
+/** The schema of a run. */
 export const Run = Type.Object({
   id: Type.String(),
-  kind: Type.Enum([...runKinds], { description: 'What began it.' }),
+  kind: Type.Enum([...runKinds], { description: 'What started the run.' }),
   agentId: Type.String(),
   sessionKey: Type.String(),
   model: Type.Optional(
-    Type.String({ description: 'The model that ran it; before that, the one that was asked for, if any.' }),
+    Type.String({ description: 'The model that executed the run. Before that, the requested model, if any.' }),
   ),
-  status: Type.Enum([...runStatuses], { description: 'The last four are final.' }),
+  status: Type.Enum([...runStatuses], { description: 'The last four statuses are final.' }),
   origin: Type.Object(
     {
       kind: Type.Enum([...runKinds]),
@@ -120,14 +121,14 @@ export const Run = Type.Object({
       mapping: Type.Optional(Type.String()),
       trusted: Type.Boolean(),
     },
-    { description: 'Where its work came from.' },
+    { description: 'What the run originates from.' },
   ),
   name: Type.Optional(Type.String()),
   reply: Type.Optional(Type.String()),
   error: Type.Optional(
     Type.Object(
       { type: Type.String(), message: Type.String(), detail: Type.Optional(Type.String()) },
-      { description: 'Why there is no reply; of a run that has not ended, why its last attempt failed.' },
+      { description: 'Why there is no reply. For a run that has not ended: why its last attempt failed.' },
     ),
   ),
   usage: Type.Optional(
@@ -138,17 +139,17 @@ export const Run = Type.Object({
         cachedInputTokens: Type.Integer(),
         reasoningTokens: Type.Integer(),
         totalTokens: Type.Integer(),
-        steps: Type.Integer({ description: 'Calls of the model.' }),
+        steps: Type.Integer({ description: 'Number of model calls.' }),
       },
-      { description: 'Tokens, over all steps.' },
+      { description: 'Token usage of all steps.' },
     ),
   ),
-  retryOf: Type.Optional(Type.String({ description: 'The failed run that this one does once more.' })),
-  retriedAs: Type.Optional(Type.String({ description: 'The run that does this one once more.' })),
-  deliveries: Type.Array(Delivery, { description: 'What became of the reply: one entry for each message.' }),
+  retryOf: Type.Optional(Type.String({ description: 'The failed run that this run retries.' })),
+  retriedAs: Type.Optional(Type.String({ description: 'The run that retries this one.' })),
+  deliveries: Type.Array(Delivery, { description: 'The deliveries of the reply.' }),
   createdAt: Time(),
   startedAt: Type.Optional(Time()),
-  nextAttemptAt: Type.Optional(Time('Of a run that is tried again after its model failed for a passing reason: when.')),
+  nextAttemptAt: Type.Optional(Time('When the run is tried again after a transient failure of its model.')),
   endedAt: Type.Optional(Time()),
 })
 export type Run = Static<typeof Run>

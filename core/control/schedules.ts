@@ -1,4 +1,4 @@
-// Schedules: the list of all agents' schedules.
+// The endpoint that lists the schedules of all agents.
 import { viewTiming } from '../runs/timing.ts'
 import type { Store, StoredSchedule } from '../store/store.ts'
 import { Type } from '../typebox.ts'
@@ -43,16 +43,16 @@ const Timing = Type.Object(
     every: Type.Optional(Type.String({ description: 'A duration, such as `1h30m`.' })),
     at: Type.Optional(Time()),
   },
-  { description: 'When it fires: `cron`, `every` or `at`.' },
+  { description: 'When the schedule fires: `cron`, `every` or `at`.' },
 )
 
 const Schedule = Type.Object({
   id: Type.String(),
   agentId: Type.String(),
   name: Type.String(),
-  message: Type.String({ description: 'What each of its runs is asked to do.' }),
+  message: Type.String({ description: 'The message of each run.' }),
   timing: Timing,
   nextAt: Time(),
-  lastAt: Type.Optional(Time('The time for which it last fired.')),
+  lastAt: Type.Optional(Time('The scheduled time of the last firing.')),
   createdAt: Time(),
 })

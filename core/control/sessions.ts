@@ -1,4 +1,4 @@
-// Sessions: the list, and one with what waits in it and what was said.
+// The endpoints that list sessions and show one with its events and its transcript.
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
@@ -16,10 +16,10 @@ interface SessionsDeps {
   agents: SessionOwners
 }
 
-/** The lines of a transcript that one answer shows where it is not asked for fewer. */
-const usualLines = 200
-/** The oldest waiting events that one answer shows. */
-const shownEvents = { count: 200, characters: 256 * 1024 }
+/** The default number of transcript lines in a response. */
+const defaultLines = 200
+/** The limits for the waiting events in a response. */
+const eventLimits = { count: 200, characters: 256 * 1024 }
 
 export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   return [
@@ -27,7 +27,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
       method: 'GET',
       path: '/api/sessions',
       schema: {
-        summary: 'Lists sessions, the one that was used last first.',
+        summary: 'Lists sessions, the most recently used first.',
         querystring: SessionsQuery,
         response: { 200: pageOf(Session) },
       },
@@ -35,33 +35,33 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
         const filter = {
           agentId: query.agentId,
           defaultAgentId: agents.default.id,
-          after: throwSiteOf(query.cursor),
+          after: parseCursor(query.cursor),
           limit: limitOf(query),
         }
         const { items, next } = await store.listSessions(filter)
-        return { items: items.map(viewSession), ...(next && { next: cursorOf(next) }) }
+        return { items: items.map(viewSession), ...(next && { next: formatCursor(next) }) }
       },
     }),
     endpoint({
       method: 'GET',
       path: '/api/sessions/:key',
       schema: {
-        summary: 'Shows what waits in a session, and what was said.',
+        summary: 'Returns a session with its waiting events and its transcript.',
         params: KeyParams,
-        querystring: Type.Object(pageQueryOf(usualLines)),
+        querystring: Type.Object(pageQueryOf(defaultLines)),
         response: { 200: WholeSession, ...failures(404) },
       },
       handle: async ({ params, query }) => {
         const { agentId, sessionKey: key } = resolveSession(agents, params.key)
         const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
           store.getSession(key),
-          store.listWaitingEvents(key, shownEvents),
+          store.listWaitingEvents(key, eventLimits),
           store.countWaitingEvents(key),
           store.getLastRoute(key),
-          store.listTranscript(key, pageRequest(query, usualLines)),
+          store.listTranscript(key, pageRequest(query, defaultLines)),
         ])
-        // News may wait in a session in which nothing has been said yet.
-        const session = stored ?? firstEvent(events, { key, agentId })
+        // Events may wait in a session that has no row yet.
+        const session = stored ?? sessionOfEvent(events, { key, agentId })
         if (!session) throw new GatewayError('session_not_found')
         return {
           ...viewSession(session),
@@ -76,14 +76,14 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
   ]
 }
 
-const cursorOf = ({ updatedAt, run, key }: SessionPosition): string => `${updatedAt}.${run}.${key}`
+const formatCursor = ({ updatedAt, run, key }: SessionPosition): string => `${updatedAt}.${run}.${key}`
 
-function throwSiteOf(cursor: string | undefined): SessionPosition | undefined {
+function parseCursor(cursor: string | undefined): SessionPosition | undefined {
   const [, updatedAt, run, key = ''] = /^(\d+)\.(\d+)\.(.*)$/s.exec(cursor ?? '') ?? []
   return updatedAt === undefined ? undefined : { updatedAt: Number(updatedAt), run: Number(run), key }
 }
 
-const firstEvent = (
+const sessionOfEvent = (
   [event]: readonly StoredEvent[],
   session: Pick<StoredSession, 'key' | 'agentId'>,
 ): StoredSession | undefined => event && { ...session, updatedAt: event.at }
@@ -101,14 +101,15 @@ const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({
 const SessionsQuery = Type.Object({
   ...pageQuery,
   cursor: Type.Optional(
-    Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the page before.' }),
+    Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the previous page.' }),
   ),
   agentId: Type.Optional(Type.String()),
 })
 
 const KeyParams = Type.Object({
   key: Type.String({
-    description: '`agent:<agent>:<key>`; a key without its agent is the default agent’s; `main` is its main session.',
+    description:
+      '`agent:<agent>:<key>`. A key without an agent is that of the default agent; `main` is its main session.',
   }),
 })
 
@@ -123,7 +124,7 @@ const Route = Type.Object(
     threadId: Type.Optional(Type.String()),
     at: Time(),
   },
-  { description: 'Where its messages last came from.' },
+  { description: 'The route of the last received message.' },
 )
 
 const WholeSession = Type.Object({
@@ -132,16 +133,16 @@ const WholeSession = Type.Object({
   events: Type.Array(
     Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }),
     {
-      description: `Events that no turn has rendered yet: the oldest ${shownEvents.count}, or fewer where they are long.`,
+      description: `Events that no turn has rendered yet: the oldest ${eventLimits.count}, or fewer if they are long.`,
     },
   ),
-  waitingEvents: Type.Integer({ description: 'How many events wait in all.' }),
+  waitingEvents: Type.Integer({ description: 'The number of all waiting events.' }),
   transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
-    description: 'What was said, the newest lines, oldest first.',
+    description: 'The newest lines of the transcript, oldest first.',
   }),
   next: Type.Optional(
     Type.String({
-      description: 'The `cursor` for the lines before these; absent at the beginning of the conversation.',
+      description: 'The `cursor` for the previous lines; absent at the start of the transcript.',
     }),
   ),
 })

@@ -1,4 +1,4 @@
-// The version of the program.
+// Reads the version of the gateway.
 import { createRequire } from 'node:module'
 
 export function readVersion(): string {

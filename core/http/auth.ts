@@ -1,4 +1,4 @@
-// Who may pass a route group: the credential of a request, compared in constant time, and what repeated failures cost.
+// Authenticates requests: compares credentials in constant time and locks out clients after repeated failures.
 import { isUtf8 } from 'node:buffer'
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -13,12 +13,12 @@ interface HookGuardOptions {
 
 export interface HookGuard {
   hasToken(request: FastifyRequest): boolean
-  /** Throws `unauthorized` or `rate_limited` unless it passes. */
-  judge(request: FastifyRequest, passes: boolean): void
+  /** Records the result of an authentication. Throws `unauthorized` or `rate_limited` when it failed. */
+  judge(request: FastifyRequest, isAuthenticated: boolean): void
 }
 
 /**
- * Guards the webhook route groups. Whoever proves who it is passes even while its address is locked out, and clears the
+ * Guards the webhook routes. An authenticated request is accepted even while its address is locked out, and clears the
  * count: a sender that shares its address with an attacker must not lose webhooks.
  */
 export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuard {
@@ -28,18 +28,18 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
       const given = hookToken(headerReader(request))
       return given !== undefined && matches(given)
     },
-    judge(request, passes) {
+    judge(request, isAuthenticated) {
       const { key } = request.client
-      if (passes) return throttle.clear(key)
-      const seconds = throttle.lockedFor(key)
+      if (isAuthenticated) return throttle.clear(key)
+      const seconds = throttle.lockoutSeconds(key)
       if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-      throttle.fail(key)
+      throttle.recordFailure(key)
       throw new GatewayError('unauthorized')
     },
   }
 }
 
-/** Lets pass who shows the hook token. */
+/** Requires the hook token. */
 export function createHookAuth(guard: HookGuard): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
@@ -51,31 +51,30 @@ export function createHookAuth(guard: HookGuard): onRequestHookHandler {
 interface GatewayAuthOptions {
   /** The token or the password. */
   credential: string
-  /** Absent: failures are not limited. */
+  /** Absent: failed attempts are not limited. */
   throttle?: Throttle
-  /** Whether failures of programs on this machine are not counted. */
+  /** True: failed attempts of programs on this machine are not counted. */
   exemptLoopback: boolean
 }
 
-/** Throws `unauthorized` or `rate_limited` unless this client may pass with what it gives. */
+/** Throws `unauthorized` or `rate_limited` unless the given credential is right. */
 export type CheckCredential = (caller: { readonly client: Client }, given: string | undefined) => void
 
-/** Judges the gateway's own credential. While an address is locked out even the right one is refused. */
+/** Checks the gateway's own credential. While an address is locked out, even the right credential is refused. */
 export function createCredentialCheck({ credential, throttle, exemptLoopback }: GatewayAuthOptions): CheckCredential {
   const matches = createMatcher(credential)
   return (caller, given) => {
-    const passes = given !== undefined && matches(given)
     const { client } = caller
-    const counted = throttle && !(exemptLoopback && client.local) ? throttle : undefined
-    const seconds = counted?.lockedFor(client.key) ?? 0
+    const activeThrottle = throttle && !(exemptLoopback && client.isLocal) ? throttle : undefined
+    const seconds = activeThrottle?.lockoutSeconds(client.key) ?? 0
     if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-    if (passes) return
-    counted?.fail(client.key)
+    if (given !== undefined && matches(given)) return
+    activeThrottle?.recordFailure(client.key)
     throw new GatewayError('unauthorized')
   }
 }
 
-/** Guards every HTTP route group but the hooks and the health checks. */
+/** Guards every HTTP route group except the hooks and the health checks. */
 export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
@@ -91,14 +90,14 @@ export function createMatcher(expected: string): (given: string) => boolean {
   return (given) => timingSafeEqual(sha256(given), digest)
 }
 
-/** A token in the URL ends up in logs and histories, so it is refused even beside a good header. */
+/** Refuses a token in the URL, even together with a valid header: URLs end up in logs and browser histories. */
 export function refuseTokenInQuery({ raw }: FastifyRequest): void {
   const url = raw.url ?? ''
   const query = url.indexOf('?')
   if (query !== -1 && new URLSearchParams(url.slice(query + 1)).has('token')) throw new GatewayError('token_in_query')
 }
 
-/** Reads a header that may come once, by its name in lower case. Throws `malformed_header` when it is repeated. */
+/** Reads a header by its name in lower case. Throws `malformed_header` when the header is repeated. */
 export type ReadHeader = (name: string) => string | undefined
 
 export const headerReader =
@@ -106,7 +105,7 @@ export const headerReader =
   (name) =>
     readSingleHeader(request, name)
 
-/** What a sender of webhooks gives as its token: the bearer's, else that of the header of our own. */
+/** The token of a webhook sender: the bearer token, else the value of `x-svc-token`. */
 export function hookToken(header: ReadHeader): string | undefined {
   const fallback = header('x-svc-token')
   return bearerToken(header) ?? (fallback === undefined ? undefined : headerValue(fallback))
@@ -117,7 +116,7 @@ export function bearerToken(header: ReadHeader): string | undefined {
   return given !== undefined && /^bearer[ \t]/i.test(given) ? headerValue(given.slice('bearer '.length)) : undefined
 }
 
-/** Node reads headers as Latin-1; a password with other letters usually came as UTF-8. Blank is none. */
+/** Trims a value and decodes UTF-8, since Node reads headers as Latin-1. Returns undefined for a blank value. */
 export function headerValue(header: string): string | undefined {
   const value = header.trim()
   if (!/[\x80-\xff]/.test(value)) return value || undefined
@@ -126,8 +125,8 @@ export function headerValue(header: string): string | undefined {
 }
 
 /**
- * Reads a header that may be sent once. Node's `headers` keeps the first of two or joins them, which would hide that the
- * header was repeated.
+ * Reads a header that may be sent once. Node's `headers` keeps the first of two or joins them, which would hide that
+ * the header was repeated.
  */
 function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): string | undefined {
   const [value, repeated] = rawHeaders.filter(

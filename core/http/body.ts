@@ -1,30 +1,29 @@
-// How a route group reads a body: raw bytes up to a limit, then one value out of them.
+// Reads request bodies: collects the bytes up to a limit, then parses them.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type Accept, decode, parsePayload } from './payload.ts'
 
 export interface BodyOptions {
-  /** Exactly so many bytes pass. */
+  /** The largest accepted size, in bytes. */
   maxBytes: number
-  /** Absent: nothing is made of the bytes. */
+  /** The accepted format. Absent: the bytes are not decoded or parsed. */
   accept?: Accept
 }
 
 /**
- * Reads the body of a POST before its schema is checked: `request.rawBody` holds the bytes, `request.text` the text,
- * `request.body` the value. A client that goes away before the end leaves nothing behind: its request never reaches the
- * handler.
+ * Reads the body of a POST before its schema is checked, and sets `request.rawBody`, `request.text` and `request.body`.
+ * When the client disconnects before the end of the body, the handler never runs.
  */
 export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHandler {
   return (request, _reply, done) => {
     const { raw } = request
     if (raw.method !== 'POST') return done()
     refuseBeforeReading(raw.headers, maxBytes)
-    return collect(raw, maxBytes, (error, bytes) => done(error ?? keep(request, bytes)))
+    return collect(raw, maxBytes, (error, bytes) => done(error ?? setBody(request, bytes)))
   }
 
-  function keep(request: FastifyRequest, bytes: Buffer): Error | undefined {
+  function setBody(request: FastifyRequest, bytes: Buffer): Error | undefined {
     try {
       request.rawBody = bytes
       if (!accept) return undefined
@@ -49,12 +48,12 @@ function refuseBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): vo
 const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
 
-type Collected = (error: Error | undefined, bytes: Buffer) => void
+type CollectCallback = (error: Error | undefined, bytes: Buffer) => void
 
 const empty = Buffer.alloc(0)
 
-/** Calls back once: with all bytes, with the refusal, or, when the client went away, never. */
-function collect(stream: IncomingMessage, maxBytes: number, done: Collected): void {
+/** Calls back once, with all bytes or with an error. Never calls back when the client disconnects. */
+function collect(stream: IncomingMessage, maxBytes: number, done: CollectCallback): void {
   if (hasNoBody(stream.headers)) return done(undefined, empty)
   const chunks: Buffer[] = []
   let size = 0
@@ -75,7 +74,7 @@ function collect(stream: IncomingMessage, maxBytes: number, done: Collected): vo
     done(undefined, chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
   }
   function onError(error: Error): void {
-    // The listener reports a late or malformed body as an error of the table; anything else is the connection's end.
+    // The listener reports a late or malformed body as a GatewayError. Any other error means that the client is gone.
     if (!(error instanceof GatewayError)) return
     stop()
     done(error, empty)

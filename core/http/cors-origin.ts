@@ -1,17 +1,20 @@
-// Which web pages may talk to a route group: those that the gateway serves itself, and those of listed origins.
+// Decides which web pages may call a route group: the gateway's own, and those of the listed origins.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 
-/** Refuses what a browser sends for a page of another origin. */
-export function refuseStrangeOrigins(allowed: readonly string[]): onRequestHookHandler {
+/** Refuses requests that a browser sends for a page of an origin that is not listed. */
+export function refuseForeignOrigins(allowed: readonly string[]): onRequestHookHandler {
   return (request, _reply, done) => {
     if (!isAllowedOrigin(request.headers, allowed)) throw new GatewayError('origin_not_allowed')
     done()
   }
 }
 
-/** No `Origin`: not a page. The scheme is not compared with ours: a proxy before us may have ended TLS. */
+/**
+ * A request without `Origin` does not come from a web page. The scheme is not compared, because a proxy may have
+ * terminated TLS.
+ */
 export function isAllowedOrigin({ origin, host }: IncomingHttpHeaders, allowed: readonly string[]): boolean {
   if (origin === undefined || allowed.some((one) => one.toLowerCase() === origin.toLowerCase())) return true
   return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()

@@ -1,28 +1,26 @@
-// Replies to failed requests: through Fastify, and on the bare socket for what never became a request.
+// Replies to failed requests: through Fastify, and on the bare socket for input that never became a request.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
-import type { ClientOf } from './client.ts'
+import type { ResolveClient } from './client.ts'
 import type { Listener } from './listener.ts'
-import { envelope, headersOf, logFailure, rawResponse } from './replies.ts'
+import { envelope, errorHeaders, logFailure, rawResponse } from './replies.ts'
 
-export type Fail = (error: GatewayError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+export type SendError = (error: GatewayError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/**
- * Answers with the envelope, leaves one log line, and ends the connection where the rest of the request can't be
- * trusted or awaited.
- */
-export function createErrorHandler({
-  log,
-  listener,
-  clientOf,
-}: {
+interface ErrorHandlerDeps {
   log: Log
   listener: Listener
-  clientOf: ClientOf
-}): Fail {
+  resolveClient: ResolveClient
+}
+
+/**
+ * Replies with the error envelope and writes one log line. Closes the connection when the gateway cannot trust the rest
+ * of the request or does not want to wait for it.
+ */
+export function createErrorHandler({ log, listener, resolveClient }: ErrorHandlerDeps): SendError {
   return (error, request, reply) => {
     const { raw, rawBody } = request
     const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
@@ -31,37 +29,36 @@ export function createErrorHandler({
       method: raw.method ?? '',
       path: pathOf(raw),
       bodyBytes,
-      client: clientOf(raw).address,
+      client: resolveClient(raw).address,
     })
-    const ends = endsConnection(error, raw)
-    if (ends) listener.closeAfterAnswer(raw)
+    const mustClose = mustCloseConnection(error, raw)
+    if (mustClose) listener.closeAfterReply(raw)
     return reply
       .code(error.status)
-      .headers({ ...headersOf(error), ...(ends && { connection: 'close' }) })
+      .headers({ ...errorHeaders(error), ...(mustClose && { connection: 'close' }) })
       .send(envelope(error))
   }
 }
 
-/**
- * A body of this size that nobody reads is thrown away and the connection kept; a larger one, or one of unknown size,
- * is not awaited.
- */
-const awaitedBytes = 65_536
+/** An unread body up to this size is discarded and the connection stays open. For a larger or chunked one it closes. */
+const maxDiscardedBytes = 65_536
 
-function endsConnection({ code }: GatewayError, { complete, headers }: IncomingMessage): boolean {
+function mustCloseConnection({ code }: GatewayError, { complete, headers }: IncomingMessage): boolean {
   if (code === 'malformed_http' || code === 'headers_too_large' || code === 'request_timeout') return true
-  return (
-    !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > awaitedBytes)
-  )
+  const isLarge =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > maxDiscardedBytes
+  return !complete && isLarge
 }
 
-export function createRefusal(log: Log, nextId: () => string) {
+/** Returns a function that logs a failure below Fastify and renders the whole HTTP response as text. */
+export function createRawErrorReply(log: Log, createRequestId: () => string) {
   return (code: ErrorCode, socket: Socket): string => {
     const error = new GatewayError(code)
-    const reqId = nextId()
+    const reqId = createRequestId()
     logFailure(log, error, { reqId, client: socket.remoteAddress })
     return rawResponse(error, reqId)
   }
 }
 
+/** The path of a request without its query. */
 export const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] as string

@@ -1,24 +1,24 @@
-// Ends a connection so that the client can still read the last reply.
+// Closes a connection so that the client can still read the last reply.
 import type { Socket } from 'node:net'
 
-/** How much and how long a client may go on writing after its reply was sent. */
-const lingerBytes = 64 * 1_048_576
-const lingerMs = 5_000
+/** How much, and for how long, a client may continue to write after the reply was sent. */
+const maxDiscardedBytes = 64 * 1_048_576
+const timeoutMs = 5_000
 
 /**
- * Says that no more will be written, throws away what still comes in, and ends for good when the client does or a bound
- * is reached.
+ * Ends the writing side and discards what still comes in. The connection closes when the client closes it or when a
+ * limit is reached.
  */
 export function linger(socket: Socket): void {
-  let left = lingerBytes
-  // Without this the HTTP parser would go on reading.
+  let remainingBytes = maxDiscardedBytes
+  // Detaches the HTTP parser, which would otherwise continue to read.
   socket.removeAllListeners('data')
   socket.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) socket.destroy()
+    remainingBytes -= chunk.length
+    if (remainingBytes < 0) socket.destroy()
   })
-  const bound = setTimeout(() => socket.destroy(), lingerMs)
-  socket.once('close', () => clearTimeout(bound))
+  const timer = setTimeout(() => socket.destroy(), timeoutMs)
+  socket.once('close', () => clearTimeout(timer))
   socket.resume()
   socket.end()
 }

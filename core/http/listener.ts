@@ -1,5 +1,5 @@
-// The socket side of HTTP: Node's limits, what a malformed or late request reads, and how a connection ends without
-// losing its last answer.
+// The socket side of HTTP: owns the port, sets Node's limits, answers malformed and late requests, and closes
+// connections without losing the last reply.
 import type { IncomingMessage, RequestListener, Server, ServerResponse as Response } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
@@ -7,17 +7,15 @@ import { type ErrorCode, GatewayError } from '../errors.ts'
 import { linger } from './linger.ts'
 import { createServer, ServerResponse } from './node-http.ts'
 
-/** What one connection may take; times in milliseconds. */
+/** The limits of one connection. */
 export interface ConnectionLimits {
-  /** From the first byte (or from connecting) to the end of the headers. */
+  /** The time from the first byte (or from connecting) to the end of the headers. */
   headersMs: number
-  /** From the first byte to the end of the body. */
+  /** The time from the first byte to the end of the body. */
   requestMs: number
-  /**
-   * An idle connection is kept longer than the usual proxy keeps it (60 s), so that the proxy is the one that closes.
-   */
+  /** How long an idle connection stays open: longer than in common proxies (60 s), so that the proxy closes first. */
   keepAliveMs: number
-  /** How often overdue requests are looked for. */
+  /** How often Node checks for overdue requests. */
   checkEveryMs: number
 }
 
@@ -31,48 +29,45 @@ export const connectionLimits: ConnectionLimits = {
 const maxHeaderBytes = 16_384
 
 export interface Listener {
-  /** Makes the Node server; Fastify's `serverFactory`. */
+  /** Creates the Node server. This is Fastify's `serverFactory`. */
   open: (handler: RequestListener) => Server
   /** Opens the port; resolves with its address, such as `http://127.0.0.1:18789`. */
   listen(at: { host: string; port: number }): Promise<string>
-  /** Closes the port; resolves when the last connection has ended. */
+  /** Closes the port. Resolves when the last connection has closed. */
   close(): Promise<void>
-  /** Ends every connection, whatever is under way. */
-  cut(): void
-  /** Requests go to this handler from now on. */
-  switchTo(handler: RequestListener): void
-  /** Answers what never became a request, or stopped being one; Fastify's `clientErrorHandler`. */
+  /** Closes every connection, also those with a request under way. */
+  closeAllConnections(): void
+  /** Sends all further requests to this handler. */
+  switchHandler(handler: RequestListener): void
+  /** Answers malformed and overdue requests. This is Fastify's `clientErrorHandler`. */
   onClientError: (error: NodeJS.ErrnoException, socket: Socket) => void
   /**
-   * Call it before answering a request whose body is not wholly read: the connection ends after the answer, and the
-   * client can read it.
+   * Call it before you reply to a request whose body was not fully read. The connection closes after the reply, and the
+   * client can read that reply.
    */
-  closeAfterAnswer: (request: IncomingMessage) => void
-  /** The connection of a request that asks to leave HTTP for a WebSocket, at the one path where that is possible. */
+  closeAfterReply: (request: IncomingMessage) => void
+  /** Returns the connection of a WebSocket upgrade request, or undefined for any other request. */
   upgradeOf: (request: IncomingMessage) => Upgrade | undefined
 }
 
-/**
- * A connection that may leave HTTP. Until it is taken, the request can be answered like any other, and the connection
- * then ends.
- */
+/** The connection of an upgrade request. Until `detach` is called, you can reply as to any other request. */
 export interface Upgrade {
   socket: Socket
-  /** What has been read behind the request. */
+  /** The bytes that were read after the request. */
   head: Buffer
-  /** HTTP lets go of the connection: whoever takes it has to end it. */
-  take(): void
+  /** Detaches the connection from HTTP. The caller must then close it. */
+  detach(): void
 }
 
 interface ListenerDeps {
   limits: ConnectionLimits
-  /** Answers below Fastify: the whole response as text, already logged. */
-  refusal: (code: ErrorCode, socket: Socket) => string
-  /** The path where a request may become a WebSocket; absent: there is none. */
+  /** Logs an error below Fastify and returns the whole response as text. */
+  renderError: (code: ErrorCode, socket: Socket) => string
+  /** The path that accepts WebSocket upgrades. Absent: no path does. */
   socketPath?: string | undefined
 }
 
-export function createListener({ limits, refusal, socketPath }: ListenerDeps): Listener {
+export function createListener({ limits, renderError, socketPath }: ListenerDeps): Listener {
   const latest = new WeakMap<Socket, Response>()
   const closing = new WeakSet<Socket>()
   const upgrades = new WeakMap<IncomingMessage, Upgrade>()
@@ -80,23 +75,23 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   let owner: Server | undefined
 
   function open(handler: RequestListener): Server {
-    // Only the first server has the port. Those that follow it are never asked to listen.
+    // Only the first server listens. The servers of later runtimes never do.
     if (current) return createServer()
     current = handler
     const handle: RequestListener = (request, response) => current?.(request, response)
     const server = (owner = createServer(
       { ...nodeOptions(limits), shouldUpgradeCallback: mayUpgrade },
       (request, response) => {
-        // What was pipelined behind a request that ended the connection is not executed.
+        // A request that was pipelined behind one that closes the connection is not executed.
         if (closing.has(request.socket)) return
         latest.set(request.socket, response)
         handle(request, response)
       },
     ))
-    // An expectation that we do not know is ignored; Node would answer a bare 417.
+    // Ignores an unknown `Expect` header, for which Node would reply with a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_request, socket) => {
-      // Node has let go of this socket: without a listener a reset would end the process.
+      // Node has detached this socket: without an error listener, a reset would crash the process.
       socket.on('error', () => socket.destroy())
       refuse(socket as Socket, 'malformed_http')
     })
@@ -105,8 +100,8 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   }
 
   /**
-   * Everything else that asks for another protocol stays HTTP. So does a request behind one whose answer is not out:
-   * that one needs the connection.
+   * Accepts WebSocket upgrades at `socketPath`; any other upgrade request is handled as plain HTTP. So is a request
+   * that was pipelined behind one whose reply is not finished, because that reply needs the connection.
    */
   function mayUpgrade({ method, url, headers, socket }: IncomingMessage): boolean {
     if (socketPath === undefined || method !== 'GET' || url?.split('?', 1)[0] !== socketPath) return false
@@ -117,7 +112,7 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     )
   }
 
-  /** Node has let go of the socket: this gives it a response, so that the request can go the way of all others. */
+  /** Node has detached the socket. This creates a response for it, so that Fastify can handle the request as usual. */
   function openUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Response {
     const destroy = (): unknown => socket.destroy()
     socket.on('error', destroy)
@@ -126,11 +121,11 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     response.assignSocket(socket)
     response.once('finish', () => linger(socket))
     latest.set(socket, response)
-    const take = (): void => {
+    const detach = (): void => {
       response.detachSocket(socket)
       socket.off('error', destroy)
     }
-    upgrades.set(request, { socket, head, take })
+    upgrades.set(request, { socket, head, detach })
     return response
   }
 
@@ -138,18 +133,18 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     if (closing.has(socket)) return
     const code = codeOf(error)
     const response = latest.get(socket)
-    // Reset by the client, or connected and never said a word: nobody waits for an answer.
+    // The client reset the connection or never sent a byte: nobody waits for a reply.
     if (error.code === 'ECONNRESET' || socket.bytesRead === 0) socket.destroy()
     else if (response === undefined) refuse(socket, code)
     else if (!response.req.complete) failBody(socket, response, code)
     else if (response.writableFinished) refuse(socket, code)
-    // Malformed bytes behind a good request wait for that one's answer; they must not be answered in its place.
+    // Malformed bytes after a valid request must not be answered before that request.
     else response.once('close', () => refuse(socket, code))
   }
 
-  /** The body of the latest request stays away or turns out malformed. */
+  /** Handles an overdue or malformed body of the latest request. */
   function failBody(socket: Socket, { req, headersSent }: Response, code: ErrorCode): void {
-    // It was answered without waiting for its body: there is no second answer.
+    // The request was answered before its body was read, so there must be no second reply.
     if (headersSent) socket.destroy()
     else if (req.listenerCount('error') > 0) req.emit('error', new GatewayError(code))
     else refuse(socket, code)
@@ -158,23 +153,22 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   function refuse(socket: Socket, code: ErrorCode): void {
     if (closing.has(socket)) return
     closing.add(socket)
-    if (socket.writable) socket.write(refusal(code, socket))
+    if (socket.writable) socket.write(renderError(code, socket))
     linger(socket)
   }
 
-  function closeAfterAnswer({ socket }: IncomingMessage): void {
+  function closeAfterReply({ socket }: IncomingMessage): void {
     closing.add(socket)
-    // Node would destroy the socket once the answer is written: with unread bytes that is a reset, which may swallow
-    // the answer.
+    // Node would destroy the socket after the reply. With unread bytes that sends a reset, which may discard the reply.
     socket.destroySoon = () => linger(socket)
   }
 
-  function switchTo(handler: RequestListener): void {
+  function switchHandler(handler: RequestListener): void {
     current = handler
   }
 
   async function listen(at: { host: string; port: number }): Promise<string> {
-    if (!owner) throw new Error('There is no server yet.')
+    if (!owner) throw new Error('No server was opened.')
     owner.listen(at)
     await once(owner, 'listening')
     return urlOf(owner.address() as AddressInfo)
@@ -183,8 +177,8 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
   async function close(): Promise<void> {
     if (!owner?.listening) return
     const server = owner
-    // A connection that is kept alive after its last answer would hold the end up.
-    const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
+    // A connection that becomes idle after `server.close` would otherwise delay it until its keep-alive time ends.
+    const sweep = setInterval(() => server.closeIdleConnections(), sweepIntervalMs)
     await new Promise((resolve) => server.close(resolve))
     clearInterval(sweep)
   }
@@ -193,17 +187,17 @@ export function createListener({ limits, refusal, socketPath }: ListenerDeps): L
     open,
     listen,
     close,
-    cut: () => owner?.closeAllConnections(),
-    switchTo,
+    closeAllConnections: () => owner?.closeAllConnections(),
+    switchHandler,
     onClientError,
-    closeAfterAnswer,
+    closeAfterReply,
     upgradeOf: (request) => upgrades.get(request),
   }
 }
 
-const sweepEveryMs = 20
+const sweepIntervalMs = 20
 
-/** An address that stands for all of the machine's is none to connect to: the loopback one is reached by it. */
+/** Returns the URL to connect to. For an unspecified address (0.0.0.0 or ::) it is the loopback address. */
 function urlOf({ address, family, port }: AddressInfo): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
   return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
@@ -217,7 +211,7 @@ function nodeOptions(limits: ConnectionLimits) {
     connectionsCheckingInterval: limits.checkEveryMs,
     maxHeaderSize: maxHeaderBytes,
     insecureHTTPParser: false,
-    // Checked by the server, which answers with the envelope.
+    // The server checks it and replies with the error envelope.
     requireHostHeader: false,
     noDelay: true,
   }

@@ -1,18 +1,18 @@
-// What a text comes to, worked out once: for texts that come with most requests, such as the address of a proxy.
+// Remembers the results of a function of one string, for strings that most requests repeat.
 
-/** Beyond so many it begins anew: strangers choose these texts. */
-const keptTexts = 1000
-/** Longer ones are not kept. */
-const longestText = 100
+/** The cache is cleared beyond this size, because callers choose the strings. */
+const maxEntries = 1000
+/** Results for longer strings are not cached. */
+const maxLength = 100
 
-export function memoize<Value extends object | boolean>(make: (text: string) => Value): (text: string) => Value {
-  let known = new Map<string, Value>()
+export function memoize<Value extends object | boolean>(compute: (text: string) => Value): (text: string) => Value {
+  let cache = new Map<string, Value>()
   return (text) => {
-    const before = known.get(text)
-    if (before !== undefined) return before
-    const made = make(text)
-    if (known.size >= keptTexts) known = new Map()
-    if (text.length <= longestText) known.set(text, made)
-    return made
+    const cached = cache.get(text)
+    if (cached !== undefined) return cached
+    const value = compute(text)
+    if (cache.size >= maxEntries) cache = new Map()
+    if (text.length <= maxLength) cache.set(text, value)
+    return value
   }
 }

@@ -1,3 +1,3 @@
-// Node's HTTP server without what `import … from 'node:http'` brings along: its whole fetch and WebSocket client,
-// loaded for nobody, 20 ms of the start.
+// Node's HTTP server. `import … from 'node:http'` would also load Node's fetch and WebSocket clients, which the gateway
+// does not use here: this saves 20 ms of the start.
 export const { createServer, ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http')

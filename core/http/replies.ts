@@ -1,9 +1,9 @@
-// How a failure reaches its caller and the log: one envelope, the headers of every response, one log line.
+// The error envelope, the headers of every response, and the log line of a failed request.
 import { type ErrorCode, errorTable, GatewayError, throwSiteOf } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { STATUS_CODES } from './node-http.ts'
 
-/** What every failure looks like, at every route group. */
+/** The body of every error response, in every route group. */
 export interface Envelope {
   ok: false
   error: { type: ErrorCode; message: string }
@@ -14,10 +14,10 @@ export const envelope = (error: GatewayError): Envelope => ({
   error: { type: error.code, message: error.publicMessage },
 })
 
-/** The headers that every response carries beside its request id. */
+/** The headers that every response has in addition to its request id. */
 export const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const
 
-/** Anything thrown → an error of the table. What we do not know is an `internal_error`; its text stays inside. */
+/** Converts any thrown value. An unknown error becomes `internal_error`, and its text is never sent to the caller. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
@@ -33,8 +33,8 @@ function codeOfStatus(status: number): ErrorCode {
   return row && status !== 400 ? row[0] : 'invalid_request'
 }
 
-/** The headers that this failure adds. Whoever may come again is told when, in whole seconds. */
-export function headersOf(error: GatewayError): Record<string, string> {
+/** The headers that an error response adds. `Retry-After` is in whole seconds. */
+export function errorHeaders(error: GatewayError): Record<string, string> {
   if (error.status === 426) return { connection: 'upgrade', upgrade: 'websocket' }
   if (error.status === 401) return { 'www-authenticate': 'Bearer' }
   if (error.status === 429 || error.status === 503)
@@ -45,27 +45,27 @@ export function headersOf(error: GatewayError): Record<string, string> {
 export interface FailedRequest {
   reqId: string
   method?: string
-  /** Without the query, which may hold a token. */
+  /** Without the query, which may contain a token. */
   path?: string
-  /** Bytes of the body, as received or as announced. */
+  /** Size of the body: received, or announced in `Content-Length`. */
   bodyBytes?: number
   client: string | undefined
 }
 
-/** One line for each failure. Never a header, a payload or the text of an unknown error: they may hold secrets. */
+/** Writes one line per failure, without headers, payload or the text of an unknown error: these may contain secrets. */
 export function logFailure(log: Log, error: GatewayError, request: FailedRequest): void {
   const fields = { ...request, status: error.status, type: error.code }
-  // Whoever asks while the gateway starts or stops has met no fault of it.
+  // A 503 while the gateway starts or stops is expected, so it is not logged as an error.
   if (error.status >= 500 && error.code !== 'shutting_down')
     log.error({ ...fields, ...throwSiteOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
 }
 
-/** A whole response, for requests that never became one. */
+/** Renders a whole HTTP response, for input that never became a request. */
 export function rawResponse(error: GatewayError, reqId: string): string {
   const body = JSON.stringify(envelope(error))
   const headers = {
-    ...headersOf(error),
+    ...errorHeaders(error),
     ...securityHeaders,
     'x-request-id': reqId,
     'content-type': 'application/json; charset=utf-8',

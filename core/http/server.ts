@@ -1,4 +1,4 @@
-// Builds the HTTP server that the route groups are hung into: what every request and every response has in common.
+// Builds the Fastify server for the route groups, with everything that all requests and responses share.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import {
@@ -11,50 +11,50 @@ import {
 import { fastifyPlugin } from 'fastify-plugin'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
-import { type Client, createClientOf } from './client.ts'
-import { createErrorHandler, createRefusal, type Fail, pathOf } from './error-handler.ts'
+import { type Client, createClientResolver } from './client.ts'
+import { createErrorHandler, createRawErrorReply, pathOf, type SendError } from './error-handler.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'
 import { securityHeaders, toGatewayError } from './replies.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; worked out when asked for. */
+    /** The address of the caller, resolved on each access. */
     readonly client: Client
-    /** The body as it came, where the route group reads one. */
+    /** The bytes of the body, when the route group reads one. */
     rawBody: Buffer
-    /** The same as text, once it is known to be one. */
+    /** The body decoded as UTF-8. */
     text: string
-    /** The connection, where the request may make a WebSocket of it. */
+    /** The connection, when the request may turn it into a WebSocket. */
     readonly upgrade: Upgrade | undefined
   }
   interface FastifyContextConfig {
-    /** This route answers while the gateway starts and stops, too. */
-    always?: boolean
+    /** True: the route also answers while the gateway starts and stops. */
+    alwaysAvailable?: boolean
   }
 }
 
 export interface ServerOptions {
   log: Log
-  /** Addresses or CIDRs of the proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses or CIDRs of the proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
-  /** While false, every route but those marked `always` answers 503. */
+  /** While false, every route except those marked `alwaysAvailable` answers 503. */
   isReady: () => boolean
-  /** What owns the port; several servers may take turns behind one. Absent: one of its own. */
+  /** Owns the port. Several servers may follow one another behind it. Absent: the server creates its own. */
   listener?: Listener
 }
 
 interface ListenerOptions {
   log: Log
   limits?: Partial<ConnectionLimits>
-  /** The path where a request may become a WebSocket. */
+  /** The path that accepts WebSocket upgrades. */
   socketPath?: string
 }
 
 export function createHttpListener({ log, limits, socketPath }: ListenerOptions): Listener {
   return createListener({
     limits: { ...connectionLimits, ...limits },
-    refusal: createRefusal(log, createRequestIds()),
+    renderError: createRawErrorReply(log, createRequestIds()),
     socketPath,
   })
 }
@@ -65,56 +65,59 @@ export function createServer({
   isReady,
   listener = createHttpListener({ log }),
 }: ServerOptions): FastifyInstance {
-  const clientOf = createClientOf(trustedProxies)
-  const nextId = createRequestIds()
-  const fail = createErrorHandler({ log, listener, clientOf })
-  const app: FastifyInstance = fastify(fastifyOptions({ listener, nextId, fail }))
-  app.decorateRequest('client', { getter: clientOfRequest })
+  const resolveClient = createClientResolver(trustedProxies)
+  const createRequestId = createRequestIds()
+  const sendError = createErrorHandler({ log, listener, resolveClient })
+  const app: FastifyInstance = fastify(fastifyOptions({ listener, createRequestId, sendError }))
+  app.decorateRequest('client', { getter: getClient })
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
-  app.decorateRequest('routeGroup', 'none')
-  app.decorateRequest('upgrade', { getter: upgradeOfRequest })
+  app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
-    begin(request, reply)
+    setCommonHeaders(request, reply)
     refuseMalformed(request.raw)
-    if (request.is404) refuseNoRoute(app, request, reply)
-    if (!isReady() && request.routeOptions.config.always !== true) throw new GatewayError('shutting_down')
+    if (request.is404) refuseUnknownRoute(app, request, reply)
+    if (!isReady() && request.routeOptions.config.alwaysAvailable !== true) throw new GatewayError('shutting_down')
     done()
   })
-  app.setErrorHandler((error, request, reply) => fail(toGatewayError(error), request, reply))
-  // It must reach through the walls of the route groups.
-  void app.register(fastifyPlugin(leaveBodiesToRoutes, { name: 'bodies' }))
+  app.setErrorHandler((error, request, reply) => sendError(toGatewayError(error), request, reply))
+  // fastify-plugin makes it apply to the encapsulated route groups, too.
+  void app.register(fastifyPlugin(disableBodyParsing, { name: 'bodies' }))
   return app
 
-  function clientOfRequest(this: FastifyRequest): Client {
-    return clientOf(this.raw)
+  function getClient(this: FastifyRequest): Client {
+    return resolveClient(this.raw)
   }
 
-  function upgradeOfRequest(this: FastifyRequest): Upgrade | undefined {
+  function getUpgrade(this: FastifyRequest): Upgrade | undefined {
     return listener.upgradeOf(this.raw)
   }
 }
 
 function fastifyOptions({
   listener,
-  nextId,
-  fail,
+  createRequestId,
+  sendError,
 }: {
   listener: Listener
-  nextId: () => string
-  fail: Fail
+  createRequestId: () => string
+  sendError: SendError
 }): FastifyServerOptions {
   return {
-    genReqId: nextId,
+    genReqId: createRequestId,
     serverFactory: listener.open,
     clientErrorHandler: listener.onClientError,
     return503OnClosing: false,
-    // Names of hooks may be long; what is too long is refused with the headers.
+    // Hook names may be long. The limit on the size of the headers bounds them.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (_error, request, reply) => {
-      fail(new GatewayError('invalid_request', 'The path is not valid.'), request, begin(request, reply))
+      sendError(
+        new GatewayError('invalid_request', 'The path is not valid.'),
+        request,
+        setCommonHeaders(request, reply),
+      )
     },
-    // Fastify's own compilers cost the start more than all the rest.
+    // Loading Fastify's own compilers would take longer than the rest of the start.
     schemaController: {
       compilersFactory: {
         buildValidator: (() => compileValidator) as never,
@@ -124,20 +127,20 @@ function fastifyOptions({
   }
 }
 
-/** Unique over restarts; an id that comes with a request is not trusted. */
+/** The ids are unique across restarts. An id that a request brings is not trusted. */
 function createRequestIds(): () => string {
   const prefix = randomBytes(6).toString('hex')
   let count = 0
   return () => `${prefix}-${(count++).toString(36)}`
 }
 
-function begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply.header('x-request-id', request.id).headers(securityHeaders)
 }
 
 const maxHeaders = 100
 
-/** What Node's parser lets through and we do not. */
+/** Refuses malformed requests that Node's parser accepts. */
 function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maxHeaders) throw new GatewayError('headers_too_large')
   if (url?.charCodeAt(0) !== 47)
@@ -145,7 +148,7 @@ function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMess
   if (httpVersion === '1.1') {
     if (headers.host === undefined) throw new GatewayError('malformed_http', 'The Host header is missing.')
   } else if (httpVersion !== '1.0' || headers['transfer-encoding'] !== undefined) {
-    // Older versions know no chunks: where this request ends would be anybody's guess.
+    // HTTP/1.0 has no chunked encoding, so the end of such a request would be ambiguous.
     throw new GatewayError('malformed_http', 'Send the request as HTTP/1.1.')
   }
 }
@@ -156,7 +159,7 @@ const routedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
  * Throws 405 when the path has a route for another method, else 404. It asks the router, so that a route need not list
  * the methods that it refuses. It runs before authentication: a wrong method is no failed attempt.
  */
-function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
+function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
   const url = pathOf(request.raw)
   const allowed = routedMethods.filter((method) => app.findRoute({ method, url }) !== null)
   if (allowed.length === 0) throw new GatewayError('not_found')
@@ -166,11 +169,11 @@ function refuseNoRoute(app: FastifyInstance, request: FastifyRequest, reply: Fas
 }
 
 /**
- * From the start on Fastify takes POST for a method without a body, and the route groups read it themselves (body.ts):
- * Fastify would refuse unknown content types and reset a client whose body is too large.
- * Not before the start, or it would refuse routes that have a body schema.
+ * Makes Fastify treat POST as a method without a body, because the route groups read bodies themselves (body.ts):
+ * Fastify would refuse unknown content types and reset the connection of a client whose body is too large. It happens
+ * in `onReady`, because Fastify refuses to register a body schema for such a method.
  */
-async function leaveBodiesToRoutes(app: FastifyInstance): Promise<void> {
+async function disableBodyParsing(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', (done) => {
     app.addHttpMethod('POST', { overrideExisting: true })
     done()

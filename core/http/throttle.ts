@@ -1,4 +1,4 @@
-// Counts failed attempts per client in a sliding window and locks a client out for a while; its memory is bounded.
+// Counts failed attempts per client in a sliding window and locks clients out, in bounded memory.
 export interface ThrottleLimits {
   maxAttempts: number
   windowMs: number
@@ -6,20 +6,20 @@ export interface ThrottleLimits {
 }
 
 export interface ThrottleOptions {
-  /** The limits in force, which a new configuration may change; undefined: failures are not counted. */
+  /** Returns the current limits, which a reload may change. Undefined: failures are not counted. */
   limits: () => ThrottleLimits | undefined
   /** Monotonic milliseconds. */
   now?: () => number
-  /** How many clients are remembered for sure, failing and locked each; beyond that the oldest are forgotten. */
+  /** How many clients are tracked at least, failing and locked out each. Beyond that the oldest are dropped. */
   maxClients?: number
 }
 
 export interface Throttle {
-  /** Seconds until the client may try again (for Retry-After, ≥ 1), or 0 when it is not locked out. */
-  lockedFor(key: string): number
-  /** Counts a failure; the one that reaches `maxAttempts` within the window locks the client out from then on. */
-  fail(key: string): void
-  /** Forgets the client's failures and its lock. */
+  /** Returns the whole seconds until the client may try again, or 0 when it is not locked out. */
+  lockoutSeconds(key: string): number
+  /** Counts a failure. The one that reaches `maxAttempts` within the window locks the client out. */
+  recordFailure(key: string): void
+  /** Deletes the client's failures and its lockout. */
   clear(key: string): void
 }
 
@@ -28,21 +28,21 @@ export function createThrottle({
   now = () => performance.now(),
   maxClients = 10_000,
 }: ThrottleOptions): Throttle {
-  // Two tables: a flood of addresses that fail once each can push out other failures, never a lock.
+  // Two tables: a flood of addresses that fail once each can push out other failures, but never a lockout.
   const failures = createTable<number[]>(maxClients)
   const lockedUntil = createTable<number>(maxClients)
 
-  function lockedFor(key: string): number {
+  function lockoutSeconds(key: string): number {
     const until = lockedUntil.get(key)
     if (until === undefined) return 0
-    const left = until - now()
-    if (left <= 0) lockedUntil.delete(key)
-    return left <= 0 ? 0 : Math.ceil(left / 1000)
+    const remainingMs = until - now()
+    if (remainingMs <= 0) lockedUntil.delete(key)
+    return remainingMs <= 0 ? 0 : Math.ceil(remainingMs / 1000)
   }
 
-  function fail(key: string): void {
+  function recordFailure(key: string): void {
     const current = limits()
-    if (!current || lockedFor(key) > 0) return
+    if (!current || lockoutSeconds(key) > 0) return
     const { maxAttempts, windowMs, lockoutMs } = current
     const time = now()
     const recent = (failures.get(key) ?? []).filter((at) => at > time - windowMs)
@@ -57,26 +57,27 @@ export function createThrottle({
     lockedUntil.delete(key)
   }
 
-  return { lockedFor, fail, clear }
+  return { lockoutSeconds, recordFailure, clear }
 }
 
 /**
- * Keeps the newest `size` entries at least and twice as many at most: when the young half is full, the old half goes.
+ * Holds at least the newest `size` entries and at most twice as many: when the newer half is full, the older is
+ * dropped.
  */
 function createTable<Value>(size: number) {
-  let young = new Map<string, Value>()
-  let old = new Map<string, Value>()
+  let newer = new Map<string, Value>()
+  let older = new Map<string, Value>()
   return {
-    get: (key: string): Value | undefined => young.get(key) ?? old.get(key),
+    get: (key: string): Value | undefined => newer.get(key) ?? older.get(key),
     set(key: string, value: Value): void {
-      young.set(key, value)
-      if (young.size < size) return
-      old = young
-      young = new Map()
+      newer.set(key, value)
+      if (newer.size < size) return
+      older = newer
+      newer = new Map()
     },
     delete(key: string): void {
-      young.delete(key)
-      old.delete(key)
+      newer.delete(key)
+      older.delete(key)
     },
   }
 }

@@ -1,4 +1,4 @@
-// Builds the configured agents, their models, and the resolver of who gets their replies.
+// Builds the configured agents, their models, and the resolver for the recipients of replies.
 import { createAgents } from '../agents/agents.ts'
 import { createModels } from '../agents/models.ts'
 import { createRecipients } from '../delivery/recipient.ts'

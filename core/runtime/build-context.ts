@@ -1,12 +1,12 @@
-// What every area of a runtime is built from.
+// The input for building each area of a runtime.
 import type { Config } from '../config/schema.ts'
 import type { ReloadResult } from '../runs/gateway-api.ts'
 import type { Services } from '../services.ts'
 import type { Reusable } from './resources.ts'
 
-/** What the gateway tells a runtime about the process, and does for it. */
+/** The state of the process, and what a runtime may request from the gateway. */
 export interface Lifecycle {
-  /** False while the gateway starts and while it drains. */
+  /** False while the gateway starts and while it stops. */
   isReady(): boolean
   /** Aborts when the gateway stops. */
   stopping: AbortSignal
@@ -18,8 +18,8 @@ export interface BuildContext {
   config: Config
   services: Services
   lifecycle: Lifecycle
-  /** What the previous runtime has open; absent at the start. */
+  /** The open resources of the previous runtime. Absent at the start. */
   previous: Reusable | undefined
-  /** Closes what was opened, last first. */
+  /** Collects what must be closed. The last opened is closed first. */
   opened: AsyncDisposableStack
 }

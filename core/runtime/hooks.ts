@@ -1,4 +1,4 @@
-// Builds the webhook side: mappings, dispatch, the routes below hooks.path, and the replay of kept requests.
+// Builds the webhooks: mappings, dispatch, the routes below `hooks.path`, and the replay of stored requests.
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { createAgentBody } from '../hooks/schemas.ts'
@@ -18,8 +18,8 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const { config, services } = context
   const transforms = acquireTransforms(context)
   const { hooks } = config
-  if (!isOn(hooks)) {
-    services.logs.logFor('hooks').info({}, 'webhooks are off; hooks.enabled turns them on')
+  if (!isEnabled(hooks)) {
+    services.logs.logFor('hooks').info({}, 'webhooks are disabled; set hooks.enabled to enable them')
     return { transforms }
   }
   const { agents, models, recipients, policy, ruleOfTwo } = areas
@@ -42,6 +42,6 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   return { transforms, mappings, replay }
 }
 
-/** The rules of the configuration require a token where hooks are enabled. */
-const isOn = (hooks: Config['hooks']): hooks is Config['hooks'] & { token: string } =>
+/** The configuration rules require a token when hooks are enabled. */
+const isEnabled = (hooks: Config['hooks']): hooks is Config['hooks'] & { token: string } =>
   hooks.enabled && hooks.token !== undefined

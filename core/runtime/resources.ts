@@ -1,4 +1,4 @@
-// Opens what runtimes share: the toolsets and the sandbox of the transforms. The last runtime that uses one closes it.
+// Opens the resources that successive runtimes share: toolsets and the transform sandbox. The last user closes them.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/schema.ts'
@@ -7,26 +7,26 @@ import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts'
 import { openToolRegistry, type ToolRegistry } from '../tools/registry.ts'
 import type { BuildContext } from './build-context.ts'
 
-/** The open toolsets, reused as long as their settings stay the same. */
+/** The open toolsets. A reload reuses them when their settings are the same. */
 export interface Tools extends Shared {
   settings: Config['tools']
   registry: ToolRegistry
 }
 
-/** Where transforms run, reused as long as the transforms directory stays the same. */
+/** The sandbox for transforms. A reload reuses it when the transforms directory is the same. */
 export interface Transforms extends Shared {
   dir: string
   sandbox: Sandbox
 }
 
-/** What a runtime hands on to the next one. */
+/** The resources that the next runtime may reuse. */
 export interface Reusable {
   tools: Tools
   transforms: Transforms
 }
 
 interface Shared {
-  /** Registers a user. Call the returned function once when you no longer need it; the last such call closes it. */
+  /** Registers a user. Call the returned function once, when you are done. The last such call closes the resource. */
   use(): () => Promise<void>
 }
 

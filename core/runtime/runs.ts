@@ -1,4 +1,4 @@
-// Builds what happens to runs: an attempt, what follows it, the heartbeat, and the messages of channels that become runs.
+// Builds the execution of runs: attempts, outcomes, the heartbeat, and runs from channel messages.
 import { createTurn } from '../agents/turn.ts'
 import { createInbound } from '../delivery/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'

@@ -1,4 +1,4 @@
-// Builds everything that depends on the configuration, area by area. A reload builds a new runtime and retires the old one.
+// Builds everything that depends on the configuration. A reload builds a new runtime and retires the old one.
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import type { CurrentRuntime, Services } from '../services.ts'
@@ -10,16 +10,16 @@ import { buildRuns } from './runs.ts'
 import { buildToolApi } from './tool-api.ts'
 import { buildTools } from './tools.ts'
 
-/** The gateway under one configuration. What begins under it also ends under it. Nothing acts by itself before `start`. */
+/** The gateway under one configuration. Work that starts in a runtime also ends in it. Nothing acts before `start`. */
 export interface Runtime extends CurrentRuntime, Reusable {
   app: FastifyInstance
   /** Starts the heartbeats and the schedules. */
   start(): void
-  /** Stops them, and closes each connection after the response that it waits for. */
+  /** Stops the heartbeats and the schedules, and closes each HTTP connection after its current response. */
   stop(): Promise<void>
-  /** Closes the connections of WebSocket clients, after at most `ms` milliseconds for the calls that are under way. */
-  disconnect(ms: number): Promise<void>
-  /** Waits until no attempt and no webhook of this runtime is under way, then closes what no other runtime uses. */
+  /** Closes the WebSocket connections. Waits up to `graceMs` milliseconds for calls that are under way. */
+  disconnect(graceMs: number): Promise<void>
+  /** Waits for the runtime's attempts and webhooks to end, then closes what no other runtime uses. */
   close(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ interface RuntimeOptions {
   previous?: Runtime
 }
 
-/** A build that fails, or that the stop of the gateway aborts, leaves nothing open. */
+/** Builds a runtime. If this fails or the gateway stops meanwhile, everything that was opened is closed. */
 export async function createRuntime({ previous, ...options }: RuntimeOptions): Promise<Runtime> {
   const opened = new AsyncDisposableStack()
   try {

@@ -1,4 +1,4 @@
-// Builds what tools may ask of the gateway: sessions, subagent runs, messages, schedules, the configuration.
+// Builds the tool API: sessions, subagent runs, messages, schedules, the configuration.
 import { createToolDelivery } from '../delivery/tool-delivery.ts'
 import { createToolApi } from '../runs/create-tool-api.ts'
 import { createGatewayApi } from '../runs/gateway-api.ts'

@@ -1,4 +1,4 @@
-// Builds the way to a tool: the registry, the policy, the rule of two, and the call itself.
+// Builds the tools: the registry, the policy, the rule of two, and the invocation.
 import { isOwnToolset } from '../loader/registry.ts'
 import { declareAllTools } from '../tools/unmatched-names.ts'
 import { createInvoke } from '../tools/invoke.ts'
@@ -28,7 +28,7 @@ export async function buildTools(
     modelOf: (agentId) => modelRefs.get(agentId) ?? '',
     isForeign: (toolset) => !isOwnToolset(extensions, toolset),
   })
-  // Where every toolset declares its tools, unmatched names are already among the warnings about the configuration.
+  // If every toolset declares its tools, the warnings about the configuration already list the unmatched names.
   const unmatched = declareAllTools(extensions.toolsets.values()) ? [] : policy.problems
   for (const problem of [...registry.problems, ...unmatched]) log.warn({}, problem)
   const ruleOfTwo = createRuleOfTwo({ store: services.storage.store, policy, effects: config.tools.effects, log })

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { GatewayError } from '../errors.ts'
 import { readBody } from '../http/body.ts'
 import { failures, withoutBody } from '../http/failure.ts'
-import { refuseStrangeOrigins } from '../http/cors-origin.ts'
+import { refuseForeignOrigins } from '../http/cors-origin.ts'
 import { setRouteGroup } from '../http/route-list.ts'
 import type { Json } from '../plugin.ts'
 import type { Invoke } from './invoke.ts'
@@ -39,7 +39,7 @@ export function registerMcp(
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'mcp')
     routeGroup.addHook('onRequest', auth)
-    routeGroup.addHook('onRequest', refuseStrangeOrigins(allowedOrigins))
+    routeGroup.addHook('onRequest', refuseForeignOrigins(allowedOrigins))
     routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
     routeGroup.post('/mcp', { schema }, async (request, reply) => {
       const subject = subjectOf(request, agents)

@@ -112,9 +112,9 @@ describe('svc-gateway check', () => {
         'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
         'line 7: hooks.mappings[1].textTemplate ("news") holds "{{" without',
         'line 8: hooks.mappings[2] ("never") is never reached, since hooks.mappings[1] ("news")',
-        'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests are answered 500 until it is mended: There is no missing.ts',
-        'line 10: hooks.mappings[4].transform.module cannot be used, so requests are answered 500 until it is mended: The transform broken.ts does not compile at line 1, column 25: Expected',
-        'line 11: hooks.mappings[5].transform.module cannot be used, so requests are answered 500 until it is mended: The transform empty.js',
+        'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests get 500 until it is fixed: There is no missing.ts',
+        'line 10: hooks.mappings[4].transform.module cannot be used, so requests get 500 until it is fixed: The transform broken.ts does not compile at line 1, column 25: Expected',
+        'line 11: hooks.mappings[5].transform.module cannot be used, so requests get 500 until it is fixed: The transform empty.js',
         'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
       ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
     )

@@ -164,7 +164,7 @@ describe('the log of a start', () => {
     chmodSync(file, 0o644)
     const gateway = await spawnGateway(file)
     expect(await gateway.end('SIGTERM')).toBe(0)
-    for (const line of ['chmod 600', 'webhooks are off; hooks.enabled turns them on'])
+    for (const line of ['chmod 600', 'webhooks are disabled; set hooks.enabled to enable them'])
       expect(gateway.log.join('\n')).toContain(line)
   })
 })

@@ -57,7 +57,7 @@ describe('the log', () => {
     expect(await shown('/b/password-of-the-environment')).toBe('/b/[redacted]')
     expect(await shown(`/c/${before}`)).toBe('/c/[redacted]')
     write(after)
-    await expect.poll(log).toContain('the configuration was read again')
+    await expect.poll(log).toContain('the configuration was reloaded')
     expect(await shown(`/d/${after}`)).toBe('/d/[redacted]')
     // The token that was replaced may still be in use elsewhere.
     expect(await shown(`/e/${before}`)).toBe('/e/[redacted]')
@@ -78,7 +78,7 @@ describe('the log', () => {
     const before = await listen()
     await refuse('/before')
     write('info')
-    await expect.poll(() => gateway.log.join('\n')).toContain('the configuration was read again')
+    await expect.poll(() => gateway.log.join('\n')).toContain('the configuration was reloaded')
     const after = await listen()
     await refuse('/after')
     await after.until(({ params }) => params.fields.path === '/after')

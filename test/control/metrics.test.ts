@@ -1,7 +1,7 @@
 // GET /metrics: what Prometheus reads, in its text format, with few labels and no secret.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createValues, labels } from '../../core/control/metrics/counters.ts'
+import { createBoundedValues, labels } from '../../core/control/metrics/counters.ts'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.ts'
 
@@ -141,7 +141,7 @@ describe('labels', () => {
   })
 
   it('have a bounded number of values', () => {
-    const value = createValues(2)
+    const value = createBoundedValues(2)
     expect(['a', 'b', 'c', 'a', 'd'].map(value)).toEqual(['a', 'b', 'other', 'a', 'other'])
   })
 })

@@ -117,7 +117,7 @@ describe('POST /api/runs/:id/retry', () => {
     const second = answers.find(({ status }) => status === 200)!.body.runId
     expect(answers.find(({ status }) => status === 409)!.body.error).toEqual({
       type: 'conflict',
-      message: `The run was retried already, as ${second}; see what became of that one, and retry it if it failed, too.`,
+      message: `The run was already retried as ${second}; check that run, and retry it if it failed.`,
     })
     expect((await ended(second)).status).toBe('failed')
     expect((await retry(first)).status).toBe(409)
@@ -128,7 +128,7 @@ describe('POST /api/runs/:id/retry', () => {
     const { alert, retry } = await started({ text: 'done' })
     expect(await retry(await alert())).toMatchObject({
       status: 409,
-      body: { error: { message: 'Only a run that failed can be retried: this one is succeeded.' } },
+      body: { error: { message: 'Only a failed run can be retried; the status of this one is succeeded.' } },
     })
     expect(await retry('nobody')).toMatchObject({ status: 404, body: { error: { type: 'run_not_found' } } })
   })
@@ -165,7 +165,7 @@ describe('POST /api/runs/:id/cancel', () => {
     const { runId } = (await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })).body
     expect(await post(`/api/runs/${runId}/cancel`, {}, operator)).toMatchObject({
       status: 409,
-      body: { error: { message: 'The run has ended already: it is succeeded.' } },
+      body: { error: { message: 'The run has already ended: its status is succeeded.' } },
     })
     expect(await post('/api/runs/nobody/cancel', {}, operator)).toMatchObject({
       status: 404,

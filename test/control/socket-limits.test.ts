@@ -91,7 +91,7 @@ describe('a handshake', () => {
   )
 
   it('may be followed by a lot at once when the first message authenticates', async () => {
-    const { port } = await openSocket({ strangerBytes: 1_000 })
+    const { port } = await openSocket({ maxUnauthenticatedBytes: 1_000 })
     const { socket, until } = rawConnection(port)
     const echo = Buffer.from(
       JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'echo', params: { long: 'x'.repeat(5_000) } }),
@@ -118,12 +118,15 @@ describe('a handshake', () => {
 
 describe('a stranger', () => {
   it('that says nothing is sent away', async () => {
-    const { url } = await openSocket({ authMs: 50 })
-    expect(await (await connectRpc(url)).closed).toEqual({ code: 1008, reason: 'Nobody authenticated in time.' })
+    const { url } = await openSocket({ authTimeoutMs: 50 })
+    expect(await (await connectRpc(url)).closed).toEqual({
+      code: 1008,
+      reason: 'The client did not authenticate in time.',
+    })
   })
 
   it('that pings all the time is sent away too', async () => {
-    const { url } = await openSocket({ authMs: 100 })
+    const { url } = await openSocket({ authTimeoutMs: 100 })
     const client = await connectRpc(url)
     const pings = setInterval(() => client.socket.ping(), 5)
     expect((await client.closed).code).toBe(1008)
@@ -134,7 +137,7 @@ describe('a stranger', () => {
     ['right behind the handshake', true],
     ['later', false],
   ])('may not send much %s', async (_when, atOnce) => {
-    const { port, logged, url } = await openSocket({ strangerBytes: 1_000 })
+    const { port, logged, url } = await openSocket({ maxUnauthenticatedBytes: 1_000 })
     const { socket, ended, until } = rawConnection(port)
     socket.write(handshake(goodKey))
     if (!atOnce) await until('101 Switching')
@@ -146,21 +149,21 @@ describe('a stranger', () => {
   })
 
   it('is pushed out by newer ones, and nobody else is', async () => {
-    const { url } = await openSocket({ strangers: 3 })
+    const { url } = await openSocket({ maxUnauthenticatedClients: 3 })
     const known = await login(url)
-    const strangers: RpcClient[] = []
-    for (let index = 0; index < 10; index++) strangers.push(await connectRpc(url))
-    expect((await Promise.all(strangers.slice(0, 7).map(({ closed }) => closed))).map(({ code }) => code)).toEqual(
+    const clients: RpcClient[] = []
+    for (let index = 0; index < 10; index++) clients.push(await connectRpc(url))
+    expect((await Promise.all(clients.slice(0, 7).map(({ closed }) => closed))).map(({ code }) => code)).toEqual(
       Array(7).fill(1006),
     )
-    expect((await strangers.at(-1)!.call('auth', { token: gatewayToken })).result).toEqual({ ok: true })
+    expect((await clients.at(-1)!.call('auth', { token: gatewayToken })).result).toEqual({ ok: true })
     expect((await known.call('echo', {})).result).toEqual({})
   })
 })
 
 describe('a client', () => {
   it('that reads too slowly is dropped and told why, while others hear everything', async () => {
-    const { url, tell, logged, logStream } = await openSocket({ waitingBytes: 262_144, closeMs: 20_000 })
+    const { url, tell, logged, logStream } = await openSocket({ maxBufferedBytes: 262_144, closeTimeoutMs: 20_000 })
     const [slow, quick] = [await login(url), await login(url)]
     for (const client of [slow, quick]) await client.call('subscribe')
     slow.socket.pause()
@@ -184,7 +187,7 @@ describe('a client', () => {
   })
 
   it('that reads nothing at all is gone after a while', async () => {
-    const { url, tell, logged, sockets } = await openSocket({ waitingBytes: 1_000, closeMs: 50 })
+    const { url, tell, logged, sockets } = await openSocket({ maxBufferedBytes: 1_000, closeTimeoutMs: 50 })
     const client = await login(url)
     await client.call('subscribe')
     client.socket.pause()
@@ -195,7 +198,7 @@ describe('a client', () => {
   })
 
   it('may have so many calls under way and no more', async () => {
-    const { url, release } = await openSocket({ calls: 5 })
+    const { url, release } = await openSocket({ maxCalls: 5 })
     const client = await login(url)
     const held = Array.from({ length: 5 }, () => client.call('hold'))
     expect((await client.call('echo', {})).error).toMatchObject({ code: -32_000, data: { type: 'too_many_calls' } })
@@ -214,7 +217,7 @@ describe('a client', () => {
   })
 
   it('may send messages up to the limit', async () => {
-    const { url } = await openSocket({ messageBytes: 10_000 })
+    const { url } = await openSocket({ maxMessageBytes: 10_000 })
     const message = (size: number) =>
       JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'echo', params: {} }).padEnd(size)
     const client = await login(url)
@@ -227,14 +230,14 @@ describe('a client', () => {
     const { url } = await openSocket()
     const client = await login(url)
     client.socket.send(auth)
-    expect(await client.closed).toEqual({ code: 1003, reason: 'Send text.' })
+    expect(await client.closed).toEqual({ code: 1003, reason: 'Send text frames.' })
   })
 
   it('that does not answer pings is cut, one that does stays', async () => {
-    const { url, logged } = await openSocket({ pingMs: 50 })
+    const { url, logged } = await openSocket({ pingIntervalMs: 50 })
     const [here, away] = [await login(url), await login(url, { autoPong: false })]
     expect((await away.closed).code).toBe(1006)
-    await logged('The client is not there any more.')
+    await logged('The client no longer responds.')
     await once(here.socket, 'ping')
     await once(here.socket, 'ping')
     expect((await here.call('echo', {})).result).toEqual({})
@@ -278,7 +281,7 @@ describe('broken frames', () => {
   })
 
   it('at random harm nobody', async () => {
-    const { port, url } = await openSocket({ closeMs: 100 })
+    const { port, url } = await openSocket({ closeTimeoutMs: 100 })
     const client = await login(url)
     for (let index = 0; index < 200; index++) {
       const { socket } = rawConnection(port)

@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { createClientOf } from '../../core/http/client.ts'
+import { createClientResolver } from '../../core/http/client.ts'
 
 const clientOf = (trusted: string[], remoteAddress: string, headers: IncomingHttpHeaders = {}) =>
-  createClientOf(trusted)({ headers, socket: { remoteAddress } as Socket })
+  createClientResolver(trusted)({ headers, socket: { remoteAddress } as Socket })
 const forwardedFor = (value: string): IncomingHttpHeaders => ({ 'x-forwarded-for': value })
 
 describe('the client', () => {
@@ -13,14 +13,14 @@ describe('the client', () => {
     expect(clientOf([], '9.9.9.9', forwardedFor('1.1.1.1'))).toEqual({
       address: '9.9.9.9',
       key: '9.9.9.9',
-      local: false,
+      isLocal: false,
     })
     expect(clientOf(['10.0.0.0/8'], '9.9.9.9', forwardedFor('1.1.1.1')).address).toBe('9.9.9.9')
   })
 
   it('is local when a program on this machine speaks for itself', () => {
     const local = (remoteAddress: string, headers: IncomingHttpHeaders = {}, trusted: string[] = []) =>
-      clientOf(trusted, remoteAddress, headers).local
+      clientOf(trusted, remoteAddress, headers).isLocal
     for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']) expect(local(address)).toBe(true)
     for (const address of ['9.9.9.9', '10.0.0.1', '128.0.0.1', '::2', '']) expect(local(address)).toBe(false)
     for (const name of ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']) {
@@ -40,7 +40,7 @@ describe('the client', () => {
     '[::1]',
     '[::1]:18789',
     '',
-  ])('is local when it calls the gateway %s', (host) => expect(clientOf([], '127.0.0.1', { host }).local).toBe(true))
+  ])('is local when it calls the gateway %s', (host) => expect(clientOf([], '127.0.0.1', { host }).isLocal).toBe(true))
 
   it.each([
     'rebound.example',
@@ -52,8 +52,8 @@ describe('the client', () => {
     '2130706433',
     'a b',
   ])('is not local when it calls the gateway %s, which only DNS can have led here', (host) => {
-    expect(clientOf([], '127.0.0.1', { host }).local).toBe(false)
-    expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).local).toBe(false)
+    expect(clientOf([], '127.0.0.1', { host }).isLocal).toBe(false)
+    expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).isLocal).toBe(false)
   })
 
   it('is the right-most hop that is not trusted', () => {
@@ -61,7 +61,7 @@ describe('the client', () => {
     expect(clientOf(trusted, '127.0.0.1', forwardedFor('6.6.6.6, 1.1.1.1, 10.1.2.3'))).toEqual({
       address: '1.1.1.1',
       key: '1.1.1.1',
-      local: false,
+      isLocal: false,
     })
     expect(clientOf(trusted, '::ffff:10.0.0.1', forwardedFor('2.2.2.2,2001:db8::5')).address).toBe('2.2.2.2')
     expect(clientOf(trusted, '10.0.0.1', forwardedFor('10.0.0.3, 10.0.0.2')).address).toBe('10.0.0.3')
@@ -83,7 +83,7 @@ describe('the client', () => {
       expect(clientOf(['127.0.0.1', '10.0.0.2'], '127.0.0.1', forwardedFor(`8.8.8.8, ${junk}, 10.0.0.2`))).toEqual({
         address: '10.0.0.2',
         key: '10.0.0.2',
-        local: false,
+        isLocal: false,
       })
     }
   })
@@ -115,6 +115,6 @@ describe('the client', () => {
   })
 
   it('cannot be worked out from a list of proxies that holds no addresses', () => {
-    for (const entry of ['proxy', '10.0.0.0/40', '', '1.1.1.1/x']) expect(() => createClientOf([entry])).toThrow()
+    for (const entry of ['proxy', '10.0.0.0/40', '', '1.1.1.1/x']) expect(() => createClientResolver([entry])).toThrow()
   })
 })

@@ -8,7 +8,7 @@ function start(options: { maxClients?: number } = {}) {
   let time = 1_000
   let limits: ThrottleLimits | undefined = { maxAttempts: 3, windowMs: 60_000, lockoutMs: 30_000 }
   const throttle = createThrottle({ limits: () => limits, now: () => time, ...options })
-  const fail = (key: string, times: number) => Array.from({ length: times }).forEach(() => throttle.fail(key))
+  const fail = (key: string, times: number) => Array.from({ length: times }).forEach(() => throttle.recordFailure(key))
   return {
     throttle,
     fail,
@@ -26,14 +26,14 @@ describe('a throttle', () => {
   it('locks out with the last attempt of the window, and says for how long', () => {
     const { throttle, fail, pass } = start()
     fail('a', 2)
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
     fail('a', 1)
-    expect(throttle.lockedFor('a')).toBe(30)
-    expect(throttle.lockedFor('b')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
+    expect(throttle.lockoutSeconds('b')).toBe(0)
     pass(29_999)
-    expect(throttle.lockedFor('a')).toBe(1)
+    expect(throttle.lockoutSeconds('a')).toBe(1)
     pass(1)
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
   it('is not prolonged by attempts while it is locked, and starts anew after it', () => {
@@ -41,12 +41,12 @@ describe('a throttle', () => {
     fail('a', 3)
     pass(20_000)
     fail('a', 50)
-    expect(throttle.lockedFor('a')).toBe(10)
+    expect(throttle.lockoutSeconds('a')).toBe(10)
     pass(10_000)
     fail('a', 2)
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
     fail('a', 1)
-    expect(throttle.lockedFor('a')).toBe(30)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
   it('slides: attempts fall out of the window one by one', () => {
@@ -55,9 +55,9 @@ describe('a throttle', () => {
       fail('a', 1)
       pass(30_001)
     }
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
     fail('a', 2)
-    expect(throttle.lockedFor('a')).toBe(30)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
   it('counts a failure until the window has passed, and no longer', () => {
@@ -65,13 +65,13 @@ describe('a throttle', () => {
     fail('a', 2)
     pass(59_999)
     fail('a', 1)
-    expect(throttle.lockedFor('a')).toBe(30)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
     fail('b', 2)
     pass(60_000)
     fail('b', 2)
-    expect(throttle.lockedFor('b')).toBe(0)
+    expect(throttle.lockoutSeconds('b')).toBe(0)
     fail('b', 1)
-    expect(throttle.lockedFor('b')).toBe(30)
+    expect(throttle.lockoutSeconds('b')).toBe(30)
   })
 
   it('keeps lockouts when the limits change, and follows the new limits from then on', () => {
@@ -79,24 +79,24 @@ describe('a throttle', () => {
     fail('a', 3)
     fail('b', 1)
     limit({ maxAttempts: 2, windowMs: 1_000, lockoutMs: 5_000 })
-    expect(throttle.lockedFor('a')).toBe(30)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
     fail('b', 1)
-    expect(throttle.lockedFor('b')).toBe(5)
+    expect(throttle.lockoutSeconds('b')).toBe(5)
     limit(undefined)
     fail('c', 100)
     limit({ maxAttempts: 1, windowMs: 1_000, lockoutMs: 5_000 })
-    expect(throttle.lockedFor('c')).toBe(0)
+    expect(throttle.lockoutSeconds('c')).toBe(0)
     pass(5_000)
-    expect([throttle.lockedFor('a'), throttle.lockedFor('b')]).toEqual([25, 0])
+    expect([throttle.lockoutSeconds('a'), throttle.lockoutSeconds('b')]).toEqual([25, 0])
   })
 
   it('forgets on demand', () => {
     const { throttle, fail } = start()
     fail('a', 3)
     throttle.clear('a')
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
     fail('a', 2)
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
   it('remembers the newest clients up to its size, and forgets the oldest beyond twice that', () => {
@@ -107,34 +107,34 @@ describe('a throttle', () => {
     one.fail('a', 2)
     others(one.fail, 10)
     one.fail('a', 1)
-    expect(one.throttle.lockedFor('a')).toBe(30)
+    expect(one.throttle.lockoutSeconds('a')).toBe(30)
     const two = start({ maxClients: 10 })
     two.fail('a', 2)
     others(two.fail, 20)
     two.fail('a', 1)
-    expect(two.throttle.lockedFor('a')).toBe(0)
+    expect(two.throttle.lockoutSeconds('a')).toBe(0)
   })
 
   it('treats clients that failed a while ago as the newest ones', () => {
     const { throttle, fail } = start({ maxClients: 1 })
     fail('a', 1)
     fail('a', 2)
-    expect(throttle.lockedFor('a')).toBe(30)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
     throttle.clear('a')
-    expect(throttle.lockedFor('a')).toBe(0)
+    expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
   it('remembers a lock through a flood of addresses that fail once', () => {
     const { throttle, fail } = start({ maxClients: 1_000 })
     fail('a', 3)
-    for (let address = 0; address < 100_000; address++) throttle.fail(`x${address}`)
-    expect(throttle.lockedFor('a')).toBe(30)
+    for (let address = 0; address < 100_000; address++) throttle.recordFailure(`x${address}`)
+    expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
   it('stays small under a million addresses', () => {
     const { throttle } = start({ maxClients: 10_000 })
     const half = () => {
-      for (let address = 0; address < 500_000; address++) throttle.fail(`${Math.random()}`)
+      for (let address = 0; address < 500_000; address++) throttle.recordFailure(`${Math.random()}`)
       collectGarbage()
       return process.memoryUsage().heapUsed
     }

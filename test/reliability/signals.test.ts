@@ -129,7 +129,7 @@ describe('SIGHUP', () => {
     )
     const gateway = launch(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
     await gateway.says('listening on')
-    await gateway.says('the configuration was read again')
+    await gateway.says('the configuration was reloaded')
     gateway.child.kill('SIGTERM')
     expect(await gateway.exited).toEqual([0, null])
   })

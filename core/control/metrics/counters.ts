@@ -1,10 +1,10 @@
-// What metrics are made of: counters, histograms, and the labels that tell their values apart.
+// Counters, histograms and labels, from which the metrics are built.
 
-/** Values by label, `status="200"`. Whoever counts keeps the number of labels small. */
+/** Values by label, such as `status="200"`. The caller must keep the number of labels small. */
 export type Counter = Map<string, number>
 
 export interface Histogram {
-  /** Upper bounds of the buckets; one more bucket is for what is larger. */
+  /** Upper bounds of the buckets. One more bucket counts larger values. */
   bounds: readonly number[]
   counts: number[]
   sum: number
@@ -15,17 +15,19 @@ export function count(counter: Counter, label: string, times = 1): void {
   counter.set(label, (counter.get(label) ?? 0) + times)
 }
 
-/** Label names and their values as the text format has them. */
+/** Formats label names and values in the Prometheus text format. */
 export const labels = (pairs: Record<string, string>): string =>
   Object.entries(pairs)
-    .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (sign) => (sign === '\n' ? '\\n' : `\\${sign}`))}"`)
+    .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))}"`)
     .join()
 
-/** The first `most` values of a label as they are, all later ones as `other`: a metric must not grow without bound. */
-export function createValues(most: number): (value: string) => string {
+/**
+ * Returns the first `maxValues` values of a label unchanged and all later ones as `other`, so that metrics stay small.
+ */
+export function createBoundedValues(maxValues: number): (value: string) => string {
   const known = new Set<string>()
   return (value) => {
-    if (!known.has(value) && known.size >= most) return 'other'
+    if (!known.has(value) && known.size >= maxValues) return 'other'
     known.add(value)
     return value
   }

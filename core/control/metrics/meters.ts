@@ -1,4 +1,4 @@
-// Counts what happens, from the start on: plain numbers in memory, read when somebody asks for /metrics.
+// Counts events since the start, as numbers in memory that GET /metrics reads.
 import type { Store } from '../../store/store.ts'
 import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
 import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
@@ -12,12 +12,12 @@ export interface Meters {
   purged: Counter
   firings: Counter
   reload: ReloadMeter
-  /** Seconds from accepting to being on disk. */
+  /** Seconds from accepting work until it is stored. */
   accepts: Histogram
-  /** Operations in one commit. */
+  /** Operations per commit. */
   commits: Histogram
-  /** The same store; what goes through it is counted. */
-  watch(store: Store): Store
+  /** Wraps the store so that its operations are counted. */
+  instrument(store: Store): Store
 }
 
 export function createMeters(): Meters {
@@ -32,26 +32,26 @@ export function createMeters(): Meters {
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
     commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
   }
-  return { ...meters, watch: (store) => watch(store, meters) }
+  return { ...meters, instrument: (store) => instrument(store, meters) }
 }
 
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
 
-function watch(
+function instrument(
   store: Store,
-  { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'watch'>,
+  { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'instrument'>,
 ): Store {
   return {
     ...store,
-    ...runs.watch(store),
+    ...runs.instrument(store),
     accept: (command) => {
-      const begun = performance.now()
+      const startedAt = performance.now()
       return store.accept(command).then((result) => {
-        accepts.observe((performance.now() - begun) / 1000)
+        accepts.observe((performance.now() - startedAt) / 1000)
         if (result.outcome !== 'accepted') return result
         if (command.request) count(webhookRequests, accepted)
-        if (command.runs) runs.noteAccepted(command.runs)
+        if (command.runs) runs.countAccepted(command.runs)
         if (command.firing) count(firings, '')
         return result
       })

@@ -1,4 +1,4 @@
-// What the gateway tells Prometheus: counts since the start, and how things stand at this moment.
+// Renders the metrics for Prometheus: counters since the start, and gauges of the current state.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Store } from '../../store/store.ts'
 import { type Counter, type Histogram, labels } from './counters.ts'
@@ -6,7 +6,7 @@ import type { Meters } from './meters.ts'
 import { readVersion } from '../version.ts'
 
 export interface Metrics {
-  /** Everything in the text format of Prometheus. */
+  /** Returns all metrics in the Prometheus text format. */
   read(): Promise<string>
   close(): void
 }
@@ -20,7 +20,7 @@ interface MetricsDeps {
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics {
-  // It costs a timer, so it runs from the first question on.
+  // It needs a timer, so it starts with the first scrape.
   let lag: LoopDelay | undefined
 
   return {
@@ -31,80 +31,56 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
       ])
       const { reload } = meters
       const lines = [
-        family('svc_gateway_info', 'gauge The version that runs.', [[`version="${readVersion()}"`, 1]]),
+        family('svc_gateway_info', 'gauge The running version.', [[`version="${readVersion()}"`, 1]]),
         family(
           'svc_gateway_http_requests_total',
           'counter Answered requests, by route group and status.',
           meters.httpRequests,
         ),
-        histogram('svc_gateway_accept_seconds', 'Time from accepting to being on disk.', meters.accepts),
-        family(
-          'svc_gateway_webhook_requests_total',
-          'counter Requests to the hooks, by what became of them.',
-          meters.webhookRequests,
-        ),
-        family('svc_gateway_runs', 'gauge Runs that wait or are under way.', byStatus(runs)),
-        family('svc_gateway_runs_accepted_total', 'counter Runs that were accepted, by kind.', meters.runs.accepted),
-        family('svc_gateway_runs_ended_total', 'counter Runs that ended, by kind and status.', meters.runs.ended),
-        histograms(
-          'svc_gateway_run_seconds',
-          'Time from the begin of a run to its end, by agent and model.',
-          meters.runs.seconds,
-        ),
+        histogram('svc_gateway_accept_seconds', 'Time from accepting work until it is stored.', meters.accepts),
+        family('svc_gateway_webhook_requests_total', 'counter Webhook requests, by status.', meters.webhookRequests),
+        family('svc_gateway_runs', 'gauge Runs that are queued or running.', byStatus(runs)),
+        family('svc_gateway_runs_accepted_total', 'counter Accepted runs, by kind.', meters.runs.accepted),
+        family('svc_gateway_runs_ended_total', 'counter Ended runs, by kind and status.', meters.runs.ended),
+        histograms('svc_gateway_run_seconds', 'Duration of runs, by agent and model.', meters.runs.seconds),
         family(
           'svc_gateway_run_failures_total',
-          'counter Runs that failed or timed out, by agent, model and type of the error.',
+          'counter Failed and timed out runs, by agent, model and error type.',
           meters.runs.failures,
         ),
-        family(
-          'svc_gateway_model_tokens_total',
-          'counter Tokens of models, by agent, model and type.',
-          meters.runs.tokens,
-        ),
-        family('svc_gateway_deliveries', 'gauge Deliveries in the outbox that are not sent.', byStatus(deliveries)),
-        family(
-          'svc_gateway_delivery_attempts_total',
-          'counter Attempts to send a delivery, by what they came to.',
-          meters.deliveries,
-        ),
-        family(
-          'svc_gateway_channel_connected',
-          'gauge Whether an account of a channel is connected.',
-          connected(channels()),
-        ),
-        family('svc_gateway_schedules', 'gauge Schedules of agents.', [['', schedules.count]]),
+        family('svc_gateway_model_tokens_total', 'counter Model tokens, by agent, model and type.', meters.runs.tokens),
+        family('svc_gateway_deliveries', 'gauge Unsent deliveries in the outbox, by status.', byStatus(deliveries)),
+        family('svc_gateway_delivery_attempts_total', 'counter Delivery attempts, by result.', meters.deliveries),
+        family('svc_gateway_channel_connected', 'gauge Whether a channel account is connected.', connected(channels())),
+        family('svc_gateway_schedules', 'gauge Number of schedules.', [['', schedules.count]]),
         family(
           'svc_gateway_schedule_next_timestamp_seconds',
-          'gauge When the next schedule fires, since 1970.',
+          'gauge When the next schedule fires, in Unix time.',
           secondsOf(schedules.nextAt),
         ),
-        family('svc_gateway_schedule_firings_total', 'counter Schedules that fired.', meters.firings),
+        family('svc_gateway_schedule_firings_total', 'counter Firings of schedules.', meters.firings),
         family(
           'svc_gateway_config_last_reload_successful',
-          'gauge Whether the configuration in the file is in force.',
+          'gauge Whether the last reload of the configuration succeeded.',
           [['', Number(reload.isSuccessful)]],
         ),
         family(
           'svc_gateway_config_last_reload_success_timestamp_seconds',
-          'gauge When it came into force, since 1970.',
+          'gauge When the configuration was last loaded, in Unix time.',
           [['', reload.succeededAt]],
         ),
-        family('svc_gateway_config_reloads_total', 'counter Reloads of the configuration, by result.', reload.total),
-        histogram('svc_gateway_store_commit_operations', 'Operations that shared one commit.', meters.commits),
+        family('svc_gateway_config_reloads_total', 'counter Configuration reloads, by result.', reload.total),
+        histogram('svc_gateway_store_commit_operations', 'Operations per commit.', meters.commits),
         family(
           'svc_gateway_store_bytes',
-          'gauge Size of the store, by whether anything stands there.',
+          'gauge Size of the store, used and free.',
           byState({ used: bytes - free, free }),
         ),
-        family(
-          'svc_gateway_store_purged_total',
-          'counter What was purged because it was old, or room was short.',
-          meters.purged,
-        ),
-        ...lagFamilies((lag ??= watchLoop())),
-        family('process_cpu_seconds_total', 'counter Processor time.', [['', cpuSeconds()]]),
-        family('process_resident_memory_bytes', 'gauge Memory.', [['', process.memoryUsage.rss()]]),
-        family('process_start_time_seconds', 'gauge Time of the start, since 1970.', [
+        family('svc_gateway_store_purged_total', 'counter Purged records, by kind.', meters.purged),
+        ...lagFamilies((lag ??= monitorLoop())),
+        family('process_cpu_seconds_total', 'counter CPU time.', [['', cpuSeconds()]]),
+        family('process_resident_memory_bytes', 'gauge Resident memory.', [['', process.memoryUsage.rss()]]),
+        family('process_start_time_seconds', 'gauge Start time of the process, in Unix time.', [
           ['', Date.now() / 1000 - process.uptime()],
         ]),
       ]
@@ -118,8 +94,8 @@ type LoopDelay = ReturnType<typeof monitorEventLoopDelay>
 
 type Samples = Iterable<readonly [label: string, value: number]>
 
-function family(name: string, about: string, samples: Samples | Counter): string[] {
-  const [type, ...help] = about.split(' ')
+function family(name: string, typeAndHelp: string, samples: Samples | Counter): string[] {
+  const [type, ...help] = typeAndHelp.split(' ')
   const lines = Array.from(samples, ([label, value]) => `${name}${label && `{${label}}`} ${value}`)
   return [`# HELP ${name} ${help.join(' ')}`, `# TYPE ${name} ${type}`, ...lines]
 }
@@ -138,14 +114,14 @@ function histograms(
   ]
 }
 
-/** Buckets count what is no larger than their bound: each holds those before it, too. */
+/** Renders cumulative buckets: each one also counts the values of those before it. */
 function buckets(name: string, label: string, { bounds, counts, sum }: Histogram): string[] {
   let total = 0
-  const [own, before] = label ? [`{${label}}`, `${label},`] : ['', '']
+  const [labelSet, prefix] = label ? [`{${label}}`, `${label},`] : ['', '']
   const rows = [...bounds, '+Inf'].map(
-    (bound, index) => `${name}_bucket{${before}le="${bound}"} ${(total += counts[index] ?? 0)}`,
+    (bound, index) => `${name}_bucket{${prefix}le="${bound}"} ${(total += counts[index] ?? 0)}`,
   )
-  return [...rows, `${name}_sum${own} ${sum}`, `${name}_count${own} ${total}`]
+  return [...rows, `${name}_sum${labelSet} ${sum}`, `${name}_count${labelSet} ${total}`]
 }
 
 const connected = (states: ReturnType<MetricsDeps['channels']>): Samples =>
@@ -154,30 +130,30 @@ const connected = (states: ReturnType<MetricsDeps['channels']>): Samples =>
       [labels({ channel, account: accountId }), Number(state === 'connected')] as const,
   )
 
-/** Nothing where there is no such time. */
+/** No sample when there is no such time. */
 const secondsOf = (at: number | null): Samples => (at === null ? [] : [['', at / 1000]])
 
-const by =
+const samplesBy =
   (label: string) =>
   (counts: object): Samples =>
     Object.entries(counts).map(([name, value]) => [`${label}="${name}"`, Number(value)] as const)
-const [byStatus, byState] = [by('status'), by('state')]
+const [byStatus, byState] = [samplesBy('status'), samplesBy('state')]
 
-function watchLoop(): LoopDelay {
+function monitorLoop(): LoopDelay {
   const loop = monitorEventLoopDelay({ resolution: 10 })
   loop.enable()
   return loop
 }
 
-/** Names of their own, since only a summary has quantiles, and that would need a sum. */
+/** One metric per quantile, because a summary would also need a sum. */
 function lagFamilies(loop: LoopDelay): string[][] {
-  const extensions = [
+  const quantiles = [
     ['svc_gateway_event_loop_lag_p50_seconds', 50, 'Median'],
     ['svc_gateway_event_loop_lag_p99_seconds', 99, '99th percentile'],
     ['svc_gateway_event_loop_lag_max_seconds', 100, 'Maximum'],
   ] as const
-  const families = extensions.map(([name, percent, what]) =>
-    family(name, `gauge ${what} of the delay of the event loop since the last scrape.`, [
+  const families = quantiles.map(([name, percent, what]) =>
+    family(name, `gauge ${what} event loop delay since the last scrape.`, [
       ['', loop.count ? loop.percentile(percent) / 1e9 : 0],
     ]),
   )

@@ -1,13 +1,14 @@
-// Remembers how the last reload of the configuration went, and when.
+// Records the result and the time of the last configuration reload.
 
 export interface ReloadMeter {
-  /** Whether the configuration in the file is the one in force. */
+  /** Whether the last reload succeeded. */
   isSuccessful: boolean
-  /** Seconds since 1970, of the last one that succeeded; the start counts as one. */
+  /** When the configuration was last loaded, in Unix seconds. */
   succeededAt: number
-  /** Counts by result. */
+  /** Reloads by result. */
   total: ReadonlyMap<string, number>
-  watch<Result>(reload: () => Promise<Result>): () => Promise<Result>
+  /** Wraps the function so that its results are recorded. */
+  instrument<Result>(reload: () => Promise<Result>): () => Promise<Result>
 }
 
 export function createReloadMeter(): ReloadMeter {
@@ -19,18 +20,18 @@ export function createReloadMeter(): ReloadMeter {
     isSuccessful: true,
     succeededAt: Date.now() / 1000,
     total,
-    watch: (reload) => async () => {
+    instrument: (reload) => async () => {
       try {
         const result = await reload()
-        note(true)
+        record(true)
         return result
       } catch (error) {
-        note(false)
+        record(false)
         throw error
       }
     },
   }
-  function note(isSuccessful: boolean): void {
+  function record(isSuccessful: boolean): void {
     const label = isSuccessful ? 'result="success"' : 'result="failure"'
     total.set(label, (total.get(label) ?? 0) + 1)
     meter.isSuccessful = isSuccessful

@@ -1,54 +1,51 @@
-// Counts runs: how they end, how long they take, why they fail and what they cost, by kind, agent and model.
+// Counts runs: results, durations, failures and tokens, by kind, agent and model.
 import type { RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
-import { type Counter, count, createHistogram, createValues, type Histogram, labels } from './counters.ts'
+import { type Counter, count, createHistogram, createBoundedValues, type Histogram, labels } from './counters.ts'
 
 export interface RunMeters {
   accepted: Counter
   ended: Counter
   failures: Counter
   tokens: Counter
-  /** From when a run was handed out to its end. */
+  /** Seconds from the claim of a run to its end. */
   seconds: ReadonlyMap<string, Histogram>
-  noteAccepted(runs: readonly { kind: string }[]): void
-  /** The operations that change runs, counted. */
-  watch(store: Store): Pick<Store, 'claimRuns' | 'releaseRun' | 'recoverExpiredRuns' | 'endRun' | 'cancelQueuedRun'>
+  countAccepted(runs: readonly { kind: string }[]): void
+  /** Wraps the store operations that change runs so that they are counted. */
+  instrument(
+    store: Store,
+  ): Pick<Store, 'claimRuns' | 'releaseRun' | 'recoverExpiredRuns' | 'endRun' | 'cancelQueuedRun'>
 }
 
-/**
- * Agents and models come and go with the configuration, and requests may choose a model: what is beyond these is
- * `other`.
- */
-const [mostAgents, mostModels] = [100, 100]
+/** Reloads change the agents and requests may choose a model. Beyond these limits the label is `other`. */
+const [maxAgents, maxModels] = [100, 100]
 const bounds = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
 
-interface UnderWay {
+interface ActiveRun {
   run: StoredRun
-  /** Absent: it was handed out in order to be given up. */
-  begun?: number
+  /** Absent: no attempts are left, so the run is only ended. */
+  startedAt?: number
 }
 
 export function createRunMeters(): RunMeters {
-  const [accepted, ended, failures, tokens] = [new Map(), new Map(), new Map(), new Map()] as [
-    Counter,
-    Counter,
-    Counter,
-    Counter,
-  ]
+  const accepted: Counter = new Map()
+  const ended: Counter = new Map()
+  const failures: Counter = new Map()
+  const tokens: Counter = new Map()
   const seconds = new Map<string, Histogram>()
-  const [agentName, modelName] = [createValues(mostAgents), createValues(mostModels)]
-  const underWay = new Map<string, UnderWay>()
+  const [agentName, modelName] = [createBoundedValues(maxAgents), createBoundedValues(maxModels)]
+  const activeRuns = new Map<string, ActiveRun>()
 
-  function noteEnd({ id }: RunRef, { status, result }: RunEnd): void {
-    const known = underWay.get(id)
+  function countEnd({ id }: RunRef, { status, result }: RunEnd): void {
+    const known = activeRuns.get(id)
     if (!known) return
-    const { run, begun } = known
+    const { run, startedAt } = known
     count(ended, labels({ kind: run.kind, status }))
-    const about = { agent: agentName(run.agentId), model: modelName(result.model ?? 'none') }
+    const subject = { agent: agentName(run.agentId), model: modelName(result.model ?? 'none') }
     if (status === 'failed' || status === 'timed_out')
-      count(failures, labels({ ...about, type: result.error?.type ?? status }))
-    // Without a model there was no turn: nothing waited for this agent's check, say.
-    if (begun !== undefined && result.model !== undefined)
-      histogramOf(labels(about)).observe((performance.now() - begun) / 1000)
+      count(failures, labels({ ...subject, type: result.error?.type ?? status }))
+    // A run without a model had no turn, so its duration says nothing about the agent.
+    if (startedAt !== undefined && result.model !== undefined)
+      histogramOf(labels(subject)).observe((performance.now() - startedAt) / 1000)
     const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, reasoningTokens = 0 } = result.usage ?? {}
     const spent = {
       input: inputTokens,
@@ -56,7 +53,7 @@ export function createRunMeters(): RunMeters {
       cached_input: cachedInputTokens,
       reasoning: reasoningTokens,
     }
-    for (const [type, times] of Object.entries(spent)) if (times > 0) count(tokens, labels({ ...about, type }), times)
+    for (const [type, times] of Object.entries(spent)) if (times > 0) count(tokens, labels({ ...subject, type }), times)
   }
 
   function histogramOf(label: string): Histogram {
@@ -71,29 +68,28 @@ export function createRunMeters(): RunMeters {
     failures,
     tokens,
     seconds,
-    noteAccepted: (runs) => {
-      // On the way in of every request: no more than a text.
-      for (const { kind } of runs) count(accepted, `kind="${kind}"`)
+    countAccepted: (runs) => {
+      for (const { kind } of runs) count(accepted, labels({ kind }))
     },
-    watch: (store) => ({
+    instrument: (store) => ({
       claimRuns: async (claim) => {
         const claimed = await store.claimRuns(claim)
-        for (const run of claimed) underWay.set(run.id, { run, begun: performance.now() })
+        for (const run of claimed) activeRuns.set(run.id, { run, startedAt: performance.now() })
         return claimed
       },
       releaseRun: async (...args) => {
-        underWay.delete(args[0].id)
+        activeRuns.delete(args[0].id)
         return await store.releaseRun(...args)
       },
       recoverExpiredRuns: async (at) => {
-        const reaped = await store.recoverExpiredRuns(at)
-        for (const run of reaped.exhausted) underWay.set(run.id, { run })
-        return reaped
+        const recovered = await store.recoverExpiredRuns(at)
+        for (const run of recovered.exhausted) activeRuns.set(run.id, { run })
+        return recovered
       },
       endRun: async (run, end) => {
         const isEnded = await store.endRun(run, end)
-        if (isEnded) noteEnd(run, end)
-        underWay.delete(run.id)
+        if (isEnded) countEnd(run, end)
+        activeRuns.delete(run.id)
         return isEnded
       },
       cancelQueuedRun: async (...args) => {

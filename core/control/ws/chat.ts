@@ -1,4 +1,4 @@
-// Talking to an agent: what a client says becomes a run of the session, and its reply is passed on while it is written.
+// Chats with an agent: a message starts a run in the session, and the reply is streamed to the client.
 import type { ReplyStreams } from '../../agents/reply-stream.ts'
 import type { Runs } from '../../runs/runs.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
@@ -12,7 +12,7 @@ export const ChatRequest = Type.Object({
 })
 export type ChatRequest = Static<typeof ChatRequest>
 
-/** A piece of a reply. The first one is empty, and comes when the run is on disk. */
+/** A part of a reply. The first part is empty and is sent when the run is stored. */
 export interface ChatDelta {
   runId: string
   text: string
@@ -21,7 +21,7 @@ export interface ChatDelta {
 export interface ChatReply {
   runId: string
   sessionKey: string
-  /** `queued` or `running` when the gateway stopped before the end: the next start takes the run up. */
+  /** `queued` or `running` when the gateway stopped before the run ended. The next start resumes it. */
   status: RunStatus
   reply?: string
   error?: StoredRun['result']['error']
@@ -46,20 +46,20 @@ export function createChat({ runs, agents, replyStreams, createId, maxAttempts }
       spec: specOf(text),
       maxAttempts,
     }
-    const leave = replyStreams.listen(run.id, (piece) => onDelta({ runId: run.id, text: piece }))
+    const unsubscribe = replyStreams.listen(run.id, (part) => onDelta({ runId: run.id, text: part }))
     try {
       await runs.accept({ at: Date.now(), runs: [run] })
       onDelta({ runId: run.id, text: '' })
       return replyOf(run, await runs.ended(run.id, Number.POSITIVE_INFINITY))
     } finally {
-      leave()
+      unsubscribe()
     }
   }
 }
 
 const specOf = (message: string): RunSpec => ({
   message,
-  // Whoever holds the gateway's credential is its operator.
+  // A client with the gateway's credential is an operator, so it is trusted.
   origin: { kind: 'chat', name: 'chat', trusted: true },
   deliver: null,
   wakeMode: 'next-heartbeat',

@@ -1,5 +1,4 @@
-// One client of the WebSocket: a stranger until its first message proves otherwise, and never more of a burden than its
-// bounds allow.
+// Handles one WebSocket client: authenticates it by its first message, passes its calls on, and enforces the limits.
 import type { WebSocket } from 'ws'
 import type { CheckCredential } from '../../http/auth.ts'
 import type { Client } from '../../http/client.ts'
@@ -11,63 +10,63 @@ import { createRpc, type Method, method } from './rpc.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { notification, type Topics } from './topics.ts'
 
-/** A client, as far as methods know it. */
+/** The client, as methods see it. */
 export interface Caller {
   subscriptions: Subscriptions
   notify(method: string, params: object): void
 }
 
 export interface SocketLimits {
-  /** How long a client may take to authenticate, in milliseconds. */
-  authMs: number
-  /** Bytes that a client may send before it has authenticated. */
-  strangerBytes: number
-  /** Clients that have not authenticated; beyond that the oldest of them goes. */
-  strangers: number
-  messageBytes: number
-  /** Bytes that may wait for a client to read them. */
-  waitingBytes: number
-  /** Calls of one client under way at once. */
-  calls: number
-  /** How often a client is asked whether it is still there, in milliseconds. */
-  pingMs: number
-  /** How long a client may take to say goodbye, in milliseconds. */
-  closeMs: number
+  /** How long a client may take to authenticate. */
+  authTimeoutMs: number
+  /** How many bytes a client may send before it has authenticated. */
+  maxUnauthenticatedBytes: number
+  /** How many clients may be connected without having authenticated. Beyond that the oldest one is cut off. */
+  maxUnauthenticatedClients: number
+  maxMessageBytes: number
+  /** How many bytes may be buffered for a client that reads slowly. */
+  maxBufferedBytes: number
+  /** How many calls of one client may run at once. */
+  maxCalls: number
+  /** How often a client is pinged. */
+  pingIntervalMs: number
+  /** How long a client may take to answer a close frame. */
+  closeTimeoutMs: number
 }
 
 export const socketLimits: SocketLimits = {
-  authMs: 5_000,
-  strangerBytes: 16_384,
-  strangers: 64,
-  messageBytes: 2 * 1_048_576,
-  waitingBytes: 16 * 1_048_576,
-  calls: 64,
-  pingMs: 30_000,
-  closeMs: 2_000,
+  authTimeoutMs: 5_000,
+  maxUnauthenticatedBytes: 16_384,
+  maxUnauthenticatedClients: 64,
+  maxMessageBytes: 2 * 1_048_576,
+  maxBufferedBytes: 16 * 1_048_576,
+  maxCalls: 64,
+  pingIntervalMs: 30_000,
+  closeTimeoutMs: 2_000,
 }
 
-/** Why a connection ends, as the protocol numbers it. */
-export const closing = { goingAway: 1001, textOnly: 1003, policy: 1008, tooSlow: 1013 } as const
+/** The close codes of the WebSocket protocol that the gateway sends. */
+export const closeCodes = { goingAway: 1001, textOnly: 1003, policy: 1008, tooSlow: 1013 } as const
 
 export interface Connection {
-  isStranger(): boolean
-  /** Asks whether the client is still there; one that has been silent since it was asked last is gone. */
+  isUnauthenticated(): boolean
+  /** Pings the client. Terminates the connection when nothing came since the last ping. */
   ping(): void
-  /** Says why, and ends. */
-  drop(code: number, reason: string): void
-  /** Ends at once. */
-  cut(reason: string): void
+  /** Closes the connection with a code and a reason. */
+  close(code: number, reason: string): void
+  /** Terminates the connection without a close frame. */
+  terminate(reason: string): void
   /** Resolves when no call is under way. */
   settled(): Promise<void>
-  /** Resolves when the connection is no more. */
-  ended: Promise<void>
+  /** Resolves when the connection is closed. */
+  closed: Promise<void>
 }
 
 interface ConnectionDeps {
   /** The request id of the handshake. */
   id: string
   socket: WebSocket
-  /** What it was made of. */
+  /** The connection that the WebSocket was created from. */
   upgrade: Pick<Upgrade, 'socket' | 'head'>
   client: Client
   find(method: string): Method<Caller> | undefined
@@ -89,45 +88,46 @@ export function createConnection({
   log,
 }: ConnectionDeps): Connection {
   const { socket: tcp, head } = upgrade
-  const ended = Promise.withResolvers<void>()
-  const underWay = new Set<Promise<void>>()
-  let authenticated = false
-  let greeted = false
+  const closed = Promise.withResolvers<void>()
+  const activeCalls = new Set<Promise<void>>()
+  let isAuthenticated = false
+  let hasReceived = false
   let bytesAtPing = -1
 
   const send = (frame: Buffer | string): void => {
     if (socket.readyState !== socket.OPEN) return
-    if (socket.bufferedAmount > limits.waitingBytes) return drop(closing.tooSlow, 'The client reads too slowly.')
+    if (socket.bufferedAmount > limits.maxBufferedBytes)
+      return close(closeCodes.tooSlow, 'The client reads too slowly.')
     socket.send(frame, { binary: false })
   }
 
-  const drop = (code: number, reason: string): void => {
+  const close = (code: number, reason: string): void => {
     if (socket.readyState !== socket.OPEN) return
-    // Closed before it is logged: this client may be listening to the log.
+    // Closes before it logs, because this client may be subscribed to the log.
     socket.close(code, reason)
     log.info({ reqId: id, client: client.address, code, reason }, 'WebSocket closed')
   }
 
-  const cut = (reason: string): void => {
+  const terminate = (reason: string): void => {
     socket.terminate()
-    log.info({ reqId: id, client: client.address, reason }, 'WebSocket cut')
+    log.info({ reqId: id, client: client.address, reason }, 'WebSocket terminated')
   }
 
   const authenticate = method(Type.Object({ token: Type.Optional(Type.String()) }), ({ token }) => {
     check({ client }, token)
-    authenticated = true
-    clearTimeout(late)
-    tcp.off('data', boundStranger)
+    isAuthenticated = true
+    clearTimeout(authTimer)
+    tcp.off('data', enforceByteLimit)
     return { ok: true }
   })
-  /** Whatever else a stranger asks for counts as an attempt without a credential. */
+  /** Any other method before authentication counts as a failed attempt. */
   const refuse = method(Type.Unknown(), () => check({ client }, undefined))
 
   const subscriptions = createSubscriptions(topics, send)
   const rpc = createRpc<Caller>({
-    find: (name) => (name === 'auth' ? authenticate : authenticated ? find(name) : refuse),
+    find: (name) => (name === 'auth' ? authenticate : isAuthenticated ? find(name) : refuse),
     caller: { subscriptions, notify: (method, params) => send(notification(method, params)) },
-    maxCalls: limits.calls,
+    maxCalls: limits.maxCalls,
     onFailure: (error, method) =>
       logFailure(log, error, {
         reqId: id,
@@ -137,50 +137,53 @@ export function createConnection({
       }),
   })
 
-  const answer = async (message: Buffer): Promise<void> => {
-    const answered = await rpc(message)
-    if (answered !== undefined) send(JSON.stringify(answered))
-    if (!authenticated) drop(closing.policy, 'The first message must authenticate.')
+  const handle = async (message: Buffer): Promise<void> => {
+    const response = await rpc(message)
+    if (response !== undefined) send(JSON.stringify(response))
+    if (!isAuthenticated) close(closeCodes.policy, 'The first message must authenticate.')
   }
 
   const onMessage = (message: Buffer, isBinary: boolean): void => {
-    // What a client sends after we have said goodbye, or a stranger beside its one message, is not looked at.
-    if (socket.readyState !== socket.OPEN || (greeted && !authenticated)) return
-    if (isBinary) return drop(closing.textOnly, 'Send text.')
-    greeted = true
-    const answering = answer(message).finally(() => underWay.delete(answering))
-    underWay.add(answering)
+    // Ignores messages after the close, and all but the first one before authentication.
+    if (socket.readyState !== socket.OPEN || (hasReceived && !isAuthenticated)) return
+    if (isBinary) return close(closeCodes.textOnly, 'Send text frames.')
+    hasReceived = true
+    const call = handle(message).finally(() => activeCalls.delete(call))
+    activeCalls.add(call)
   }
 
-  /** A message is in memory before it can be judged, so that strangers may not send large ones. */
-  const boundStranger = (): void => {
-    if (!authenticated && tcp.bytesRead - bytesAtStart > limits.strangerBytes)
-      cut('Too much was sent before authenticating.')
+  /** A message is buffered before it can be checked, so clients that have not authenticated may send only a little. */
+  const enforceByteLimit = (): void => {
+    if (!isAuthenticated && tcp.bytesRead - bytesAtStart > limits.maxUnauthenticatedBytes)
+      terminate('Too much was sent before authenticating.')
   }
 
   const bytesAtStart = tcp.bytesRead - head.length
-  tcp.on('data', boundStranger)
-  const late = setTimeout(() => drop(closing.policy, 'Nobody authenticated in time.'), limits.authMs)
+  tcp.on('data', enforceByteLimit)
+  const authTimer = setTimeout(
+    () => close(closeCodes.policy, 'The client did not authenticate in time.'),
+    limits.authTimeoutMs,
+  )
   socket.on('message', onMessage)
-  // What breaks the protocol has been answered with its code; the close follows.
+  // `ws` has already answered a protocol error with its close code. The close event follows.
   socket.on('error', (error) => log.info({ reqId: id, client: client.address, error: error.name }, 'WebSocket failed'))
   socket.once('close', () => {
-    clearTimeout(late)
+    clearTimeout(authTimer)
     subscriptions.remove(undefined)
-    ended.resolve()
+    closed.resolve()
   })
 
   return {
-    isStranger: () => !authenticated && socket.readyState === socket.OPEN,
+    isUnauthenticated: () => !isAuthenticated && socket.readyState === socket.OPEN,
     ping: () => {
       if (socket.readyState !== socket.OPEN) return
-      if (tcp.bytesRead === bytesAtPing) return cut('The client is not there any more.')
+      if (tcp.bytesRead === bytesAtPing) return terminate('The client no longer responds.')
       bytesAtPing = tcp.bytesRead
       socket.ping()
     },
-    drop,
-    cut,
-    settled: async () => void (await Promise.allSettled(underWay)),
-    ended: ended.promise,
+    close,
+    terminate,
+    settled: async () => void (await Promise.allSettled(activeCalls)),
+    closed: closed.promise,
   }
 }

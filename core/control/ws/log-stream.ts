@@ -1,4 +1,4 @@
-// The log as a stream: clients subscribe to its lines, which hold no secret.
+// Streams the log to subscribers, without secrets.
 import type { Log } from '../../plugin.ts'
 import { createFeed, type Feed } from '../../store/feed.ts'
 
@@ -6,7 +6,7 @@ export interface LogRecord {
   /** ISO 8601, UTC. */
   at: string
   level: keyof Log
-  /** The part of the gateway that wrote it. */
+  /** The folder of the core that wrote it. */
   component: string
   message: string
   fields: object
@@ -14,13 +14,13 @@ export interface LogRecord {
 
 interface LogStreamDeps {
   logFor(component: string): Log
-  /** The least level that is heard. */
+  /** The lowest level that is streamed. */
   level: string
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   redact(text: string): string
 }
 
-export interface TappedLog {
+export interface LogStream {
   logFor(component: string): Log
   feed: Feed<LogRecord>
   setLevel(level: string): void
@@ -28,45 +28,46 @@ export interface TappedLog {
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
-/** The same logs, and the feed that hears them. None of their calls throws, whatever is logged and whoever listens. */
-export function createLogStream({ logFor, level, redact }: LogStreamDeps): TappedLog {
+/** Wraps the loggers so that their lines also go to a feed. Logging never throws, whatever is logged or subscribed. */
+export function createLogStream({ logFor, level, redact }: LogStreamDeps): LogStream {
   const feed = createFeed<LogRecord>()
-  let heard = levelsFrom(level)
+  let streamedLevels = levelsFrom(level)
 
   const publish = (line: Omit<LogRecord, 'at'>): void =>
-    feed.publish(plainCopy({ at: new Date().toISOString(), ...line }, redact))
+    feed.publish(redactRecord({ at: new Date().toISOString(), ...line }, redact))
 
-  const tapped = (component: string): Log => {
+  const createTeeLog = (component: string): Log => {
     const log = logFor(component)
-    const at =
+    const teeAt =
       (level: keyof Log): Log[typeof level] =>
       (fields, message) => {
-        quietly(() => log[level](fields, message))
-        if (heard.has(level) && feed.hasSubscribers()) quietly(() => publish({ level, component, message, fields }))
+        ignoreErrors(() => log[level](fields, message))
+        if (streamedLevels.has(level) && feed.hasSubscribers())
+          ignoreErrors(() => publish({ level, component, message, fields }))
       }
-    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+    return { debug: teeAt('debug'), info: teeAt('info'), warn: teeAt('warn'), error: teeAt('error') }
   }
 
-  return { logFor: tapped, feed, setLevel: (level) => void (heard = levelsFrom(level)) }
+  return { logFor: createTeeLog, feed, setLevel: (level) => void (streamedLevels = levelsFrom(level)) }
 }
 
-function quietly(write: () => void): void {
+function ignoreErrors(write: () => void): void {
   try {
     write()
   } catch {
-    // The line is lost; the work that it tells of goes on.
+    // The line is lost, but the work that logged it continues.
   }
 }
 
-/** `trace` lets through what `debug` does; above `error` nothing of ours is left. */
+/** Returns the levels to stream. `trace` means all; levels above `error`, such as `silent`, mean none. */
 function levelsFrom(level: string): ReadonlySet<string> {
   if (level === 'trace') return new Set(levels)
   const from = (levels as readonly string[]).indexOf(level)
   return new Set(from === -1 ? [] : levels.slice(from))
 }
 
-/** What JSON makes of a line, every string in it redacted. Fields that do not fit into JSON are left out. */
-function plainCopy(line: LogRecord, redact: (text: string) => string): LogRecord {
+/** Returns a JSON copy of a record with every string redacted. Omits fields that JSON cannot represent. */
+function redactRecord(line: LogRecord, redact: (text: string) => string): LogRecord {
   const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? redact(value) : value)
   const copy = (given: LogRecord): LogRecord => JSON.parse(JSON.stringify(given, redactLeaf)) as LogRecord
   try {

@@ -1,5 +1,4 @@
-// What clients may call over the WebSocket. Where HTTP has the same, it is the same code, and the result is what HTTP
-// answers.
+// The methods that clients may call over the WebSocket. Those that HTTP also offers share its code and its results.
 import type { Subject } from '../../tools/subject.ts'
 import { InvokeBody, Routing } from '../../tools/schemas.ts'
 import type { ToolRequest } from '../../tools/request.ts'
@@ -7,7 +6,7 @@ import { resolveSession, type SessionOwners } from '../../tools/session.ts'
 import { type Static, Type } from '../../typebox.ts'
 import { type Chat, ChatRequest } from './chat.ts'
 import type { Caller } from './connection.ts'
-import type { Asked, Endpoint } from '../endpoint.ts'
+import type { EndpointRequest, Endpoint } from '../endpoint.ts'
 import { IdParams } from '../lists.ts'
 import { type Method, method } from './rpc.ts'
 
@@ -20,7 +19,7 @@ interface MethodsDeps {
 
 const TopicList = Type.Object({ topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })) })
 
-/** The body over HTTP, and what its headers say there. */
+/** The fields of the HTTP body and of the routing headers. */
 const InvokeParams = Type.Object({ ...InvokeBody.properties, ...Routing.properties })
 type InvokeParams = Static<typeof InvokeParams>
 
@@ -50,14 +49,14 @@ export function createMethods({
       method(ChatRequest, (request, { notify }: Caller) => chat(request, (delta) => notify('chat.delta', delta))),
     ],
     ['tools.invoke', method(InvokeParams, (body) => invokeTool(body, subjectOf(body)))],
-    ['runs.get', byId(endpoints, 'GET /runs/:id')],
-    ['runs.cancel', byId(endpoints, 'POST /api/runs/:id/cancel')],
+    ['runs.get', methodFromEndpoint(endpoints, 'GET /runs/:id')],
+    ['runs.cancel', methodFromEndpoint(endpoints, 'POST /api/runs/:id/cancel')],
   ])
 }
 
-/** The endpoint of the control API that takes nothing but an id. */
-function byId(endpoints: readonly Endpoint[], name: string): Method<Caller> {
+/** Creates a method from an endpoint of the control API that takes only an id. */
+function methodFromEndpoint(endpoints: readonly Endpoint[], name: string): Method<Caller> {
   const endpoint = endpoints.find(({ method, path }) => `${method} ${path}` === name)
   if (!endpoint) throw new Error(`The control API has no ${name}.`)
-  return method(IdParams, (params) => endpoint.handle({ params } as Asked))
+  return method(IdParams, (params) => endpoint.handle({ params } as EndpointRequest))
 }

@@ -1,16 +1,16 @@
-// JSON-RPC 2.0: what a message asks for, and what it is answered. It knows nothing of the connection that brings it.
+// JSON-RPC 2.0: parses messages, calls methods and builds responses, independent of the connection.
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { decode, parsePayload } from '../../http/payload.ts'
 import { toGatewayError } from '../../http/replies.ts'
 import { type Check, compileCheck, firstProblem, type Static, type TSchema } from '../../typebox.ts'
 
-/** One method. `run` is called with params that fit; what it returns is the result. */
+/** A method. `run` receives params that match the schema, and returns the result. */
 export interface Method<Caller> {
   check(): Check
   run(params: unknown, caller: Caller): unknown
 }
 
-/** Ties what a method gets to the schema of its params, which is compiled when it is first called. */
+/** Creates a method. Its schema is compiled at the first call. */
 export function method<Caller, Params extends TSchema>(
   params: Params,
   run: (params: Static<Params>, caller: Caller) => unknown,
@@ -22,38 +22,37 @@ export function method<Caller, Params extends TSchema>(
 export interface RpcDeps<Caller> {
   find(method: string): Method<Caller> | undefined
   caller: Caller
-  /** Most calls under way at once, and most calls of one batch. */
+  /** How many calls may run at once, and how many one batch may contain. */
   maxCalls: number
-  /** Called with every failure, for the log; the method is known, or absent. */
+  /** Called with every failure, for the log. `method` is undefined when it is unknown. */
   onFailure(error: GatewayError, method: string | undefined): void
 }
 
 type Id = string | number | null
 
-type Answer = { jsonrpc: '2.0'; id: Id } & (
+type RpcResponse = { jsonrpc: '2.0'; id: Id } & (
   | { result: unknown }
   | { error: { code: number; message: string; data: object } }
 )
 
 /**
- * What a message is answered; undefined when it asks for no answer. Its calls have begun, in their order, when this
- * returns.
+ * Handles a message. Resolves with undefined for notifications. All calls have started, in order, when this returns.
  */
-export type Rpc = (message: Buffer) => Promise<Answer | Answer[] | undefined>
+export type Rpc = (message: Buffer) => Promise<RpcResponse | RpcResponse[] | undefined>
 
 export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
   const { find, caller, maxCalls, onFailure } = deps
-  let underWay = 0
+  let activeCalls = 0
 
-  const call = async (request: unknown): Promise<Answer | undefined> => {
-    const asked = readRequest(request)
-    if ('problem' in asked) return fail(asked.id, invalidRequest(asked.problem), { code: codes.invalidRequest })
-    const { id, method: name, params } = asked
+  const call = async (request: unknown): Promise<RpcResponse | undefined> => {
+    const parsed = readRequest(request)
+    if ('problem' in parsed) return fail(parsed.id, invalidRequest(parsed.problem), { code: codes.invalidRequest })
+    const { id, method: name, params } = parsed
     const found = find(name)
-    underWay += 1
+    activeCalls += 1
     try {
-      if (underWay > maxCalls) throw new GatewayError('too_many_calls')
-      if (!found) throw new GatewayError('not_found', 'There is no method of this name.')
+      if (activeCalls > maxCalls) throw new GatewayError('too_many_calls')
+      if (!found) throw new GatewayError('not_found', 'The method does not exist.')
       checkParams(found, params)
       const result = await found.run(params, caller)
       return id === undefined ? undefined : { jsonrpc: '2.0', id, result: result ?? null }
@@ -61,7 +60,7 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
       const failed = fail(id ?? null, toGatewayError(error), { method: found && name })
       return id === undefined ? undefined : failed
     } finally {
-      underWay -= 1
+      activeCalls -= 1
     }
   }
 
@@ -69,18 +68,20 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
     id: Id,
     error: GatewayError,
     { method, code }: { method?: string | undefined; code?: number },
-  ): Answer => {
+  ): RpcResponse => {
     onFailure(error, method)
     const data = { type: error.code, ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) }
     return { jsonrpc: '2.0', id, error: { code: code ?? codeOf(error.code), message: error.publicMessage, data } }
   }
 
-  const callAll = async (batch: readonly unknown[]): Promise<Answer | Answer[] | undefined> => {
+  const callAll = async (batch: readonly unknown[]): Promise<RpcResponse | RpcResponse[] | undefined> => {
     if (batch.length === 0) return fail(null, invalidRequest('The batch is empty.'), { code: codes.invalidRequest })
     if (batch.length > maxCalls)
-      return fail(null, invalidRequest(`The batch holds more than ${maxCalls} calls.`), { code: codes.invalidRequest })
-    const answers = (await Promise.all(batch.map(call))).filter((answer) => answer !== undefined)
-    return answers.length > 0 ? answers : undefined
+      return fail(null, invalidRequest(`The batch contains more than ${maxCalls} calls.`), {
+        code: codes.invalidRequest,
+      })
+    const responses = (await Promise.all(batch.map(call))).filter((response) => response !== undefined)
+    return responses.length > 0 ? responses : undefined
   }
 
   return async (message) => {
@@ -100,7 +101,7 @@ const codes = {
   other: -32_000,
 } as const
 
-/** What has no code of its own in the protocol is told apart by `data.type`. */
+/** Errors without a code of their own in the protocol are distinguished by `data.type`. */
 function codeOf(code: ErrorCode): number {
   if (code === 'not_found') return codes.methodNotFound
   if (code === 'invalid_request' || code === 'invalid_arguments') return codes.invalidParams
@@ -118,7 +119,7 @@ function parse(message: Buffer): object | GatewayError {
 }
 
 interface Request {
-  /** Absent: a notification, which gets no answer. */
+  /** Undefined for a notification, which gets no response. */
   id: Id | undefined
   method: string
   params: object

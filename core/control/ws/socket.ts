@@ -1,4 +1,4 @@
-// The WebSocket at /ws, on the same port: JSON-RPC 2.0 for pages and programs that want to see the gateway live.
+// Registers the WebSocket at /ws, which speaks JSON-RPC 2.0 on the HTTP port.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket, WebSocketServer } from 'ws'
@@ -6,12 +6,12 @@ import { GatewayError } from '../../errors.ts'
 import { type CheckCredential, refuseTokenInQuery } from '../../http/auth.ts'
 import { failures, withoutBody } from '../../http/failure.ts'
 import type { Upgrade } from '../../http/listener.ts'
-import { refuseStrangeOrigins } from '../../http/cors-origin.ts'
+import { refuseForeignOrigins } from '../../http/cors-origin.ts'
 import { setRouteGroup } from '../../http/route-list.ts'
 import type { Log } from '../../plugin.ts'
 import {
   type Caller,
-  closing,
+  closeCodes,
   type Connection,
   createConnection,
   type SocketLimits,
@@ -20,7 +20,7 @@ import {
 import type { Method } from './rpc.ts'
 import type { Topics } from './topics.ts'
 
-/** The path where a request may become a WebSocket. */
+/** The path that accepts WebSocket upgrades. */
 export const socketPath = '/ws'
 
 export interface SocketDeps {
@@ -33,13 +33,13 @@ export interface SocketDeps {
 }
 
 export interface Sockets {
-  /** Lets calls end for `ms`, then says goodbye to everybody. */
-  close(ms: number): Promise<void>
+  /** Waits up to `graceMs` for calls to end, then closes all connections. */
+  close(graceMs: number): Promise<void>
 }
 
 const schema = {
-  summary: 'Becomes a WebSocket that speaks JSON-RPC 2.0.',
-  response: { 101: withoutBody('From here on it is a WebSocket.'), ...failures(403, 426) },
+  summary: 'Opens a WebSocket that speaks JSON-RPC 2.0.',
+  response: { 101: withoutBody('The connection is now a WebSocket.'), ...failures(403, 426) },
 }
 
 export function registerSocket(
@@ -57,19 +57,19 @@ export function registerSocket(
       refuseTokenInQuery(request)
       done()
     })
-    routeGroup.addHook('onRequest', refuseStrangeOrigins(allowedOrigins))
+    routeGroup.addHook('onRequest', refuseForeignOrigins(allowedOrigins))
     routeGroup.get(socketPath, { schema }, async (request, reply) => {
       const { upgrade } = request
       if (!upgrade) throw new GatewayError('upgrade_required')
-      const socket = shakeHands(await openServer(), request, upgrade)
+      const socket = completeHandshake(await openServer(), request, upgrade)
       reply.hijack()
-      upgrade.take()
-      if (socket) welcome(request, socket, upgrade)
+      upgrade.detach()
+      if (socket) addConnection(request, socket, upgrade)
     })
   })
 
-  function welcome({ id, client }: FastifyRequest, socket: WebSocket, upgrade: Upgrade): void {
-    makeRoom()
+  function addConnection({ id, client }: FastifyRequest, socket: WebSocket, upgrade: Upgrade): void {
+    evictUnauthenticated()
     const connection = createConnection({
       id,
       socket,
@@ -84,40 +84,41 @@ export function registerSocket(
     connections.add(connection)
     pings ??= setInterval(() => {
       for (const one of connections) one.ping()
-    }, limits.pingMs).unref()
-    void connection.ended.then(() => connections.delete(connection))
+    }, limits.pingIntervalMs).unref()
+    void connection.closed.then(() => connections.delete(connection))
   }
 
-  /** A flood of strangers pushes out the oldest of them, never a client that has authenticated. */
-  function makeRoom(): void {
-    const strangers = [...connections].filter((connection) => connection.isStranger())
-    if (strangers.length >= limits.strangers) strangers[0]?.cut('Too many clients have not authenticated.')
+  /** At the limit, terminates the oldest client that has not authenticated. Authenticated clients are not affected. */
+  function evictUnauthenticated(): void {
+    const candidates = [...connections].filter((connection) => connection.isUnauthenticated())
+    if (candidates.length >= limits.maxUnauthenticatedClients)
+      candidates[0]?.terminate('Too many clients have not authenticated.')
   }
 
   return {
-    close: async (ms) => {
+    close: async (graceMs) => {
       clearInterval(pings)
       const settled = Promise.all([...connections].map((connection) => connection.settled()))
-      await Promise.race([settled, delay(ms, undefined, { ref: false })])
+      await Promise.race([settled, delay(graceMs, undefined, { ref: false })])
       const all = [...connections]
-      for (const connection of all) connection.drop(closing.goingAway, 'The gateway stops.')
-      await Promise.all(all.map(({ ended }) => ended))
+      for (const connection of all) connection.close(closeCodes.goingAway, 'The gateway is stopping.')
+      await Promise.all(all.map(({ closed }) => closed))
     },
   }
 }
 
-/** Loaded by the first client, so that starting never waits for it. */
-function createServerOnce({ messageBytes, closeMs }: SocketLimits): () => Promise<WebSocketServer> {
+/** Imports `ws` when the first client connects, because the import would delay the start. */
+function createServerOnce({ maxMessageBytes, closeTimeoutMs }: SocketLimits): () => Promise<WebSocketServer> {
   let opening: Promise<WebSocketServer> | undefined
   const open = async (): Promise<WebSocketServer> => {
     const { WebSocketServer } = await import('ws')
-    // No compression: a few bytes could become megabytes, and most messages are small.
+    // No compression: a few bytes could expand to megabytes, and most messages are small.
     const options = {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      maxPayload: messageBytes,
-      closeTimeout: closeMs,
+      maxPayload: maxMessageBytes,
+      closeTimeout: closeTimeoutMs,
     }
     const server = new WebSocketServer(options)
     server.on('wsClientError', ({ message }) => {
@@ -128,18 +129,15 @@ function createServerOnce({ messageBytes, closeMs }: SocketLimits): () => Promis
   return () => (opening ??= open())
 }
 
-/**
- * Undefined when the client has gone meanwhile. Throws `malformed_http` while the request can still be answered as
- * HTTP.
- */
-function shakeHands(
+/** Returns undefined when the client has disconnected. Throws `malformed_http` for an invalid handshake. */
+function completeHandshake(
   server: WebSocketServer,
   { raw }: FastifyRequest,
   { socket, head }: Upgrade,
 ): WebSocket | undefined {
-  let shaken: WebSocket | undefined
-  server.handleUpgrade(raw, socket, head, (made) => {
-    shaken = made
+  let webSocket: WebSocket | undefined
+  server.handleUpgrade(raw, socket, head, (created) => {
+    webSocket = created
   })
-  return shaken
+  return webSocket
 }

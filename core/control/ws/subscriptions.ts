@@ -1,33 +1,34 @@
-// The topics that one client listens to.
+// The topic subscriptions of one client.
 import { GatewayError } from '../../errors.ts'
 import type { Topics } from './topics.ts'
 
 export interface Subscriptions {
   /**
-   * No names: all. Throws `invalid_request`, and changes nothing, when one is unknown. Returns all that are listened to
-   * now.
+   * Subscribes to the named topics, or to all when `names` is undefined. Returns all subscribed topics. Throws
+   * `invalid_request`, and changes nothing, when a name is unknown.
    */
   add(names: readonly string[] | undefined): string[]
+  /** Unsubscribes from the named topics, or from all. Returns the remaining ones. */
   remove(names: readonly string[] | undefined): string[]
 }
 
 export function createSubscriptions(topics: Topics, receive: (frame: Buffer) => void): Subscriptions {
-  const joined = new Map<string, () => void>()
-  const known = (names: readonly string[] = topics.names): readonly string[] => {
+  const active = new Map<string, () => void>()
+  const checkNames = (names: readonly string[] = topics.names): readonly string[] => {
     if (names.every((name) => topics.names.includes(name))) return names
-    throw new GatewayError('invalid_request', `topics must be a list of these: ${topics.names.join(', ')}.`)
+    throw new GatewayError('invalid_request', `topics must be a list of these names: ${topics.names.join(', ')}.`)
   }
   return {
     add: (names) => {
-      for (const name of known(names)) if (!joined.has(name)) joined.set(name, topics.join(name, receive))
-      return [...joined.keys()]
+      for (const name of checkNames(names)) if (!active.has(name)) active.set(name, topics.subscribe(name, receive))
+      return [...active.keys()]
     },
     remove: (names) => {
-      for (const name of known(names)) {
-        joined.get(name)?.()
-        joined.delete(name)
+      for (const name of checkNames(names)) {
+        active.get(name)?.()
+        active.delete(name)
       }
-      return [...joined.keys()]
+      return [...active.keys()]
     },
   }
 }

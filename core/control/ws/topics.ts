@@ -1,4 +1,4 @@
-// The topics of the WebSocket: news of the gateway, each written once as a notification however many clients listen.
+// The topics of the WebSocket. Each change is serialized once, however many clients are subscribed.
 import { viewRun } from '../../runs/run-view.ts'
 import { createFeed, type Feed } from '../../store/feed.ts'
 import type { StoreChanges } from '../../store/change-events.ts'
@@ -8,12 +8,12 @@ import type { LogRecord } from './log-stream.ts'
 import { iso } from '../lists.ts'
 import { viewDelivery } from '../outbox.ts'
 
-type Receive = (frame: Buffer) => void
+type SendFrame = (frame: Buffer) => void
 
 export interface Topics {
   names: readonly string[]
-  /** Passes every notification of a topic on; returns how to leave. */
-  join(topic: string, receive: Receive): () => void
+  /** Sends every notification of a topic to `send`. Returns a function that unsubscribes. */
+  subscribe(topic: string, send: SendFrame): () => void
 }
 
 export function createTopics(changes: StoreChanges, log: Feed<LogRecord>): Topics {
@@ -24,29 +24,29 @@ export function createTopics(changes: StoreChanges, log: Feed<LogRecord>): Topic
     ['outbox', createTopic('outbox', changes.outbox, viewDelivery)],
     ['log', createTopic('log', log, (line) => line)],
   ])
-  return { names: [...topics.keys()], join: (topic, receive) => topics.get(topic)?.(receive) ?? (() => {}) }
+  return { names: [...topics.keys()], subscribe: (topic, send) => topics.get(topic)?.(send) ?? (() => {}) }
 }
 
-/** A notification as it goes over the wire. */
+/** Serializes a notification. */
 export const notification = (method: string, params: object): Buffer =>
   Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }))
 
-/** Listens to the feed only while somebody has joined. */
+/** Subscribes to the feed only while the topic has subscribers. */
 function createTopic<Change>(
   name: string,
   feed: Feed<Change>,
   view: (change: Change) => object,
-): (receive: Receive) => () => void {
-  const joined = createFeed<Buffer>()
-  let leaveFeed: (() => void) | undefined
-  return (receive) => {
-    const leave = joined.subscribe(receive)
-    leaveFeed ??= feed.subscribe((change) => joined.publish(notification(name, view(change))))
+): (send: SendFrame) => () => void {
+  const frames = createFeed<Buffer>()
+  let unsubscribeFeed: (() => void) | undefined
+  return (send) => {
+    const unsubscribe = frames.subscribe(send)
+    unsubscribeFeed ??= feed.subscribe((change) => frames.publish(notification(name, view(change))))
     return () => {
-      leave()
-      if (joined.hasSubscribers()) return
-      leaveFeed?.()
-      leaveFeed = undefined
+      unsubscribe()
+      if (frames.hasSubscribers()) return
+      unsubscribeFeed?.()
+      unsubscribeFeed = undefined
     }
   }
 }

@@ -480,7 +480,7 @@ describe('the end', () => {
     await client.until(({ method }) => method === 'chat.delta')
     const stopped = gateway.close()
     expect((await answer).result.reply).toBe('Just in time.')
-    expect(await client.closed).toEqual({ code: 1001, reason: 'The gateway stops.' })
+    expect(await client.closed).toEqual({ code: 1001, reason: 'The gateway is stopping.' })
     await stopped
   })
 
