@@ -1,4 +1,4 @@
-// The page /docs in a real browser: it shows the interface under its strict policy, and asks nobody but the gateway.
+// Tests the page /docs in a real browser.
 import { describe, expect, it } from 'vitest'
 import { shareBrowser } from '../browser.ts'
 import { gatewayToken, startGateway } from '../helpers.ts'
@@ -6,7 +6,7 @@ import { gatewayToken, startGateway } from '../helpers.ts'
 describe('GET /docs', () => {
   const browser = shareBrowser()
 
-  it('shows every route once it has the credential, and breaks no rule of its policy', async () => {
+  it('shows every route after the credential is entered, without violating its content security policy', async () => {
     const { url } = await startGateway()
     const { page, complaints, asked } = await browser.visit(`${url}/docs`)
     await page.getByLabel('Credential of the gateway').fill(gatewayToken)
@@ -24,7 +24,7 @@ describe('GET /docs', () => {
     expect(asked.filter((address) => address.includes(gatewayToken))).toEqual([])
   })
 
-  it('sends what is tried out with the credential', async () => {
+  it('sends "try it out" requests with the credential', async () => {
     const { url } = await startGateway()
     const { page, complaints } = await browser.visit(`${url}/docs`)
     await page.getByLabel('Credential of the gateway').fill(gatewayToken)
@@ -37,7 +37,7 @@ describe('GET /docs', () => {
     expect(complaints).toEqual([])
   })
 
-  it('says what is wrong with a credential', async () => {
+  it('shows the error for a wrong credential', async () => {
     const { url } = await startGateway()
     const { page } = await browser.visit(`${url}/docs`)
     await page.getByLabel('Credential of the gateway').fill('wrong')
@@ -45,7 +45,7 @@ describe('GET /docs', () => {
     await page.getByRole('alert').filter({ hasText: 'The credential is missing or wrong' }).waitFor()
   })
 
-  it('lets no script, style, frame or form of elsewhere in, and serves nothing but its own files', async () => {
+  it('blocks scripts, styles, frames and forms of other origins, and serves only its own files', async () => {
     const { url } = await startGateway()
     const { headers } = await fetch(`${url}/docs`)
     expect(headers.get('content-security-policy')).toMatch(

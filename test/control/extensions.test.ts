@@ -1,10 +1,10 @@
-// What the gateway is made of, and the configuration in force.
+// Tests GET /api/extensions and GET /api/config.
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 
 describe('GET /api/extensions', () => {
-  it('shows plugins, channels and how they are, the names that a policy can use, and routes', async () => {
+  it('lists plugins, channels with their state, the names that a policy can use, and routes', async () => {
     const chat = await startChat()
     chat.refuse(1)
     const dir = temporaryFolder()
@@ -28,7 +28,7 @@ describe('GET /api/extensions', () => {
 })
 
 describe('GET /api/config', () => {
-  it('shows the configuration with its defaults and without its secrets', async () => {
+  it('returns the configuration with its defaults and without its secrets', async () => {
     const { get } = await startGateway({
       providers: {
         mine: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'key-of-the-provider' },

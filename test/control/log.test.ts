@@ -1,5 +1,4 @@
-// The log while a client of the WebSocket listens to it: every line arrives whole, and neither the client nor the
-// process log sees a secret.
+// Tests the log while a WebSocket client is subscribed to it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -20,7 +19,7 @@ const shortSecrets = {
 }
 
 describe('the log', () => {
-  it('reaches a listening client unchanged when the configuration holds secrets of one character', async () => {
+  it('reaches a subscriber unchanged when the configuration contains secrets of one character', async () => {
     const { url, logged } = await startGateway({ ...quiet, ...shortSecrets })
     const client = await login(url)
     await client.call('subscribe', { topics: ['log'] })
@@ -35,7 +34,7 @@ describe('the log', () => {
     expect(logged.filter((line) => line.includes('headers_too_large'))).toHaveLength(1)
   })
 
-  it('hides the secrets of the environment, of the configuration, and of the one that replaces it', async () => {
+  it('redacts the secrets of the environment, of the configuration, and of a reloaded configuration', async () => {
     const dir = temporaryFolder()
     const [before, after] = ['hook-token-before-0123456789', 'hook-token-after-0123456789']
     const write = (token: string, level = 'info') =>
@@ -64,7 +63,7 @@ describe('the log', () => {
     expect(log()).not.toMatch(new RegExp([gatewayToken, before, after, 'password-of-the-environment'].join('|')))
   })
 
-  it('takes effect at the new level after a reload, for clients and for the process', async () => {
+  it('uses the new level after a reload, for subscribers and for the process', async () => {
     const dir = temporaryFolder()
     const write = (level: string) => writeConfig(dir, { ...quiet, log: { level } })
     const gateway = await spawnGateway(write('error'))
@@ -87,7 +86,7 @@ describe('the log', () => {
     expect(before.notifications.filter(({ params }) => params.fields.path === '/before')).toEqual([])
   })
 
-  it('does not end the gateway when the disk behind the standard error is full', async () => {
+  it('does not stop the gateway when the disk behind standard error is full', async () => {
     const full = openSync('/dev/full', 'w')
     const main = new URL('../../core/main.ts', import.meta.url).pathname
     const args = ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(temporaryFolder(), quiet)]

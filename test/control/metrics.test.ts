@@ -1,4 +1,4 @@
-// GET /metrics: what Prometheus reads, in its text format, with few labels and no secret.
+// Tests GET /metrics: the Prometheus text format, few label values, and no secrets.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createBoundedValues, labels } from '../../core/control/metrics/counters.ts'
@@ -24,7 +24,7 @@ const valueOf = (text: string, name: string): number =>
   )
 
 describe('GET /metrics', () => {
-  it('counts requests, requests, runs and commits, and tells how things stand', async () => {
+  it('counts HTTP requests, webhook requests, runs and commits, and reports the current state', async () => {
     const { url, post, get } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
     await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
     await post('/hooks/wake', {})
@@ -53,7 +53,7 @@ describe('GET /metrics', () => {
     expect(valueOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
   })
 
-  it('keeps to the text format and its rules, and holds no secret', async () => {
+  it('follows the text format and its rules, and contains no secret', async () => {
     const { url, post } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
     await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
     const text = await scrape(url)
@@ -76,11 +76,11 @@ describe('GET /metrics', () => {
     ['# HELP a x\n# TYPE a gauge\na 1\na 1\n', 'a: repeated'],
     ['# HELP a x\n# TYPE a gauge\nb 1\n', 'b: not in its family'],
     ['# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n', 'a: buckets'],
-  ])('the rules find what is wrong in %j', (text, problem) => {
+  ])('the rules find the mistake in %j', (text, problem) => {
     expect(problemsOf(text)).toEqual([problem])
   })
 
-  it('tells how runs fail and what they cost, by agent and model', async () => {
+  it('counts run failures and tokens by agent and model', async () => {
     const model = await startModel()
     model.script({ status: 400, body: { error: { message: 'no' } } })
     model.otherwise({ text: 'Noted.' })
@@ -98,7 +98,7 @@ describe('GET /metrics', () => {
     expect(valueOf(text, 'svc_gateway_runs_ended_total{kind="hook",status="failed"}')).toBe(1)
   })
 
-  it('tells which channels are connected, what is scheduled, and whether the configuration is in force', async () => {
+  it('reports connected channels, schedules, and whether the last reload succeeded', async () => {
     const running = await startGateway()
     const { url, dir, gateway } = running
     await expect
@@ -122,12 +122,12 @@ describe('GET /metrics', () => {
     expect(valueOf(third, at)).toBeGreaterThan(valueOf(first, at))
   })
 
-  it('wants the credential', async () => {
+  it('requires the credential', async () => {
     const { url } = await startGateway()
     expect((await fetch(`${url}/metrics`)).status).toBe(401)
   })
 
-  it('has no label that callers choose', async () => {
+  it('has no label values that callers choose', async () => {
     const { url, post, get } = await startGateway()
     await post('/hooks/chosen-by-the-caller', {})
     await get('/chosen-by-the-caller')
@@ -136,11 +136,11 @@ describe('GET /metrics', () => {
 })
 
 describe('labels', () => {
-  it('are escaped as the text format wants it', () => {
+  it('are escaped for the text format', () => {
     expect(labels({ account: 'a"b\\c\nd', channel: 'x' })).toBe('account="a\\"b\\\\c\\nd",channel="x"')
   })
 
-  it('have a bounded number of values', () => {
+  it('have a limited number of values', () => {
     const value = createBoundedValues(2)
     expect(['a', 'b', 'c', 'a', 'd'].map(value)).toEqual(['a', 'b', 'other', 'a', 'other'])
   })
@@ -150,7 +150,7 @@ describe('docs/grafana-dashboard.json', () => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const { panels, templating, uid } = JSON.parse(read('docs/grafana-dashboard.json')) as Dashboard
 
-  it('asks for metrics that exist, with labels that they have', async () => {
+  it('queries only metrics and labels that exist', async () => {
     const { url, post } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
     await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })
     const text = await scrape(url)
@@ -172,7 +172,7 @@ describe('docs/grafana-dashboard.json', () => {
     }
   })
 
-  it('can be imported: a data source to choose, and panels that do not overlap', () => {
+  it('can be imported: it has a data source variable and no overlapping panels', () => {
     expect(uid).toBe('svc-gateway')
     expect(templating.list.map(({ name, type }) => [name, type])).toContainEqual(['datasource', 'datasource'])
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>

@@ -1,4 +1,4 @@
-// GET /openapi.json: a valid document of every route, and nothing in it that does not happen.
+// Tests GET /openapi.json.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { shareGateway, startGateway } from '../helpers.ts'
@@ -31,7 +31,7 @@ describe('GET /openapi.json', () => {
     expect(await new Validator().validate(body)).toMatchObject({ valid: true })
   })
 
-  it('has every route of every route group, with a summary, its credential and its answers', async () => {
+  it('has every route of every route group, with its summary, credential and responses', async () => {
     const all = await operations()
     const { routes } = (await get('/api/extensions')).body as { routes: { method: string; path: string }[] }
     expect(all.map(({ name }) => name).toSorted()).toEqual(
@@ -49,12 +49,12 @@ describe('GET /openapi.json', () => {
     )
   })
 
-  it('leaves only health, the page and the WebSocket, which asks for it later, without a credential', async () => {
+  it('requires a credential for all routes except health, the page and the WebSocket', async () => {
     const open = (await operations()).filter(({ security }) => security.length === 0).map(({ name }) => name)
     expect(open).toEqual(['GET /healthz', 'GET /readyz', 'GET /docs', 'GET /docs/{file}', 'GET /ws'])
   })
 
-  it('has what the hooks take: the body with its channels, the headers, every status', async () => {
+  it('describes the bodies, headers and statuses of the hooks', async () => {
     const { paths } = (await get('/openapi.json')).body
     const { post } = paths['/hooks/agent'] as {
       post: Operation & {
@@ -83,7 +83,7 @@ describe('GET /openapi.json', () => {
     ])
   })
 
-  it('follows the configuration: the prefix of the hooks, and whether there are any', async () => {
+  it('follows hooks.path and hooks.enabled', async () => {
     const moved = await startGateway({ hooks: { path: '/in' } })
     expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(
       expect.arrayContaining(['/in/wake', '/in/agent']),
@@ -92,7 +92,7 @@ describe('GET /openapi.json', () => {
     expect(JSON.stringify((await closed.get('/openapi.json')).body.paths)).not.toContain('/wake')
   })
 
-  it('is for whoever has the credential: it tells which channels and hooks there are', async () => {
+  it('requires the credential, because it names the channels and hooks', async () => {
     expect((await get('/openapi.json', { authorization: 'Bearer wrong' })).status).toBe(401)
   })
 })

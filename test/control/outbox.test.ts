@@ -1,4 +1,4 @@
-// The outbox over HTTP: what waits, what failed, and sending it once more.
+// Tests the outbox over HTTP.
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
@@ -23,7 +23,7 @@ async function start(prepare: (chat: Chat) => void = () => undefined) {
 }
 
 describe('GET /api/outbox', () => {
-  it('lists messages, newest first, with what became of them', async () => {
+  it('lists deliveries and their status, newest first', async () => {
     const { chat, say, get } = await start((chat) =>
       chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'No such room.' } }),
     )
@@ -56,7 +56,7 @@ describe('POST /api/outbox/:id/retry', () => {
   it.each([
     ['failed', { answer: { outcome: 'failed', reason: 'permanent', detail: 'No such room.' } }],
     ['unknown', 'lose'],
-  ] as const)('sends a message once more that is %s', async (status, answer) => {
+  ] as const)('retries a delivery that is %s', async (status, answer) => {
     const { chat, say, get, post } = await start((chat) => chat.script(answer))
     const id = `${await say({ to: 'room' })}:0`
     await expect.poll(async () => (await get(`/api/outbox?status=${status}`)).body.items.length).toBe(1)
@@ -68,7 +68,7 @@ describe('POST /api/outbox/:id/retry', () => {
     await expect.poll(async () => (await get('/api/outbox')).body.items[0].status).toBe('sent')
   })
 
-  it('refuses what is sent, what has no recipient, and what there is not', async () => {
+  it('refuses deliveries that are sent, have no recipient, or do not exist', async () => {
     const { chat, say, post, get } = await start()
     const sent = `${await say({ to: 'room' })}:0`
     await chat.holds(1)

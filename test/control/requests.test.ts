@@ -1,4 +1,4 @@
-// The log of what came in: accepted, refused, repeated; and having a request repeated.
+// Tests the list of webhook requests, and their replay.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
@@ -17,7 +17,7 @@ async function noted({ get }: Getter, status: string, count = 1) {
 }
 
 describe('GET /api/requests', () => {
-  it('lists what was accepted, with what it led to', async () => {
+  it('lists accepted requests with their runs and events', async () => {
     const { post, get } = await startGateway(still)
     const { eventId } = (await post('/hooks/wake', { text: 'The disk is full.', mode: 'next-heartbeat' })).body
     const { runId } = (await post('/hooks/agent', { message: 'Look at it.', ...quiet })).body
@@ -30,7 +30,7 @@ describe('GET /api/requests', () => {
     expect(body.items[0]).not.toHaveProperty('body')
   })
 
-  it('is sifted by hook, time and text, and paged', async () => {
+  it('filters by hook, time and text, and pages', async () => {
     const { post, get } = await startGateway(still)
     for (const text of ['one disk', 'two', 'three DISKS']) await post('/hooks/wake', { text, mode: 'next-heartbeat' })
     const ids = (await get('/api/requests')).body.items.map(({ id }: { id: string }) => id)
@@ -49,7 +49,7 @@ describe('GET /api/requests', () => {
     })
   })
 
-  it('has what was refused behind the credential, and why', async () => {
+  it('includes rejected requests of authenticated senders, with the reason', async () => {
     const running = await startGateway({ ...still, hooks: { maxBodyBytes: 100 } })
     await running.post('/hooks/wake', { mode: 'later' })
     await running.post('/hooks/wake', '{"text":')
@@ -63,7 +63,7 @@ describe('GET /api/requests', () => {
     ])
   })
 
-  it('has nothing of callers without the credential', async () => {
+  it('includes no unauthenticated requests', async () => {
     const running = await startGateway(still)
     await running.post('/hooks/wake', { text: 'hi' }, { authorization: 'Bearer wrong' })
     await running.post('/hooks/wake?token=x', { text: 'hi' })
@@ -73,7 +73,7 @@ describe('GET /api/requests', () => {
     expect((await running.get('/api/requests')).body.items).toHaveLength(1)
   })
 
-  it('has what came twice, and what contradicts what came', async () => {
+  it('includes duplicates, and requests that reuse an Idempotency-Key with another body', async () => {
     const running = await startGateway(still)
     const wake = (text: string) =>
       running.post('/hooks/wake', { text, mode: 'next-heartbeat' }, { 'idempotency-key': 'k' })
@@ -84,7 +84,7 @@ describe('GET /api/requests', () => {
     expect(await noted(running, 'rejected')).toMatchObject([{ error: { type: 'idempotency_conflict' } }])
   })
 
-  it('has what the gateway could not take', async () => {
+  it('includes requests that failed in the gateway', async () => {
     const model = await startModel()
     model.script({ hang: true })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
@@ -103,7 +103,7 @@ describe('GET /api/requests', () => {
 })
 
 describe('GET /api/requests/:id', () => {
-  it('shows the headers without secrets, the body as it came, and the runs', async () => {
+  it('returns the headers without secrets, the body as received, and the runs', async () => {
     const { post, get } = await startGateway(still)
     const body = JSON.stringify({ message: 'Look at it.', ...quiet, extra: 1 }, null, 2)
     const { runId, sessionKey } = (
@@ -121,7 +121,7 @@ describe('GET /api/requests/:id', () => {
     expect(JSON.stringify(request)).not.toContain(hookToken)
   })
 
-  it('shows as much of a refused request as was read', async () => {
+  it('returns as much of a rejected request as was read', async () => {
     const running = await startGateway({ ...still, hooks: { maxBodyBytes: 100 } })
     await running.post('/hooks/wake', { text: 5 })
     await running.post('/hooks/wake', { text: 'x'.repeat(200) })
@@ -134,7 +134,7 @@ describe('GET /api/requests/:id', () => {
     expect((await running.get(`/api/requests/${large.id}`)).body).toMatchObject({ body: null })
   })
 
-  it('answers 404 to an id that is none', async () => {
+  it('returns 404 for an unknown id', async () => {
     const { get } = await startGateway(still)
     expect(await get('/api/requests/nothing')).toMatchObject({
       status: 404,
@@ -148,7 +148,7 @@ describe('POST /api/requests/:id/replay', () => {
   const replay = (id: string, body: object) => gateway.post(`/api/requests/${id}/replay`, body, operator)
   const newest = async () => (await gateway.get('/api/requests?limit=1')).body.items[0]
 
-  it('starts the same work once more, as a request of its own', async () => {
+  it('starts the same work again as a new request', async () => {
     const first = (
       await gateway.post(
         '/hooks/agent',
@@ -166,7 +166,7 @@ describe('POST /api/requests/:id/replay', () => {
     expect((await gateway.get(`/runs/${body.runId}`)).body).toMatchObject({ kind: 'hook', origin: { trusted: false } })
   })
 
-  it('takes another body, and holds it to the same rules', async () => {
+  it('accepts another body and applies the same rules', async () => {
     await gateway.post('/hooks/wake', { text: 'One.', mode: 'next-heartbeat' })
     const { id } = await newest()
     const { body } = await replay(id, { body: { text: 'Two.', mode: 'next-heartbeat' } })
@@ -181,7 +181,7 @@ describe('POST /api/requests/:id/replay', () => {
     expect(await replay(id, { dryRun: 'yes' })).toMatchObject({ status: 400 })
   })
 
-  it('says in a dry run what it would start, and starts nothing', async () => {
+  it('returns the actions of a dry run and starts nothing', async () => {
     await gateway.post('/hooks/agent', { message: 'Twice.', name: 'CI', ...quiet }, { prefer: 'wait=30' })
     const { id } = await newest()
     const { body } = await replay(id, { dryRun: true })
@@ -201,7 +201,7 @@ describe('POST /api/requests/:id/replay', () => {
     expect((await newest()).replayOf).toBeUndefined()
   })
 
-  it('answers 404 and 409 where there is nothing to repeat', async () => {
+  it('returns 404 or 409 when there is nothing to replay', async () => {
     expect(await replay('nothing', {})).toMatchObject({ status: 404, body: { error: { type: 'request_not_found' } } })
     await gateway.post('/hooks/github', { action: 'push' })
     const [unknown] = await noted(gateway, 'rejected')
@@ -220,7 +220,7 @@ describe('POST /api/requests/:id/replay', () => {
 })
 
 describe('GET /api/requests?runStatus', () => {
-  it('lists what led to a run with this status, page by page', async () => {
+  it('lists requests that started a run with this status, page by page', async () => {
     const model = await startModel()
     model.script({ status: 400 }, { text: 'done' }, { status: 400 })
     const { post, get } = await startGateway({

@@ -1,4 +1,4 @@
-// A client of the WebSocket: calls that wait for their answer, and notifications that can be waited for.
+// A WebSocket client for tests: calls that wait for their response, and notifications.
 import { once } from 'node:events'
 import { type ClientOptions, WebSocket } from 'ws'
 import { onTestFinished } from 'vitest'

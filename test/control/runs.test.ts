@@ -1,4 +1,4 @@
-// Runs over HTTP: one, many, and their end before their time.
+// Tests runs over HTTP: list, retry and cancel.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
 import { startModel } from '../doubles/model.ts'
@@ -12,7 +12,7 @@ describe('GET /api/runs', () => {
   const run = async (body: object) =>
     (await post('/hooks/agent', { message: 'hi', ...quiet, ...body }, { prefer: 'wait=30' })).body.runId as string
 
-  it('lists runs, newest first, page by page, sifted', async () => {
+  it('lists runs, newest first, page by page, with filters', async () => {
     const ids = [await run({}), await run({ agentId: 'ops' }), await run({ message: '/tool nobody {}' })].toReversed()
     const { status, body } = await get('/api/runs')
     expect(status).toBe(200)
@@ -51,14 +51,14 @@ describe('GET /api/runs', () => {
     ['status=asleep', 'status must be one of'],
     ['kind=letter', 'kind must be one of'],
     ['limit=1&limit=2', 'limit must be a string'],
-  ])('answers 400 to %s', async (query, message) => {
+  ])('returns 400 for %s', async (query, message) => {
     expect(await get(`/api/runs?${query}`)).toMatchObject({
       status: 400,
       body: { error: { message: expect.stringContaining(message) } },
     })
   })
 
-  it('wants the credential of the gateway, and lets no cache keep the answer', async () => {
+  it('requires the gateway credential and forbids caching', async () => {
     expect(await get('/api/runs', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({
       status: 401,
     })
@@ -91,7 +91,7 @@ describe('POST /api/runs/:id/retry', () => {
     return { ...gateway, model, alert, retry, ended }
   }
 
-  it('does a failed run once more, as a run of its own', async () => {
+  it('retries a failed run as a new run', async () => {
     const { alert, retry, ended, model } = await started({ status: 400 }, { text: 'done' })
     const first = await alert()
     const { status, body } = await retry(first)
@@ -109,7 +109,7 @@ describe('POST /api/runs/:id/retry', () => {
     expect(await model.prompt(1)).toContain('the disk is full')
   })
 
-  it('does it once, and then its retry; of two callers at once one is refused', async () => {
+  it('retries a run only once, but its retry again; refuses one of two concurrent callers', async () => {
     const { alert, retry, ended } = await started({ status: 400 }, { status: 400 }, { text: 'done' })
     const first = await alert()
     const answers = await Promise.all([retry(first), retry(first)])
@@ -124,7 +124,7 @@ describe('POST /api/runs/:id/retry', () => {
     expect((await ended((await retry(second)).body.runId)).status).toBe('succeeded')
   })
 
-  it('refuses a run that did not fail, and one that there is not', async () => {
+  it('refuses runs that did not fail or do not exist', async () => {
     const { alert, retry } = await started({ text: 'done' })
     expect(await retry(await alert())).toMatchObject({
       status: 409,
@@ -135,7 +135,7 @@ describe('POST /api/runs/:id/retry', () => {
 })
 
 describe('POST /api/runs/:id/cancel', () => {
-  it('ends a run that is under way, and one that waits behind it', async () => {
+  it('cancels a running run, and a queued one behind it', async () => {
     const model = await startModel()
     model.script({ hang: true })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
@@ -160,7 +160,7 @@ describe('POST /api/runs/:id/cancel', () => {
     await expect.poll(async () => (await get('/api/runs?status=cancelled')).body.items.length).toBe(2)
   })
 
-  it('refuses a run that has ended, and one that there is not', async () => {
+  it('refuses runs that have ended or do not exist', async () => {
     const { post } = await startGateway()
     const { runId } = (await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=30' })).body
     expect(await post(`/api/runs/${runId}/cancel`, {}, operator)).toMatchObject({

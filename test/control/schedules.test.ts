@@ -1,4 +1,4 @@
-// Schedules over HTTP: those of all agents.
+// Tests schedules over HTTP.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, startGateway } from '../helpers.ts'
 
@@ -33,7 +33,7 @@ describe('GET /api/schedules', () => {
     ])
   })
 
-  it('wants the credential of the gateway', async () => {
+  it('requires the gateway credential', async () => {
     const { get } = await startGateway()
     expect(await get('/api/schedules', { authorization: 'Bearer hook-token-of-the-tests-0123456789' })).toMatchObject({
       status: 401,

@@ -1,4 +1,4 @@
-// Sessions over HTTP: the list, and what one holds.
+// Tests sessions over HTTP.
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
@@ -11,7 +11,7 @@ describe('GET /api/sessions', () => {
   const keys = async (query = '') =>
     (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
 
-  it('lists sessions, the one that was touched last first, page by page', async () => {
+  it('lists sessions, the most recently used first, page by page', async () => {
     for (const sessionKey of ['one', 'two', 'one'])
       await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
     await post(
@@ -34,7 +34,7 @@ describe('GET /api/sessions', () => {
     expect(await get('/api/sessions?cursor=x')).toMatchObject({ status: 400 })
   })
 
-  it('shows what was said in one, whatever its key looks like', async () => {
+  it('returns the transcript of a session with any key', async () => {
     const { status, body } = await get(`/api/sessions/${encodeURIComponent('agent:ops:three.dots:and/slashes')}`)
     expect(status).toBe(200)
     expect(body).toMatchObject({ key: 'agent:ops:three.dots:and/slashes', agentId: 'ops', events: [] })
@@ -44,7 +44,7 @@ describe('GET /api/sessions', () => {
     ])
   })
 
-  it('answers 404 where there is none', async () => {
+  it('returns 404 for an unknown session', async () => {
     expect(await get('/api/sessions/agent:main:nobody')).toMatchObject({
       status: 404,
       body: { error: { type: 'session_not_found' } },
@@ -52,8 +52,8 @@ describe('GET /api/sessions', () => {
   })
 })
 
-describe('a session in which nothing has begun', () => {
-  it('is listed when events wait in it, or the run that will create it', async () => {
+describe('a session without a row', () => {
+  it('is listed when events or its first run wait in it', async () => {
     const { post, get } = await startGateway({
       ...still,
       agents: { ...still.agents, defaults: { ...still.agents.defaults, maxConcurrent: 1 } },
@@ -78,7 +78,7 @@ describe('a session in which nothing has begun', () => {
 })
 
 describe('GET /api/sessions/:key', () => {
-  it('shows the events that wait, also where nothing was said yet', async () => {
+  it('returns the waiting events, also of a session without a transcript', async () => {
     const { post, get } = await startGateway(still)
     const { eventId } = (await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })).body
     const { body } = await get('/api/sessions/main')
@@ -88,7 +88,7 @@ describe('GET /api/sessions/:key', () => {
     ])
   })
 
-  it('hands out a long conversation page by page', async () => {
+  it('returns a long transcript page by page', async () => {
     const { post, get } = await startGateway({ ...still, hooks: { allowRequestSessionKey: true } })
     for (const message of ['one', 'two', 'three'])
       await post('/hooks/agent', { message, sessionKey: 'long', ...quiet }, { prefer: 'wait=30' })
@@ -103,7 +103,7 @@ describe('GET /api/sessions/:key', () => {
     expect((await get('/api/sessions/agent:main:long?cursor=x')).status).toBe(400)
   })
 
-  it('tells where messages last came from', async () => {
+  it('returns the last route', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     const { get } = await startGateway({ ...still, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) }, dir)

@@ -1,4 +1,4 @@
-// What a connection of the WebSocket may cost: time, bytes, calls; and what broken frames lead to.
+// Tests the limits of WebSocket connections (time, bytes, calls) and malformed frames.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
@@ -43,7 +43,7 @@ describe('a handshake', () => {
     ['a key that is none', handshake('Sec-WebSocket-Key: x')],
     ['another version', handshake(goodKey).replace('Version: 13', 'Version: 7')],
     ['a malformed subprotocol', handshake(goodKey, 'Sec-WebSocket-Protocol: ,,')],
-  ])('with %s is answered with one 400 in the envelope, and the end', async (_what, bytes) => {
+  ])('with %s gets one 400 in the envelope, and the connection closes', async (_what, bytes) => {
     const { port, lines } = await openSocket()
     const received = await exchange(port, bytes + handshake(goodKey))
     expect(statusLines(received)).toEqual(['400'])
@@ -53,7 +53,7 @@ describe('a handshake', () => {
     expect(lines.filter((line) => line.includes('malformed_http'))).toHaveLength(1)
   })
 
-  it('is answered 503 while the gateway starts or stops', async () => {
+  it('gets 503 while the gateway starts or stops', async () => {
     const { url } = await openSocket({}, { isReady: () => false })
     expect(await refusal(`${url}/ws`)).toMatchObject({
       status: 503,
@@ -62,7 +62,7 @@ describe('a handshake', () => {
     })
   })
 
-  it('behind a request that is not answered yet does not take the connection from it', async () => {
+  it('that is pipelined behind an unanswered request does not detach its connection', async () => {
     const { port, release } = await openSocket()
     const { socket, until } = rawConnection(port)
     socket.write(`GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n${handshake(goodKey)}`)
@@ -70,7 +70,7 @@ describe('a handshake', () => {
     expect(statusLines(await until('upgrade_required'))).toEqual(['200', '426'])
   })
 
-  it('may have its first message right behind it', async () => {
+  it('may be followed by the first message in the same packet', async () => {
     const { port } = await openSocket()
     const { socket, until } = rawConnection(port)
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), frame(text, auth)]))
@@ -90,7 +90,7 @@ describe('a handshake', () => {
     },
   )
 
-  it('may be followed by a lot at once when the first message authenticates', async () => {
+  it('may be followed by many messages at once when the first one authenticates', async () => {
     const { port } = await openSocket({ maxUnauthenticatedBytes: 1_000 })
     const { socket, until } = rawConnection(port)
     const echo = Buffer.from(
@@ -102,7 +102,7 @@ describe('a handshake', () => {
     await until('"id":3')
   })
 
-  it('whose client has gone leaves nothing behind', async () => {
+  it('whose client has disconnected leaks nothing', async () => {
     const { port, url, changes } = await openSocket()
     for (let index = 0; index < 20; index++) {
       const { socket } = rawConnection(port)
@@ -116,8 +116,8 @@ describe('a handshake', () => {
   })
 })
 
-describe('a stranger', () => {
-  it('that says nothing is sent away', async () => {
+describe('a client that has not authenticated', () => {
+  it('is disconnected when it sends nothing', async () => {
     const { url } = await openSocket({ authTimeoutMs: 50 })
     expect(await (await connectRpc(url)).closed).toEqual({
       code: 1008,
@@ -125,7 +125,7 @@ describe('a stranger', () => {
     })
   })
 
-  it('that pings all the time is sent away too', async () => {
+  it('is disconnected also when it keeps pinging', async () => {
     const { url } = await openSocket({ authTimeoutMs: 100 })
     const client = await connectRpc(url)
     const pings = setInterval(() => client.socket.ping(), 5)
@@ -136,7 +136,7 @@ describe('a stranger', () => {
   it.each([
     ['right behind the handshake', true],
     ['later', false],
-  ])('may not send much %s', async (_when, atOnce) => {
+  ])('may not send many bytes %s', async (_when, atOnce) => {
     const { port, logged, url } = await openSocket({ maxUnauthenticatedBytes: 1_000 })
     const { socket, ended, until } = rawConnection(port)
     socket.write(handshake(goodKey))
@@ -148,7 +148,7 @@ describe('a stranger', () => {
     expect((await client.call('echo', { long: 'x'.repeat(5_000) })).result.long).toHaveLength(5_000)
   })
 
-  it('is pushed out by newer ones, and nobody else is', async () => {
+  it('is evicted by newer ones; authenticated clients are not', async () => {
     const { url } = await openSocket({ maxUnauthenticatedClients: 3 })
     const known = await login(url)
     const clients: RpcClient[] = []
@@ -161,9 +161,12 @@ describe('a stranger', () => {
   })
 })
 
-describe('a client', () => {
-  it('that reads too slowly is dropped and told why, while others hear everything', async () => {
-    const { url, tell, logged, logStream } = await openSocket({ maxBufferedBytes: 262_144, closeTimeoutMs: 20_000 })
+describe('an authenticated client', () => {
+  it('that reads too slowly is closed with a reason, while others receive everything', async () => {
+    const { url, publishLine, logged, logStream } = await openSocket({
+      maxBufferedBytes: 262_144,
+      closeTimeoutMs: 20_000,
+    })
     const [slow, quick] = [await login(url), await login(url)]
     for (const client of [slow, quick]) await client.call('subscribe')
     slow.socket.pause()
@@ -172,7 +175,7 @@ describe('a client', () => {
     let isDropped = false
     void dropped.then(() => (isDropped = true))
     while (!isDropped) {
-      tell(100_000)
+      publishLine(100_000)
       change += 1
       await quick.call('echo', {})
     }
@@ -186,18 +189,18 @@ describe('a client', () => {
     await expect.poll(() => logStream.hasSubscribers()).toBe(false)
   })
 
-  it('that reads nothing at all is gone after a while', async () => {
-    const { url, tell, logged, sockets } = await openSocket({ maxBufferedBytes: 1_000, closeTimeoutMs: 50 })
+  it('that reads nothing at all is terminated after a while', async () => {
+    const { url, publishLine, logged, sockets } = await openSocket({ maxBufferedBytes: 1_000, closeTimeoutMs: 50 })
     const client = await login(url)
     await client.call('subscribe')
     client.socket.pause()
     const dropped = logged('reads too slowly')
-    for (let index = 0; index < 200; index++) tell(100_000)
+    for (let index = 0; index < 200; index++) publishLine(100_000)
     await dropped
     await sockets.close(0)
   })
 
-  it('may have so many calls under way and no more', async () => {
+  it('may run at most maxCalls calls at once', async () => {
     const { url, release } = await openSocket({ maxCalls: 5 })
     const client = await login(url)
     const held = Array.from({ length: 5 }, () => client.call('hold'))
@@ -207,7 +210,7 @@ describe('a client', () => {
     expect((await client.call('echo', {})).result).toEqual({})
   })
 
-  it('that floods is answered every time', async () => {
+  it('that floods the gateway gets a response to every call', async () => {
     const { url } = await openSocket()
     const client = await login(url)
     const answers = await Promise.all(Array.from({ length: 20_000 }, (_, index) => client.call('echo', { index })))
@@ -226,14 +229,14 @@ describe('a client', () => {
     expect((await client.closed).code).toBe(1009)
   })
 
-  it('must send text', async () => {
+  it('must send text frames', async () => {
     const { url } = await openSocket()
     const client = await login(url)
     client.socket.send(auth)
     expect(await client.closed).toEqual({ code: 1003, reason: 'Send text frames.' })
   })
 
-  it('that does not answer pings is cut, one that does stays', async () => {
+  it('is terminated when it does not answer pings', async () => {
     const { url, logged } = await openSocket({ pingIntervalMs: 50 })
     const [here, away] = [await login(url), await login(url, { autoPong: false })]
     expect((await away.closed).code).toBe(1006)
@@ -243,7 +246,7 @@ describe('a client', () => {
     expect((await here.call('echo', {})).result).toEqual({})
   })
 
-  it('learns nothing of what broke inside, and the log only its place', async () => {
+  it('gets no details of an internal error; the log gets only where it was thrown', async () => {
     const { url, lines } = await openSocket()
     const client = await login(url)
     const { error } = await client.call('break')
@@ -257,7 +260,7 @@ describe('a client', () => {
   })
 })
 
-describe('broken frames', () => {
+describe('malformed frames', () => {
   it.each<[string, Buffer, number]>([
     ['without a mask', frame(text, auth, { masked: false }), 1002],
     ['with reserved bits', frame(text | 0x40, auth), 1002],
@@ -272,7 +275,7 @@ describe('broken frames', () => {
       1009,
     ],
     ['that close with a code that there is not', frame(0x88, Buffer.from([0, 1])), 1002],
-  ])('%s end the connection with their code', async (_what, bytes, code) => {
+  ])('%s close the connection with the right code', async (_what, bytes, code) => {
     const { port, url } = await openSocket()
     const { socket, ended } = rawConnection(port)
     socket.write(Buffer.concat([Buffer.from(handshake(goodKey)), bytes]))
@@ -280,7 +283,7 @@ describe('broken frames', () => {
     expect((await (await login(url)).call('echo', {})).result).toEqual({})
   })
 
-  it('at random harm nobody', async () => {
+  it('at random do no harm', async () => {
     const { port, url } = await openSocket({ closeTimeoutMs: 100 })
     const client = await login(url)
     for (let index = 0; index < 200; index++) {
@@ -293,7 +296,7 @@ describe('broken frames', () => {
 })
 
 describe('closing the route group', () => {
-  it('waits for calls, then says goodbye', async () => {
+  it('waits for calls, then closes the connections', async () => {
     const { url, sockets, release } = await openSocket()
     const client = await login(url)
     const held = client.call('hold')
@@ -305,7 +308,7 @@ describe('closing the route group', () => {
     await closed
   })
 
-  it('waits no longer than it is told', async () => {
+  it('waits no longer than the given time', async () => {
     const { url, sockets } = await openSocket()
     const client = await login(url)
     void client.call('hold')

@@ -1,5 +1,4 @@
-// The WebSocket's route group alone, with small bounds and two methods to play with, for tests of what a connection may
-// cost.
+// Starts the WebSocket routes alone, with small limits and a few test methods.
 import { onTestFinished } from 'vitest'
 import type { Caller, SocketLimits } from '../../core/control/ws/connection.ts'
 import type { LogRecord } from '../../core/control/ws/log-stream.ts'
@@ -21,13 +20,13 @@ export interface RouteGroup {
   sockets: Sockets
   changes: StoreChanges
   logStream: Feed<LogRecord>
-  /** Tells a line of the log with so many characters. */
-  tell(characters: number): void
+  /** Publishes a log line of this length. */
+  publishLine(characters: number): void
   /** Every line of the log. */
   lines: string[]
-  /** Resolves when a line holds this text. */
+  /** Resolves when a log line contains this text. */
   logged(text: string): Promise<void>
-  /** Lets all calls of `hold` end. */
+  /** Ends all calls of the method `hold`. */
   release(): void
 }
 
@@ -43,12 +42,12 @@ export async function openSocket(
   }
   const logStream = createFeed<LogRecord>()
   const lines: string[] = []
-  const arrivals = createFeed<string>()
+  const lineFeed = createFeed<string>()
   const write = (level: keyof Log) => (fields: object, message: string) => {
     const line = JSON.stringify({ level, ...fields, message })
     lines.push(line)
     logStream.publish({ at: '', level, component: 'control', message, fields })
-    arrivals.publish(line)
+    lineFeed.publish(line)
   }
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const held = Promise.withResolvers<void>()
@@ -82,13 +81,13 @@ export async function openSocket(
     sockets,
     changes,
     logStream,
-    tell: (characters) =>
+    publishLine: (characters) =>
       logStream.publish({ at: '', level: 'info', component: 'test', message: 'x'.repeat(characters), fields: {} }),
     lines,
     logged: async (text) => {
       if (lines.some((line) => line.includes(text))) return
       await new Promise<void>((resolve) => {
-        const leave = arrivals.subscribe((line) => line.includes(text) && (leave(), resolve()))
+        const unsubscribe = lineFeed.subscribe((line) => line.includes(text) && (unsubscribe(), resolve()))
       })
     },
     release: () => held.resolve(),

@@ -1,5 +1,5 @@
-// A small server of the real pieces for the HTTP tests: an echoing route group behind a hook token, another behind the
-// gateway's, and raw sockets to reach them.
+// Starts a small server for the HTTP tests: echo routes behind a hook token and behind the gateway's credential. Also
+// has raw sockets to reach them.
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
@@ -26,8 +26,8 @@ export interface AppOptions {
   isReady?: () => boolean
   probe?: () => Promise<void>
   accept?: BodyOptions['accept']
-  /** Awaited by the echo route group before it answers. */
-  gate?: () => Promise<void>
+  /** The echo route awaits it before it replies. */
+  beforeReply?: () => Promise<void>
 }
 
 export interface App {
@@ -40,7 +40,7 @@ export interface App {
   reached: unknown[]
 }
 
-/** @param finished tests that run at the same time pass the `onTestFinished` of their own. */
+/** @param finished Concurrent tests must pass their own `onTestFinished`. */
 export async function startApp(options: AppOptions = {}, finished: OnFinished = onTestFinished): Promise<App> {
   const lines: string[] = []
   const reached: unknown[] = []
@@ -65,7 +65,7 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
       hooks.addHook('preValidation', readBody({ maxBytes, accept: options.accept ?? 'object' }))
       hooks.post('/echo', async ({ body, rawBody }) => {
         reached.push(body)
-        await options.gate?.()
+        await options.beforeReply?.()
         return { ok: true, body, bytes: rawBody.length, raw: rawBody.toString('base64') }
       })
       hooks.post(
@@ -105,7 +105,7 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
 
 export const bearer = { authorization: `Bearer ${token}` }
 
-/** A request as bytes. `headers` are lines without line ends; Host and the token come by themselves. */
+/** Renders a request. `headers` are lines without line ends. Host and the token are added. */
 export function rawRequest(
   body: string,
   {
@@ -120,9 +120,9 @@ export function rawRequest(
 
 export interface RawConnection {
   socket: Socket
-  /** What was received until the other side ended the connection. */
+  /** Resolves with everything received when the server closes the connection. */
   ended: Promise<string>
-  /** Resolves with what was received once it holds `text`. */
+  /** Resolves with everything received as soon as it contains `text`. */
   until(text: string): Promise<string>
 }
 
@@ -145,7 +145,7 @@ export function rawConnection(port: number, finished: OnFinished = onTestFinishe
   return { socket, ended, until }
 }
 
-/** Sends bytes and resolves with everything that came back until the server ended the connection. */
+/** Sends bytes and resolves with everything received when the server closes the connection. */
 export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const { socket, ended } = rawConnection(port)
   socket.write(bytes)

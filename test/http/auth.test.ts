@@ -1,4 +1,4 @@
-// Who passes a route group, in which forms, and what failures cost.
+// Tests authentication: accepted forms of credentials, and lockouts.
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../core/http/auth.ts'
 import { type App, exchange, password, rawRequest, startApp, statusLines, token } from './app.ts'
@@ -40,7 +40,7 @@ describe('a hook route group', () => {
     [`X-SVC-Token:   ${token}  `],
     ['Authorization: Bearer', `x-svc-token: ${token}`],
     ['Authorization: Basic abc', `x-svc-token: ${token}`],
-  ])('opens to %s %s', async (...headers) => {
+  ])('accepts %s %s', async (...headers) => {
     expect(await raw(headers)).toEqual(['200'])
   })
 
@@ -61,11 +61,11 @@ describe('a hook route group', () => {
     ['x-svc-token:'],
     ['x-svc-token: wrong'],
     ['Authorization: Bearer wrong', `x-svc-token: ${token}`],
-  ])('stays shut to %s %s', async (...headers) => {
+  ])('refuses %s %s', async (...headers) => {
     expect(await raw(headers.filter((header) => header !== ''))).toEqual(['401'])
   })
 
-  it('takes no repeated header, even when the values agree', async () => {
+  it('returns 400 for a repeated header, even with equal values', async () => {
     const repeated = [`Authorization: Bearer ${token}`, `authorization: Bearer ${token}`]
     expect(await raw(repeated)).toEqual(['400'])
     expect(await raw([repeated[0]!, `x-svc-token: ${token}`, `X-Svc-Token: ${token}`])).toEqual(['400'])
@@ -79,25 +79,25 @@ describe('a hook route group', () => {
     },
   )
 
-  it.each(['tokens=x', 'a=token', 'TOKEN=x', 'a=%26token=x', ''])('minds no other query: ?%s', async (query) => {
+  it.each(['tokens=x', 'a=token', 'TOKEN=x', 'a=%26token=x', ''])('accepts any other query: ?%s', async (query) => {
     expect(await raw([`Authorization: Bearer ${token}`], `/hooks/echo?${query}`)).toEqual(['200'])
   })
 
-  it('says 401 the same way to every wrong credential', async () => {
+  it('returns the same 401 for every wrong credential', async () => {
     const app = await startApp()
     const answers = await Promise.all(['', 'x', token.slice(0, -1), 'é'].map((value) => hook(app, bearerOf(value))))
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
     expect(answers[0]).toEqual({ status: 401, type: 'unauthorized', retryAfter: null, challenge: 'Bearer' })
   })
 
-  it('answers 429 with Retry-After after too many failures, from this machine too', async () => {
+  it('returns 429 with Retry-After after too many failures, also from this machine', async () => {
     const app = await startApp({ attempts })
     for (let failure = 0; failure < 3; failure++)
       expect((await hook(app, failure % 2 ? {} : bearerOf('x'))).status).toBe(401)
     expect(await hook(app, bearerOf('x'))).toMatchObject({ status: 429, type: 'rate_limited', retryAfter: '60' })
   })
 
-  it('lets the right token pass while its address is locked out, and forgets the failures', async () => {
+  it('accepts the right token while its address is locked out, and clears the failures', async () => {
     const app = await startApp({ attempts })
     for (let failure = 0; failure < 4; failure++) await hook(app, bearerOf('x'))
     expect((await hook(app, bearerOf(token))).status).toBe(200)
@@ -105,7 +105,7 @@ describe('a hook route group', () => {
     expect((await hook(app, bearerOf('x'))).status).toBe(429)
   })
 
-  it('opens again by itself', async () => {
+  it('ends the lockout after its time', async () => {
     let time = 0
     const app = await startApp({ attempts: { ...attempts, now: () => time } })
     for (let failure = 0; failure < 4; failure++) await hook(app, bearerOf('x'))
@@ -115,7 +115,7 @@ describe('a hook route group', () => {
     expect((await hook(app, bearerOf('x'))).status).toBe(401)
   })
 
-  it('counts per client behind a trusted proxy, and nobody can choose whose account it goes on', async () => {
+  it('counts per client behind a trusted proxy, and a client cannot choose its key', async () => {
     const app = await startApp({ attempts, trustedProxies: ['127.0.0.1'] })
     const from = (hops: string) => hook(app, { ...bearerOf('x'), 'x-forwarded-for': hops })
     for (let failure = 0; failure < 3; failure++) await from(`${failure}.${failure}.0.1, 5.5.5.5`)
@@ -125,7 +125,7 @@ describe('a hook route group', () => {
     expect((await from('2001:db8::ffff')).status).toBe(429)
   })
 
-  it('believes no forwarding header of a proxy that is not trusted', async () => {
+  it('ignores forwarding headers of a proxy that is not trusted', async () => {
     const app = await startApp({ attempts })
     for (let failure = 0; failure < 3; failure++)
       await hook(app, { ...bearerOf('x'), 'x-forwarded-for': `${failure}.1.1.1` })
@@ -134,7 +134,7 @@ describe('a hook route group', () => {
 })
 
 describe('a gateway route group', () => {
-  it('takes a bearer only', async () => {
+  it('accepts only a bearer token', async () => {
     const app = await startApp()
     expect((await tool(app, bearerOf(encoded))).status).toBe(200)
     expect((await tool(app, bearerOf(password))).status).toBe(200)
@@ -143,7 +143,7 @@ describe('a gateway route group', () => {
     expect((await post(app, '/tools/invoke?token=x', bearerOf(encoded))).type).toBe('token_in_query')
   })
 
-  it('does not count failures from this machine, unless someone else may be behind it', async () => {
+  it('does not count failures from this machine, unless it forwards the request of another client', async () => {
     const app = await startApp({ attempts })
     for (let failure = 0; failure < 5; failure++) expect((await tool(app, {})).status).toBe(401)
     const forwarded = { ...bearerOf('x'), 'x-forwarded-for': '127.0.0.1' }
@@ -152,7 +152,7 @@ describe('a gateway route group', () => {
     expect((await tool(app, bearerOf(encoded))).status).toBe(200)
   })
 
-  it('counts failures from this machine under a name that only DNS can have led here', async () => {
+  it('counts failures from this machine when the Host is a DNS name', async () => {
     const app = await startApp({ attempts })
     const guess = async (host: string) => {
       const headers = ['Authorization: Bearer guess', 'Content-Length: 0', 'Connection: close']
@@ -165,7 +165,7 @@ describe('a gateway route group', () => {
     expect(await guess('127.0.0.1')).toBe('401')
   })
 
-  it('counts a missing credential, and refuses even the right one while locked out', async () => {
+  it('counts a missing credential, and refuses even the right one during a lockout', async () => {
     const app = await startApp({ attempts, exemptLoopback: false })
     for (let failure = 0; failure < 3; failure++) expect((await tool(app, {})).status).toBe(401)
     expect(await tool(app, bearerOf(encoded))).toMatchObject({ status: 429, type: 'rate_limited' })
@@ -178,8 +178,8 @@ describe('a gateway route group', () => {
   })
 })
 
-describe('comparing', () => {
-  it('tells equal from unequal at any length', () => {
+describe('createMatcher', () => {
+  it('compares values of any length', () => {
     const matches = createMatcher('sécret')
     expect(matches('sécret')).toBe(true)
     for (const given of ['', 's', 'sécre', 'sécrett', 'secret', 'x'.repeat(1_000_000)])

@@ -1,4 +1,4 @@
-// What a route group makes of a body: limits, encodings, JSON at its edges, forms.
+// Tests bodies: limits, encodings, JSON edge cases and forms.
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type App, bearer, exchange, maxBytes, rawConnection, rawRequest, startApp, statusLines } from './app.ts'
@@ -27,7 +27,7 @@ const sized = (bytes: number): string => `{"a":"${'x'.repeat(bytes - 8)}"}`
 const chunked = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 
 describe('a body', () => {
-  it('reaches the handler as a value and as the bytes it was', async () => {
+  it('reaches the handler as a value and as bytes', async () => {
     const app = await startApp()
     const body = '\ufeff{ "a" : "ü\\u0000" }'
     expect(await echo(app, body)).toMatchObject({
@@ -44,14 +44,14 @@ describe('a body', () => {
     'multipart/form-data; boundary=x',
     ';;/bad',
     'x',
-  ])('is JSON whatever its content type says: %s', async (type) => {
+  ])('is parsed as JSON with any content type: %s', async (type) => {
     expect(await echo(await startApp(), '{"a":1}', { 'content-type': type })).toMatchObject({
       status: 200,
       body: { a: 1 },
     })
   })
 
-  it('is an empty object when it is empty, sent or not', async () => {
+  it('is an empty object when it is empty or missing', async () => {
     const app = await startApp()
     expect(await echo(app, '')).toMatchObject({ status: 200, body: {}, bytes: 0 })
     expect(await echo(app, '\ufeff')).toMatchObject({ status: 200, body: {} })
@@ -65,12 +65,12 @@ describe('a body', () => {
     ).toContain('"body":{}')
   })
 
-  it.each(['[1]', '[]', 'null', '1', '"x"', 'true'])('that is no object is refused: %s', async (body) => {
+  it.each(['[1]', '[]', 'null', '1', '"x"', 'true'])('that is not an object is refused: %s', async (body) => {
     expect(await echo(await startApp(), body)).toMatchObject({ status: 400, type: 'invalid_request' })
   })
 
   it.each(['{', '{"a":}', "{'a':1}", '{"a":1}x', 'canary', '{"a":NaN}', '{"a":01}', ' '])(
-    'that is no JSON is refused without echo: %s',
+    'that is not JSON is refused without quoting it: %s',
     async (body) => {
       const app = await startApp()
       expect(await echo(app, body)).toMatchObject({ status: 400, type: 'invalid_json' })
@@ -90,7 +90,7 @@ describe('a body', () => {
     }
   })
 
-  it('nests at most 64 levels', async () => {
+  it('may nest 64 levels deep', async () => {
     const app = await startApp()
     const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`
     expect((await echo(app, nested(64))).status).toBe(200)
@@ -101,7 +101,7 @@ describe('a body', () => {
     })
   })
 
-  it('pollutes no prototype', async () => {
+  it('cannot pollute a prototype', async () => {
     const app = await startApp()
     const body =
       '{"__proto__":{"polluted":1},"\\u005f_proto__":{"polluted":1},"a":[{"__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}'
@@ -115,7 +115,7 @@ describe('a body', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('keeps numbers, and refuses those out of range', async () => {
+  it('keeps numbers and refuses those out of range', async () => {
     const app = await startApp()
     expect((await echo(app, '{"a":-0,"b":1e-400,"c":9007199254740993,"a":2}')).body).toEqual({
       a: 2,
@@ -125,7 +125,7 @@ describe('a body', () => {
     expect(await echo(app, '{"a":[1e400]}')).toMatchObject({ status: 400, type: 'invalid_request' })
   })
 
-  it('with many keys is read', async () => {
+  it('may have many keys', async () => {
     const body = `{${Array.from({ length: 20_000 }, (_none, index) => `"k${index}":0`).join()}}`
     expect((await echo(await startApp(), body)).status).toBe(200)
   })
@@ -143,14 +143,14 @@ describe('a body', () => {
 })
 
 describe('the limit', () => {
-  it('passes exactly so many bytes, and not one more', async () => {
+  it('accepts exactly maxBytes and not one byte more', async () => {
     const app = await startApp()
     expect(await echo(app, sized(maxBytes))).toMatchObject({ status: 200, bytes: maxBytes })
     expect(await echo(app, sized(maxBytes + 1))).toMatchObject({ status: 413, type: 'payload_too_large' })
     expect(app.reached).toHaveLength(1)
   })
 
-  it('counts the same without a length', async () => {
+  it('applies to chunked bodies, too', async () => {
     const { port } = await startApp()
     const send = (size: number) =>
       exchange(
@@ -163,7 +163,7 @@ describe('the limit', () => {
     expect(statusLines(await send(maxBytes + 1))).toEqual(['413'])
   })
 
-  it('is answered at once, while the client still writes', async () => {
+  it('is reported at once, while the client still writes', async () => {
     const { port, lines } = await startApp()
     const { socket, until, ended } = rawConnection(port)
     socket.write(rawRequest('', { headers: [`Content-Length: ${10 * maxBytes}`] }))
@@ -175,7 +175,7 @@ describe('the limit', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('can be read by a client that reads only after it has written everything', async () => {
+  it('is reported to a client that reads only after it has written everything', async () => {
     const { port } = await startApp()
     for (const headers of [[`Content-Length: ${12 * 1_048_576}`], ['Transfer-Encoding: chunked']]) {
       const { socket, ended } = rawConnection(port)
@@ -189,12 +189,12 @@ describe('the limit', () => {
     }
   })
 
-  it('can be read by fetch', async () => {
+  it('is reported to fetch', async () => {
     const app = await startApp()
     for (let round = 0; round < 5; round++) expect((await echo(app, sized(8 * 1_048_576))).status).toBe(413)
   })
 
-  it('ends a client that never stops writing', async () => {
+  it('disconnects a client that never stops writing', async () => {
     const { port } = await startApp()
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
       .resume()
@@ -208,7 +208,7 @@ describe('the limit', () => {
     await closed
   }, 15_000)
 
-  it('keeps the connection where what is left is small', async () => {
+  it('keeps the connection when the unread rest is small', async () => {
     const { port } = await startApp()
     const bad = rawRequest('{"a":1}').replace('Bearer ', 'Bearer x')
     const received = await exchange(
@@ -219,8 +219,8 @@ describe('the limit', () => {
   })
 })
 
-describe('a client that goes away', () => {
-  it('in the middle of its body leaves nothing behind', async () => {
+describe('a client that disconnects', () => {
+  it('in the middle of its body never reaches the handler', async () => {
     const { port, url, reached } = await startApp()
     for (const headers of [['Content-Length: 100'], ['Transfer-Encoding: chunked']]) {
       const reset = rawConnection(port)
@@ -235,16 +235,16 @@ describe('a client that goes away', () => {
   })
 })
 
-describe('a route group that takes what strangers send', () => {
+describe('a route group that accepts arrays and forms', () => {
   const open = () => startApp({ accept: 'object-or-array-or-form' })
   const form = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
 
-  it('takes a list', async () => {
+  it('accepts an array', async () => {
     expect(await echo(await open(), '[{"a":1}]')).toMatchObject({ status: 200, body: [{ a: 1 }] })
     expect(await echo(await open(), '5')).toMatchObject({ status: 400, type: 'invalid_request' })
   })
 
-  it('turns a form into an object', async () => {
+  it('converts a form to an object', async () => {
     const app = await open()
     const body = 'text=a+b%26c&tag=1&tag=2&tag=3&empty=&__proto__=x&constructor=y&%C3%BC=%C3%A4'
     expect(await echo(app, body, form)).toMatchObject({
@@ -254,7 +254,7 @@ describe('a route group that takes what strangers send', () => {
     expect(Object.keys(app.reached[0] as object)).not.toContain('__proto__')
   })
 
-  it('reads JSON that curl calls a form as JSON', async () => {
+  it('parses JSON that curl declares as a form', async () => {
     expect(await echo(await open(), ' {"a":1}', form)).toMatchObject({ status: 200, body: { a: 1 } })
   })
 })

@@ -1,4 +1,4 @@
-// Which address counts behind proxies, and under which key.
+// Tests the client address behind proxies, and its throttle key.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ const clientOf = (trusted: string[], remoteAddress: string, headers: IncomingHtt
 const forwardedFor = (value: string): IncomingHttpHeaders => ({ 'x-forwarded-for': value })
 
 describe('the client', () => {
-  it('is the socket when nobody is trusted, whatever a header claims', () => {
+  it('is the peer address when no proxy is trusted, whatever a header claims', () => {
     expect(clientOf([], '9.9.9.9', forwardedFor('1.1.1.1'))).toEqual({
       address: '9.9.9.9',
       key: '9.9.9.9',
@@ -18,7 +18,7 @@ describe('the client', () => {
     expect(clientOf(['10.0.0.0/8'], '9.9.9.9', forwardedFor('1.1.1.1')).address).toBe('9.9.9.9')
   })
 
-  it('is local when a program on this machine speaks for itself', () => {
+  it('is local when a program on this machine sends its own request', () => {
     const local = (remoteAddress: string, headers: IncomingHttpHeaders = {}, trusted: string[] = []) =>
       clientOf(trusted, remoteAddress, headers).isLocal
     for (const address of ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']) expect(local(address)).toBe(true)
@@ -40,7 +40,7 @@ describe('the client', () => {
     '[::1]',
     '[::1]:18789',
     '',
-  ])('is local when it calls the gateway %s', (host) => expect(clientOf([], '127.0.0.1', { host }).isLocal).toBe(true))
+  ])('is local when the Host is %s', (host) => expect(clientOf([], '127.0.0.1', { host }).isLocal).toBe(true))
 
   it.each([
     'rebound.example',
@@ -51,7 +51,7 @@ describe('the client', () => {
     '[::1].example',
     '2130706433',
     'a b',
-  ])('is not local when it calls the gateway %s, which only DNS can have led here', (host) => {
+  ])('is not local when the Host is %s, which must have been resolved by DNS', (host) => {
     expect(clientOf([], '127.0.0.1', { host }).isLocal).toBe(false)
     expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).isLocal).toBe(false)
   })
@@ -69,7 +69,7 @@ describe('the client', () => {
     expect(clientOf(trusted, '10.0.0.1', forwardedFor('')).address).toBe('10.0.0.1')
   })
 
-  it('is the last hop known when a hop is no address', () => {
+  it('is the last known address when a hop is not an address', () => {
     for (const junk of [
       'unknown',
       '1.1.1.1 x',
@@ -88,7 +88,7 @@ describe('the client', () => {
     }
   })
 
-  it('may be written with a port, brackets or a zone', () => {
+  it('may have a port, brackets or a zone', () => {
     const address = (hop: string) => clientOf(['127.0.0.1'], '127.0.0.1', forwardedFor(hop)).address
     expect(
       ['1.1.1.1:80', ' 1.1.1.1 ', '::FFFF:1.1.1.1', '::ffff:101:101', '0:0:0:0:0:ffff:1.1.1.1'].map(address),
@@ -98,7 +98,7 @@ describe('the client', () => {
     )
   })
 
-  it('is counted by /64 in IPv6', () => {
+  it('has a /64 as its key in IPv6', () => {
     const key = (address: string) => clientOf([], address).key
     expect(key('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64')
     expect(key('2001:db8:1:2::')).toBe('2001:db8:1:2::/64')
@@ -108,13 +108,13 @@ describe('the client', () => {
     expect(key('fe80::1%eth0')).toBe('fe80:0:0:0::/64')
   })
 
-  it('of a chain that goes on and on is looked for in its last hops only', () => {
+  it('is searched only in the last hops of a long chain', () => {
     expect(clientOf(['10.0.0.0/8'], '10.0.0.1', forwardedFor(`1.1.1.1${', 10.0.0.2'.repeat(1_000)}`)).address).toBe(
       '10.0.0.2',
     )
   })
 
-  it('cannot be worked out from a list of proxies that holds no addresses', () => {
+  it('cannot be resolved when a trusted proxy is not an address', () => {
     for (const entry of ['proxy', '10.0.0.0/40', '', '1.1.1.1/x']) expect(() => createClientResolver([entry])).toThrow()
   })
 })

@@ -1,4 +1,4 @@
-// Below HTTP: what malformed bytes read, what follows them, and how connections end.
+// Tests connections: malformed requests, pipelining, and how connections close.
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { bearer, exchange, rawConnection, rawRequest, startApp, statusLines, token } from './app.ts'
@@ -75,9 +75,9 @@ describe('malformed bytes', () => {
     },
   )
 
-  it('behind a request that is still being worked on wait for its answer', async () => {
-    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
-    const { port, reached, lines } = await startApp({ gate: () => gate })
+  it('after a request under way are answered after that request', async () => {
+    const { promise: beforeReply, resolve: open } = Promise.withResolvers<void>()
+    const { port, reached, lines } = await startApp({ beforeReply: () => beforeReply })
     const { socket, ended } = rawConnection(port)
     socket.write(rawRequest('{"good":1}') + malformed['two different Content-Lengths']! + smuggled)
     while (reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -87,7 +87,7 @@ describe('malformed bytes', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('in a body whose answer was already sent get no second one', async () => {
+  it('in a body after its reply was sent get no second reply', async () => {
     const { port, reached } = await startApp()
     const { socket, until, ended } = rawConnection(port)
     socket.write(rawRequest('', { headers: ['Transfer-Encoding: chunked'] }).replace('Bearer ', 'Bearer x'))
@@ -98,7 +98,7 @@ describe('malformed bytes', () => {
     expect(reached).toEqual([])
   })
 
-  it('followed by a reset hurt nobody', async () => {
+  it('followed by a reset do no harm', async () => {
     const { port, url } = await startApp()
     for (const bytes of Object.values(malformed)) {
       const socket = connect(port, '127.0.0.1')
@@ -111,7 +111,7 @@ describe('malformed bytes', () => {
 })
 
 describe('well-formed requests', () => {
-  it('are answered in order when they are pipelined', async () => {
+  it('are answered in order when pipelined', async () => {
     const { port, reached } = await startApp()
     const last = rawRequest('{"n":3}', { headers: ['Content-Length: 7', 'Connection: close'] })
     const received = await exchange(port, rawRequest('{"n":1}') + rawRequest('{"n":2}') + last)
@@ -119,7 +119,7 @@ describe('well-formed requests', () => {
     expect(reached).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  it('may come in single bytes and odd chunks', async () => {
+  it('may arrive in single bytes and odd chunks', async () => {
     const { port, reached } = await startApp()
     const chunks = '1;ext=1\r\n{\r\n8\r\n"a":"b"}\r\n0\r\nX-Trailer: 1\r\n\r\n'
     const { socket, ended } = rawConnection(port)
@@ -131,7 +131,7 @@ describe('well-formed requests', () => {
     expect(reached).toEqual([{ a: 'b' }])
   })
 
-  it('may ask whether to go on, or expect something unknown', async () => {
+  it('may send Expect: 100-continue or an unknown expectation', async () => {
     const { port } = await startApp()
     const ask = (expectation: string) =>
       exchange(
@@ -142,12 +142,12 @@ describe('well-formed requests', () => {
     expect(statusLines(await ask('wonders'))).toEqual(['200'])
   })
 
-  it('may be of HTTP/1.0', async () => {
+  it('may use HTTP/1.0', async () => {
     const { port } = await startApp()
     expect(statusLines(await exchange(port, rawRequest('{}').replace('HTTP/1.1', 'HTTP/1.0')))).toEqual(['200'])
   })
 
-  it('behind one that ended the connection are not executed', async () => {
+  it('after one that closes the connection are not executed', async () => {
     const { port, reached } = await startApp()
     const tooLarge = `40001\r\n${'x'.repeat(0x40001)}\r\n0\r\n\r\n`
     expect(
@@ -160,7 +160,7 @@ describe('well-formed requests', () => {
 describe('headers', () => {
   const lines = (count: number) => Array.from({ length: count }, (_none, index) => `X-${index}: ${index}`)
 
-  it('are at most 100', async () => {
+  it('are limited to 100', async () => {
     const { port } = await startApp()
     // Host, Authorization, Content-Length and Connection are four of them.
     const send = (count: number) =>
@@ -174,7 +174,7 @@ describe('headers', () => {
     expect(statusLines(await send(2_000))).toEqual(['431'])
   })
 
-  it('are at most 16 KiB together', async () => {
+  it('are limited to 16 KiB in total', async () => {
     const { port, lines: logged } = await startApp()
     for (const header of [`X-Big: ${'x'.repeat(20_000)}`, `Authorization: Bearer ${'x'.repeat(65_536)}`]) {
       const received = await exchange(port, rawRequest('{}', { headers: [header] }))
@@ -184,7 +184,7 @@ describe('headers', () => {
     expect(logged).toHaveLength(2)
   })
 
-  it('end with the address: one of 20 KB is refused', async () => {
+  it('include the URL: one of 20 KB is refused', async () => {
     const { port } = await startApp()
     expect(statusLines(await exchange(port, rawRequest('{}', { path: `/hooks/${'n'.repeat(20_000)}` })))).toEqual([
       '431',
@@ -193,7 +193,7 @@ describe('headers', () => {
 })
 
 describe('the server', () => {
-  it('bounds time and does not end connections that a proxy still keeps', async () => {
+  it('limits times and keeps idle connections longer than proxies do', async () => {
     const { app } = await startApp()
     const { headersTimeout, requestTimeout, keepAliveTimeout, maxRequestsPerSocket, timeout } = app.server
     expect({ headersTimeout, requestTimeout, maxRequestsPerSocket, timeout }).toEqual({
@@ -205,7 +205,7 @@ describe('the server', () => {
     expect(keepAliveTimeout).toBeGreaterThan(60_000)
   })
 
-  it('answers while a thousand connections are silent', async () => {
+  it('answers while a thousand connections are idle', async () => {
     const { port, url, lines } = await startApp()
     const silent = Array.from({ length: 1_000 }, () => rawConnection(port))
     await Promise.all(silent.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))

@@ -1,4 +1,4 @@
-// The short form of the fuzz loop; the long one is in test/long.
+// Runs the fuzz loop briefly. The long form is in test/long.
 import { describe, expect, it } from 'vitest'
 import { startApp } from './app.ts'
 import { chooseSeed, createRandom, fuzzBodies, fuzzRequests } from './fuzzing.ts'
@@ -10,7 +10,7 @@ describe('mutated', () => {
     expect(app.lines.join('\n')).not.toMatch(/"status":5/)
   })
 
-  it('requests get an answer of 2xx or 4xx, or none', async () => {
+  it('requests get 2xx, 4xx or no response', async () => {
     const app = await startApp()
     await fuzzRequests(app, createRandom(chooseSeed()), 2_000)
     expect(app.lines.join('\n')).not.toMatch(/"status":5/)

@@ -1,5 +1,4 @@
-// Mutated requests against the route groups: whatever comes in, the answer is a 2xx or a 4xx in the envelope, and the
-// server lives.
+// Sends mutated requests: every response must be a 2xx, or a 4xx with the envelope, and the server must survive.
 import { connect } from 'node:net'
 import { expect } from 'vitest'
 import { type App, bearer, rawRequest } from './app.ts'

@@ -1,4 +1,4 @@
-// What every request and response has in common: the envelope, the headers, the log line, the order of the checks.
+// Tests what all routes share: the envelope, the headers, the log line, the order of checks.
 import { describe, expect, it } from 'vitest'
 import { errorTable, GatewayError } from '../../core/errors.ts'
 import { toGatewayError } from '../../core/http/replies.ts'
@@ -16,7 +16,7 @@ async function expectFailure(response: Response, status: number, type: string): 
 }
 
 describe('every response', () => {
-  it('carries a request id of its own and the security headers', async () => {
+  it('has its own request id and the security headers', async () => {
     const { url } = await startApp()
     const responses = await Promise.all([
       fetch(`${url}/healthz`, { headers: { 'x-request-id': 'mine' } }),
@@ -36,7 +36,7 @@ describe('every response', () => {
 })
 
 describe('a failure', () => {
-  it('answers with the envelope, whatever failed', async () => {
+  it('returns the envelope for every kind of error', async () => {
     const { url } = await startApp()
     await expectFailure(await fetch(`${url}/nothing`), 404, 'not_found')
     await expectFailure(await post(`${url}/hooks/%zz`), 400, 'invalid_request')
@@ -50,7 +50,7 @@ describe('a failure', () => {
     )
   })
 
-  it('names the field and its problem where a schema does not fit', async () => {
+  it('names the field that does not match the schema', async () => {
     const { url, reached } = await startApp()
     const sentence = async (body: string) =>
       ((await (await post(`${url}/hooks/checked`, body)).json()) as { error: { message: string } }).error.message
@@ -60,7 +60,7 @@ describe('a failure', () => {
     expect(reached).toEqual([])
   })
 
-  it('of our own says nothing of its cause, in the answer or in the log', async () => {
+  it('with an internal cause reveals nothing of it, in the response or in the log', async () => {
     const { url, lines } = await startApp()
     const response = await post(`${url}/hooks/broken?secret=1`)
     expect(await response.json()).toEqual({
@@ -82,7 +82,7 @@ describe('a failure', () => {
     expect(lines[0]).not.toMatch(/payload|forged|secret/)
   })
 
-  it('leaves one line, without token, payload or query; a success leaves none', async () => {
+  it('writes one log line without token, payload or query; a success writes none', async () => {
     const { url, lines } = await startApp()
     await post(`${url}/hooks/echo`, '{"a":"canary-payload"}')
     expect(lines).toEqual([])
@@ -98,7 +98,7 @@ describe('a failure', () => {
     expect(lines.join()).not.toMatch(/canary|hook-token/)
   })
 
-  it('of Fastify itself becomes a row of the table with a fixed sentence', () => {
+  it('of Fastify itself becomes an error of the table with a fixed message', () => {
     const thrown = (statusCode: number) => toGatewayError(Object.assign(new Error('holds payload'), { statusCode }))
     expect(
       [thrown(404), thrown(413), thrown(414), thrown(400), thrown(500)].map(({ code, publicMessage }) => [
@@ -115,7 +115,7 @@ describe('a failure', () => {
   })
 })
 
-describe('a method that a path does not take', () => {
+describe('a method that a path does not support', () => {
   it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY', 'LOCK'])(
     'answers 405 with Allow to %s',
     async (method) => {
@@ -128,7 +128,7 @@ describe('a method that a path does not take', () => {
     },
   )
 
-  it('is refused before the query, the credential and the body are looked at, and costs no attempt', async () => {
+  it('is refused before the query, the credential and the body are checked, and counts as no attempt', async () => {
     const { url } = await startApp({ attempts: { maxAttempts: 1, windowMs: 60_000, lockoutMs: 60_000 } })
     for (let round = 0; round < 3; round++) {
       const response = await fetch(`${url}/hooks/echo?token=x`, {
@@ -141,7 +141,7 @@ describe('a method that a path does not take', () => {
     expect((await post(`${url}/hooks/echo`, '{}', {})).status).toBe(401)
   })
 
-  it('names all methods of the path', async () => {
+  it('is answered with all methods of the path in Allow', async () => {
     const { url } = await startApp()
     expect((await fetch(`${url}/healthz`, { method: 'DELETE' })).headers.get('allow')).toBe('GET, HEAD')
     expect((await fetch(`${url}/tools`, { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD')
@@ -149,7 +149,7 @@ describe('a method that a path does not take', () => {
 })
 
 describe('a path', () => {
-  it('is nothing when it only resembles one', async () => {
+  it('returns 404 when it only resembles a route', async () => {
     const { url } = await startApp()
     for (const path of [
       '/HOOKS/echo',
@@ -174,7 +174,7 @@ describe('a path', () => {
 })
 
 describe('checks', () => {
-  it('come in order: method, token in the query, credential, body, schema', async () => {
+  it('run in order: method, token in the query, credential, body, schema', async () => {
     const { url } = await startApp()
     const path = `${url}/hooks/checked`
     const type = async (response: Promise<Response>) =>
@@ -187,7 +187,7 @@ describe('checks', () => {
 })
 
 describe('a gateway that is not ready', () => {
-  it('answers 503 with Retry-After everywhere but at health', async () => {
+  it('returns 503 with Retry-After on every route except health', async () => {
     let ready = false
     const { url, lines } = await startApp({ isReady: () => ready })
     const response = await post(`${url}/hooks/echo`)
@@ -207,7 +207,7 @@ describe('a gateway that is not ready', () => {
 })
 
 describe('GET /readyz', () => {
-  it('answers 503 while the store cannot commit', async () => {
+  it('returns 503 while the store cannot commit', async () => {
     let broken = true
     const { url } = await startApp({ probe: async () => (broken ? Promise.reject(new Error('disk full')) : undefined) })
     await expectFailure(await fetch(`${url}/readyz`), 503, 'store_unavailable')
@@ -215,7 +215,7 @@ describe('GET /readyz', () => {
     expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ ok: true })
   })
 
-  it('says so where the store is damaged', async () => {
+  it('returns store_damaged when the store is damaged', async () => {
     const { url } = await startApp({
       probe: () => Promise.reject(new GatewayError('store_damaged', '/state/gateway.db is damaged')),
     })
@@ -225,7 +225,7 @@ describe('GET /readyz', () => {
     await expectFailure(response, 503, 'store_damaged')
   })
 
-  it('asks the store once for many that ask at the same time, and waits for it only so long', async () => {
+  it('probes the store once for concurrent requests, with a time limit', async () => {
     let probes = 0
     const { url } = await startApp({
       probe: () => {
@@ -240,7 +240,7 @@ describe('GET /readyz', () => {
 })
 
 describe('POST /tools/invoke', () => {
-  it('takes a credential with letters beyond ASCII, in either encoding', async () => {
+  it('accepts a non-ASCII credential in either encoding', async () => {
     const { url } = await startApp()
     const utf8 = Buffer.from(password).toString('latin1')
     for (const value of [utf8, password])

@@ -1,4 +1,4 @@
-// Clients that are too slow. All wait at the same time; a test's own timeout is the bound that it proves.
+// Tests slow clients. The tests run concurrently, and the timeout of each test is the limit that it proves.
 import { describe, it } from 'vitest'
 import { rawConnection, rawRequest, startApp, statusLines } from './app.ts'
 
@@ -11,7 +11,7 @@ function drip(write: () => unknown, ended: Promise<unknown>, everyMs: number): v
 }
 
 describe.concurrent('a client, at the real limits,', () => {
-  it('that drips its headers reads 408 after 15 s', { timeout: 20_000 }, async ({ onTestFinished, expect }) => {
+  it('that sends its headers slowly gets 408 after 15 s', { timeout: 20_000 }, async ({ onTestFinished, expect }) => {
     const { port, lines } = await startApp({}, onTestFinished)
     const { socket, ended } = rawConnection(port, onTestFinished)
     socket.write('POST /hooks/echo HTTP/1.1\r\nHost: localhost\r\n')
@@ -23,7 +23,7 @@ describe.concurrent('a client, at the real limits,', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('that drips its body reads 408 after 30 s', { timeout: 36_000 }, async ({ onTestFinished, expect }) => {
+  it('that sends its body slowly gets 408 after 30 s', { timeout: 36_000 }, async ({ onTestFinished, expect }) => {
     const { port, lines, reached } = await startApp({}, onTestFinished)
     const { socket, ended } = rawConnection(port, onTestFinished)
     socket.write(rawRequest('{', { headers: ['Content-Length: 1000'] }))
@@ -38,7 +38,7 @@ describe.concurrent('a client, at the real limits,', () => {
 })
 
 describe.concurrent('a client, at short limits,', () => {
-  it('that drips chunks reads 408, too', async ({ onTestFinished, expect }) => {
+  it('that sends chunks slowly gets 408, too', async ({ onTestFinished, expect }) => {
     const { port } = await startApp(short, onTestFinished)
     const { socket, ended } = rawConnection(port, onTestFinished)
     socket.write(rawRequest('1\r\n{\r\n', { headers: ['Transfer-Encoding: chunked'] }))
@@ -46,7 +46,7 @@ describe.concurrent('a client, at short limits,', () => {
     expect(statusLines(await ended)).toEqual(['408'])
   })
 
-  it('that has its refusal and goes on dripping is ended without a second answer', async ({
+  it('that continues to send after its refusal is disconnected without a second response', async ({
     onTestFinished,
     expect,
   }) => {
@@ -58,15 +58,15 @@ describe.concurrent('a client, at short limits,', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('that says nothing is ended without a word', async ({ onTestFinished, expect }) => {
+  it('that sends nothing is disconnected without a response', async ({ onTestFinished, expect }) => {
     const { port, lines } = await startApp(short, onTestFinished)
     expect(await rawConnection(port, onTestFinished).ended).toBe('')
     expect(lines).toEqual([])
   })
 
-  it('that waits for a slow answer is not ended', async ({ onTestFinished, expect }) => {
-    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
-    const { port } = await startApp({ ...short, gate: () => gate }, onTestFinished)
+  it('that waits for a slow response is not disconnected', async ({ onTestFinished, expect }) => {
+    const { promise: beforeReply, resolve: open } = Promise.withResolvers<void>()
+    const { port } = await startApp({ ...short, beforeReply: () => beforeReply }, onTestFinished)
     const { socket, ended } = rawConnection(port, onTestFinished)
     socket.write(rawRequest('{}', { headers: ['Content-Length: 2', 'Connection: close'] }))
     // Another connection is found overdue meanwhile: the check has run.

@@ -1,4 +1,4 @@
-// The sliding window, the lockout, and the bound of both under a flood of addresses.
+// Tests the sliding window, the lockout, and the memory limit under a flood of addresses.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ function collectGarbage(): void {
 }
 
 describe('a throttle', () => {
-  it('locks out with the last attempt of the window, and says for how long', () => {
+  it('locks out at the last attempt of the window and returns the remaining seconds', () => {
     const { throttle, fail, pass } = start()
     fail('a', 2)
     expect(throttle.lockoutSeconds('a')).toBe(0)
@@ -36,7 +36,7 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
-  it('is not prolonged by attempts while it is locked, and starts anew after it', () => {
+  it('does not extend a lockout on further attempts, and starts over after it', () => {
     const { throttle, fail, pass } = start()
     fail('a', 3)
     pass(20_000)
@@ -49,7 +49,7 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
-  it('slides: attempts fall out of the window one by one', () => {
+  it('drops attempts from the window one by one', () => {
     const { throttle, fail, pass } = start()
     for (let round = 0; round < 10; round++) {
       fail('a', 1)
@@ -60,7 +60,7 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
-  it('counts a failure until the window has passed, and no longer', () => {
+  it('counts a failure for exactly the window', () => {
     const { throttle, fail, pass } = start()
     fail('a', 2)
     pass(59_999)
@@ -74,7 +74,7 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('b')).toBe(30)
   })
 
-  it('keeps lockouts when the limits change, and follows the new limits from then on', () => {
+  it('keeps lockouts when the limits change, and applies the new limits from then on', () => {
     const { throttle, fail, pass, limit } = start()
     fail('a', 3)
     fail('b', 1)
@@ -90,7 +90,7 @@ describe('a throttle', () => {
     expect([throttle.lockoutSeconds('a'), throttle.lockoutSeconds('b')]).toEqual([25, 0])
   })
 
-  it('forgets on demand', () => {
+  it('clears the failures and the lockout of a client', () => {
     const { throttle, fail } = start()
     fail('a', 3)
     throttle.clear('a')
@@ -99,7 +99,7 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
-  it('remembers the newest clients up to its size, and forgets the oldest beyond twice that', () => {
+  it('keeps the newest clients up to its size and drops the oldest beyond twice that', () => {
     const others = (fail: (key: string, times: number) => void, count: number) => {
       for (let address = 0; address < count; address++) fail(`x${address}`, 1)
     }
@@ -115,7 +115,7 @@ describe('a throttle', () => {
     expect(two.throttle.lockoutSeconds('a')).toBe(0)
   })
 
-  it('treats clients that failed a while ago as the newest ones', () => {
+  it('keeps tracking a client that failed before', () => {
     const { throttle, fail } = start({ maxClients: 1 })
     fail('a', 1)
     fail('a', 2)
@@ -124,14 +124,14 @@ describe('a throttle', () => {
     expect(throttle.lockoutSeconds('a')).toBe(0)
   })
 
-  it('remembers a lock through a flood of addresses that fail once', () => {
+  it('keeps a lockout through a flood of addresses that fail once', () => {
     const { throttle, fail } = start({ maxClients: 1_000 })
     fail('a', 3)
     for (let address = 0; address < 100_000; address++) throttle.recordFailure(`x${address}`)
     expect(throttle.lockoutSeconds('a')).toBe(30)
   })
 
-  it('stays small under a million addresses', () => {
+  it('stays small with a million addresses', () => {
     const { throttle } = start({ maxClients: 10_000 })
     const half = () => {
       for (let address = 0; address < 500_000; address++) throttle.recordFailure(`${Math.random()}`)

@@ -1,4 +1,4 @@
-// Talking to an agent: what is listened to, and for how long.
+// Tests the subscription to the reply stream during a chat.
 import { expect, it } from 'vitest'
 import { createReplyStreams } from '../../../core/agents/reply-stream.ts'
 import { type ChatDelta, createChat } from '../../../core/control/ws/chat.ts'
@@ -30,7 +30,7 @@ function openChat(accept: (command: AcceptCommand) => void) {
   }
 }
 
-it('listens before the run is accepted, and no longer than it takes', async () => {
+it('subscribes before the run is accepted, and unsubscribes when it ends', async () => {
   const heard: ChatDelta[] = []
   const { replyStreams, chat } = openChat(({ runs }) => {
     expect(runs).toMatchObject([
@@ -50,7 +50,7 @@ it('listens before the run is accepted, and no longer than it takes', async () =
   expect(replyStreams.of('run-1')).toBeUndefined()
 })
 
-it('listens to nothing when the run is not accepted', async () => {
+it('unsubscribes when the run is not accepted', async () => {
   const { replyStreams, chat } = openChat(() => {
     throw new Error('full')
   })

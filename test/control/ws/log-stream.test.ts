@@ -1,4 +1,4 @@
-// The log as news: what is heard of it, and what is not.
+// Tests the log stream.
 import { describe, expect, it } from 'vitest'
 import { createRedactor } from '../../../core/config/redaction.ts'
 import { createLogStream, type LogRecord } from '../../../core/control/ws/log-stream.ts'
@@ -13,8 +13,8 @@ function openLog(level: string, secrets: readonly string[] = []) {
   return { log: logFor('room'), written, heard, listen: () => feed.subscribe((line) => heard.push(line)), setLevel }
 }
 
-describe('the log as news', () => {
-  it('is written in any case, and made into news only while somebody listens', () => {
+describe('the log stream', () => {
+  it('always writes to the log, and publishes only while there are subscribers', () => {
     const { log, written, heard, listen } = openLog('info')
     const trap = { toJSON: () => expect.unreachable('nobody listens') }
     log.info({ trap }, 'before')
@@ -41,7 +41,7 @@ describe('the log as news', () => {
     ['warn', ['warn', 'error']],
     ['fatal', []],
     ['silent', []],
-  ])('is heard from the level %s on', (level, expected) => {
+  ])('publishes from the level %s on', (level, expected) => {
     const { log, heard, listen } = openLog(level)
     listen()
     for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]({}, 'line')
@@ -57,7 +57,7 @@ describe('the log as news', () => {
     expect(heard.map(({ message }) => message)).toEqual(['after'])
   })
 
-  it('redacts secrets in texts only, and keeps the line whole whatever the secrets look like', () => {
+  it('redacts secrets in strings only, and keeps the record intact', () => {
     const { log, heard, listen } = openLog('info', ['top"secret', 'hushhush', '","fields":{"', '1', 'true'])
     listen()
     log.info({ deep: { list: ['my hushhush!'] }, hushhush: 1, on: true }, 'it is top"secret, 1')
@@ -67,7 +67,7 @@ describe('the log as news', () => {
     })
   })
 
-  it('never throws, neither for a writer nor for a listener that fails', () => {
+  it('never throws, even when the log or a subscriber does', () => {
     const fail = () => {
       throw new Error('no room')
     }
@@ -81,7 +81,7 @@ describe('the log as news', () => {
     for (const each of ['debug', 'info', 'warn', 'error'] as const) expect(() => log[each]({}, 'line')).not.toThrow()
   })
 
-  it('goes without fields that do not fit into JSON', () => {
+  it('omits fields that JSON cannot represent', () => {
     const { log, heard, listen } = openLog('info')
     listen()
     const circle: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-// JSON-RPC under random messages: every request is answered once, under its own id, and nothing breaks.
+// Tests JSON-RPC with random messages: every request gets one response, under its own id.
 import { expect, it } from 'vitest'
 import { createRpc, method } from '../../../core/control/ws/rpc.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -21,7 +21,7 @@ const methods = new Map([
   ['nothing', method(Type.Unknown(), () => {})],
 ])
 
-it('answers every request once', async () => {
+it('answers every request exactly once', async () => {
   console.log(`SEED=${seed}`)
   const random = createRandom(seed)
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!

@@ -1,4 +1,4 @@
-// The WebSocket of a whole gateway: who gets in, what can be called, what is heard, and how it ends.
+// Tests the WebSocket of a whole gateway: handshake, methods, topics and close.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../../doubles/model.ts'
 import { ask, type Document, gatewayToken, hookToken, startGateway } from '../../helpers.ts'
@@ -20,7 +20,7 @@ async function startWithModel(changes: Document = {}) {
 }
 
 describe('the handshake at /ws', () => {
-  it('answers 426 to a request that does not ask for a WebSocket, and 405 to other methods', async () => {
+  it('returns 426 to a request without an upgrade, and 405 to other methods', async () => {
     const { url, get, post } = await startGateway(still)
     const { status, body, headers } = await get('/ws')
     expect([status, body.error.type, headers.get('upgrade')]).toEqual([426, 'upgrade_required', 'websocket'])
@@ -31,13 +31,13 @@ describe('the handshake at /ws', () => {
     ).toBe(426)
   })
 
-  it('answers 400 to a token in the address, even when it is right', async () => {
+  it('returns 400 to a token in the URL, even to the right one', async () => {
     const { url } = await startGateway(still)
     const { status, body } = await refusal(`${url}/ws?token=${gatewayToken}`)
     expect([status, body.error.type]).toEqual([400, 'token_in_query'])
   })
 
-  it('answers 403 to pages of other origins', async () => {
+  it('returns 403 to pages of other origins', async () => {
     const { url, logged } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
     for (const origin of [
       'https://evil.example.com',
@@ -52,7 +52,7 @@ describe('the handshake at /ws', () => {
     expect(logged.filter((line) => line.includes('origin_not_allowed'))).toHaveLength(4)
   })
 
-  it('lets in pages of its own origin, of listed ones, and programs', async () => {
+  it('accepts pages of its own and of listed origins, and programs', async () => {
     const { url } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
     for (const origin of [url, 'https://app.example.com', undefined]) {
       const client = await login(url, origin === undefined ? {} : { origin })
@@ -60,7 +60,7 @@ describe('the handshake at /ws', () => {
     }
   })
 
-  it('is there for /ws alone: elsewhere a request that asks for it stays HTTP', async () => {
+  it('is possible only at /ws; elsewhere an upgrade request is handled as HTTP', async () => {
     const { url } = await startGateway(still)
     expect((await refusal(`${url}/healthz`)).body).toEqual({ ok: true })
     expect((await refusal(`${url}/ws/`)).body.error.type).toBe('not_found')
@@ -74,7 +74,7 @@ describe('auth', () => {
     ['no token', '{"jsonrpc":"2.0","id":"a","method":"auth"}'],
     ['another method first', '{"jsonrpc":"2.0","id":"a","method":"subscribe"}'],
     ['a method that there is not', '{"jsonrpc":"2.0","id":"a","method":"nothing"}'],
-  ])('refuses %s, and hangs up', async (_what, text) => {
+  ])('refuses %s and closes the connection', async (_what, text) => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)
     const { id, error } = await client.exchange(text)
@@ -82,14 +82,14 @@ describe('auth', () => {
     expect(await client.closed).toEqual({ code: 1008, reason: 'The first message must authenticate.' })
   })
 
-  it('hangs up on a first message that means nothing', async () => {
+  it('closes the connection when the first message is not valid', async () => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)
     expect((await client.exchange('hello')).error).toMatchObject({ code: -32_700, data: { type: 'invalid_json' } })
     expect((await client.closed).code).toBe(1008)
   })
 
-  it('takes one attempt for each connection', async () => {
+  it('allows one attempt per connection', async () => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)
     client.socket.send(auth('wrong'))
@@ -99,7 +99,7 @@ describe('auth', () => {
     expect(client.notifications).toEqual([])
   })
 
-  it('counts failures together with those over HTTP, and keeps the right credential out too', async () => {
+  it('counts failures together with those over HTTP; a lockout also refuses the right credential', async () => {
     const { url, get } = await startGateway({
       ...still,
       gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 3, exemptLoopback: false } } },
@@ -112,7 +112,7 @@ describe('auth', () => {
     expect((await get('/runs/x')).status).toBe(429)
   })
 
-  it('counts failures from this machine under a name that only DNS can have led here', async () => {
+  it('counts failures from this machine when the Host is a DNS name', async () => {
     const { url } = await startGateway({
       ...still,
       gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } },
@@ -125,7 +125,7 @@ describe('auth', () => {
     expect(await guess('localhost', gatewayToken)).toBeUndefined()
   })
 
-  it('may be followed by more at once, in one batch too', async () => {
+  it('may be followed by more messages at once, also in one batch', async () => {
     const { url } = await startGateway(still)
     const client = await connectRpc(url)
     const subscribe = '{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"topics":["event"]}}'
@@ -135,7 +135,7 @@ describe('auth', () => {
     ])
   })
 
-  it('leaves no credential in the log', async () => {
+  it('does not log the credential', async () => {
     const { url, logged } = await startGateway(still)
     await (await connectRpc(url)).exchange(auth('a-guess-at-the-token'))
     await login(url)
@@ -165,7 +165,7 @@ describe('JSON-RPC', () => {
     ['missing params', request({ params: undefined }), [7, -32_602, 'invalid_request']],
     ['params of the wrong type', request({ params: { id: 5 } }), [7, -32_602, 'invalid_request']],
     ['an unknown run', request({}), [7, -32_000, 'run_not_found']],
-  ])('answers %s with its code', async (_what, text, expected) => {
+  ])('answers %s with the right code', async (_what, text, expected) => {
     const { url } = await startGateway(still)
     const client = await login(url)
     const { jsonrpc, ...answer } = await client.exchange(text)
@@ -173,7 +173,7 @@ describe('JSON-RPC', () => {
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })
 
-  it('says what is wrong with params, by name and without their values', async () => {
+  it('names the invalid parameter without its value', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'x' })).error.message).toBe('text is required.')
@@ -183,7 +183,7 @@ describe('JSON-RPC', () => {
     )
   })
 
-  it('answers batches with batches, and notifications with nothing', async () => {
+  it('answers batches with batches and notifications with nothing', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     const answers = await client.exchange(
@@ -204,7 +204,7 @@ describe('JSON-RPC', () => {
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })
 
-  it('refuses a batch that is too long as a whole', async () => {
+  it('refuses a batch that is too long', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     expect((await client.exchange(`[${'1,'.repeat(64)}1]`)).error).toMatchObject({
@@ -215,7 +215,7 @@ describe('JSON-RPC', () => {
 })
 
 describe('subscribe', () => {
-  it('listens to all topics, or to those that are named, until unsubscribed', async () => {
+  it('subscribes to all or to the named topics, until unsubscribed', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     expect((await client.call('subscribe')).result).toEqual({ topics: ['request', 'event', 'run', 'outbox', 'log'] })
@@ -226,7 +226,7 @@ describe('subscribe', () => {
     expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
   })
 
-  it('refuses unknown topics as a whole', async () => {
+  it('refuses all topics when one is unknown', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     const { error } = await client.call('subscribe', { topics: ['run', 'weather'] })
@@ -238,7 +238,7 @@ describe('subscribe', () => {
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })
 
-  it('tells what comes in, what runs, what is sent, in the words of HTTP', async () => {
+  it('notifies of requests, runs and deliveries, with the objects of the HTTP API', async () => {
     const { url, post, get } = await startGateway(still)
     const client = await login(url)
     await client.call('subscribe', { topics: ['request', 'event', 'run', 'outbox'] })
@@ -263,7 +263,7 @@ describe('subscribe', () => {
     ])
   })
 
-  it('tells of requests that were refused, and of runs that are cancelled while they wait', async () => {
+  it('notifies of rejected requests, and of runs that are cancelled while queued', async () => {
     const { url, post, model } = await startWithModel()
     model.otherwise({ hang: true })
     const client = await login(url)
@@ -284,7 +284,7 @@ describe('subscribe', () => {
     )
   })
 
-  it('tells what the log says, without secrets', async () => {
+  it('notifies of log lines, without secrets', async () => {
     const { url, get } = await startGateway(still)
     const client = await login(url)
     await client.call('subscribe', { topics: ['log'] })
@@ -299,7 +299,7 @@ describe('subscribe', () => {
     expect(params.fields.path).toBe('/[redacted]/[redacted]')
   })
 
-  it('tells every subscriber the same, and nobody who has left', async () => {
+  it('notifies every subscriber, and none that has unsubscribed', async () => {
     const { url, post } = await startGateway(still)
     const [first, second, left] = [await login(url), await login(url), await login(url)]
     for (const client of [first, second, left]) await client.call('subscribe', { topics: ['event'] })
@@ -316,7 +316,7 @@ describe('subscribe', () => {
 })
 
 describe('chat.send', () => {
-  it('passes the reply on while it is written, then answers with it', async () => {
+  it('streams the reply, then returns it', async () => {
     const { url, model, get } = await startWithModel()
     model.script({ text: 'Good morning to you.' })
     const client = await login(url)
@@ -341,7 +341,7 @@ describe('chat.send', () => {
     )
   })
 
-  it('goes on with the conversation of its session, which others do not see', async () => {
+  it('continues the conversation of its session only', async () => {
     const { url, model } = await startWithModel()
     model.script({ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' })
     const client = await login(url)
@@ -355,7 +355,7 @@ describe('chat.send', () => {
     expect(await texts(2)).not.toMatch(/first|second/)
   })
 
-  it('tells deltas to whoever asked, and to nobody else', async () => {
+  it('sends deltas only to the caller', async () => {
     const { url, model } = await startWithModel()
     model.script({ text: 'For you.' })
     const [asker, other] = [await login(url), await login(url)]
@@ -364,7 +364,7 @@ describe('chat.send', () => {
     expect(other.notifications).toEqual([])
   })
 
-  it('answers with the failure when there is no reply', async () => {
+  it('returns the error when there is no reply', async () => {
     const { url, model } = await startWithModel()
     model.script({ status: 400, body: { error: { message: 'no' } } })
     const client = await login(url)
@@ -386,7 +386,7 @@ describe('chat.send', () => {
     expect((await client.call('runs.cancel', { id: params.runId })).error.data.type).toBe('conflict')
   })
 
-  it('goes on when the client has left', async () => {
+  it('continues when the client has disconnected', async () => {
     const { url, model, get } = await startWithModel()
     model.script({ text: 'Nobody hears me.' })
     const client = await login(url)
@@ -398,7 +398,7 @@ describe('chat.send', () => {
       .toBe('succeeded')
   })
 
-  it('is refused when too many runs wait', async () => {
+  it('is refused when too many runs are queued', async () => {
     const { url, model } = await startWithModel({ hooks: { maxQueuedRuns: 1 } })
     model.otherwise({ hang: true })
     const client = await login(url)
@@ -413,7 +413,7 @@ describe('chat.send', () => {
     for (const id of new Set(await ids())) await client.call('runs.cancel', { id })
   })
 
-  it('refuses a session key that means nothing', async () => {
+  it('refuses an invalid session key', async () => {
     const { url } = await startGateway(still)
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'agent:', text: 'Hello' })).error).toMatchObject({
@@ -431,7 +431,7 @@ describe('tools.invoke', () => {
     ['a tool that is denied', 404, { tool: 'session_status' }],
     ['arguments that do not fit', 400, { tool: 'sessions_list', args: { limit: 'x' } }],
     ['a session key that means nothing', 400, { tool: 'sessions_list', sessionKey: 'agent:' }],
-  ])('answers for %s what POST /tools/invoke answers', async (_what, status, body) => {
+  ])('returns for %s what POST /tools/invoke returns', async (_what, status, body) => {
     const { url, post } = await startGateway({ ...still, tools: { deny: ['session_status'] } })
     const client = await login(url)
     const overHttp = await post('/tools/invoke', body, { authorization: `Bearer ${gatewayToken}` })
@@ -441,7 +441,7 @@ describe('tools.invoke', () => {
     else expect({ type: error.data.type, message: error.message }).toEqual(overHttp.body.error)
   })
 
-  it('judges a call by the channel and the account that it names, as the headers do over HTTP', async () => {
+  it('evaluates the policy for the given channel and account, like the HTTP headers', async () => {
     const groups = (deny: string[]) => ({ groups: { '*': { tools: { deny } } } })
     const accounts = { ops: { file: 'ops.jsonl', ...groups(['sessions_list']) } }
     const { url, post } = await startGateway({
@@ -471,8 +471,8 @@ describe('tools.invoke', () => {
   })
 })
 
-describe('the end', () => {
-  it('lets a chat end, says goodbye with 1001, and takes nobody in any more', async () => {
+describe('the stop of the gateway', () => {
+  it('waits for a chat, closes with 1001, and accepts no new connections', async () => {
     const { url, model, gateway } = await startWithModel()
     model.script({ text: 'Just in time.' })
     const client = await login(url)
@@ -484,7 +484,7 @@ describe('the end', () => {
     await stopped
   })
 
-  it('does not wait for a client that does not answer', async () => {
+  it('does not wait for a client that does not respond', async () => {
     const { url, gateway, model } = await startWithModel({
       gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 0.2 },
     })
