@@ -1,21 +1,21 @@
-// A real browser for tests, out of a package: nothing needs to be installed on the machine.
+// A real browser for tests, from an npm package, so that the machine needs no installed browser.
 import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as playwright, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 export interface Visit {
   page: Page
-  /** What the browser complained about: refused by the policy, failed, thrown. */
+  /** What the browser reported: policy violations, failed requests, thrown errors. */
   complaints: string[]
-  /** Addresses that the page asked for. */
+  /** The URLs that the page requested. */
   asked: string[]
 }
 
-/** One browser for a block of tests; each visit is a fresh window. */
+/** Starts one browser for a block of tests. Each visit opens a new window. */
 export function shareBrowser(): { visit(url: string): Promise<Visit> } {
   let browser: Browser
   beforeAll(async () => {
-    // Not with the arguments that the package proposes: they turn off what is to be tested.
+    // Does not use the package's default arguments, which disable what is to be tested.
     browser = await playwright.launch({
       executablePath: await chromium.executablePath(),
       args: ['--no-sandbox', '--disable-gpu'],

@@ -1,4 +1,4 @@
-// Starts gateways for tests: in this process through the real composition, or as a process of its own.
+// Starts gateways for tests, in this process or as a separate one.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { recordAnswers } from './recorder.ts'
 export const hookToken = 'hook-token-of-the-tests-0123456789'
 export const gatewayToken = 'gateway-token-of-the-tests-0123456789'
 
-/** A configuration as it stands in the file. */
+/** A configuration as written in the file. */
 export type Document = Record<string, unknown>
 
 export const baseDocument: Document = {
@@ -35,7 +35,7 @@ export function temporaryFolder(): string {
 const createFolder = () => mkdtempSync(join(tmpdir(), 'svc-gateway-'))
 const removeFolder = (folder: string) => rmSync(folder, { recursive: true, force: true })
 
-/** Sections are merged one level deep over the base document. */
+/** Merges the sections one level deep over the base document. */
 export function writeConfig(dir: string, changes: Document = {}): string {
   const document: Document = { ...baseDocument }
   for (const [section, value] of Object.entries(changes)) {
@@ -54,9 +54,9 @@ export interface RunningGateway {
   gateway: Gateway
   url: string
   dir: string
-  /** Every line the log got, as JSON text. */
+  /** Every log line, as JSON. */
   logged: string[]
-  /** What was answered so far: `GET /runs/:id 404`, each once. */
+  /** The distinct responses so far, such as `GET /runs/:id 404`. */
   answers: ReadonlySet<string>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Answer>
@@ -65,18 +65,19 @@ export interface RunningGateway {
 export interface Answer {
   status: number
   headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the gateway answers; the test says what it must be
+  // oxlint-disable-next-line typescript/no-explicit-any -- the response of the gateway; the test asserts what it must
+  // be
   body: any
 }
 
-/** A gateway in this process, listening on a free port, with real parts; closed when the test ends. */
+/** Starts a gateway in this process on a free port. It is closed when the test ends. */
 export async function startGateway(changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> {
   const running = await openGateway(changes, dir)
   onTestFinished(() => running.gateway.close())
   return running
 }
 
-/** One gateway for all tests of a block that leave nothing behind for each other. */
+/** Starts one gateway for all tests of a block. The tests must not depend on each other. */
 export function shareGateway(changes: Document = {}): Pick<RunningGateway, 'post' | 'get'> {
   let running: RunningGateway
   beforeAll(async () => {
@@ -109,12 +110,12 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
   const url = await gateway.listen()
   let closed: Promise<void> | undefined
   const close = gateway.close
-  const end = async (): Promise<void> => {
+  const closeAndCheck = async (): Promise<void> => {
     await close()
     expect(surprises).toEqual([])
     await expectNoWarnings()
   }
-  gateway.close = () => (closed ??= end())
+  gateway.close = () => (closed ??= closeAndCheck())
   return {
     gateway,
     url,
@@ -147,16 +148,16 @@ function collectingLog(lines: string[], component: string): Log {
 export interface GatewayProcess {
   process: ChildProcess
   url: string
-  /** Lines of standard output and of the log, as they come. */
+  /** The lines of standard output and of the log. */
   output: string[]
   log: string[]
-  /** Ends it and waits until it is gone; resolves with its exit code. */
+  /** Sends the signal and waits for the process to end. Resolves with its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
 const main = new URL('../core/main.ts', import.meta.url).pathname
 
-/** A gateway as a process of its own, as `npm start` runs it. */
+/** Starts a gateway as a separate process, as `npm start` does. */
 export async function spawnGateway(
   configFile: string,
   options: { args?: string[]; env?: NodeJS.ProcessEnv } = {},

@@ -1,5 +1,4 @@
-// The rules of the house: who may import whom, what a file may hold, what it may be called. Each violation is one
-// sentence.
+// Checks the project's rules for imports, file contents and file names. Each violation is reported as one sentence.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, normalize } from 'node:path'
@@ -11,9 +10,9 @@ interface Source {
   text: string
   /** The text without comments. */
   code: string
-  /** What it imports, as written. */
+  /** The imported modules, as written. */
   imports: readonly string[]
-  /** The same without what is only a type. */
+  /** The imported modules without type-only imports. */
   runs: readonly string[]
 }
 
@@ -21,9 +20,9 @@ type Sample = [path: string, text: string]
 
 interface Rule {
   name: string
-  /** Files that break the rule: the test of the rule itself. */
+  /** Files that break the rule. They test the rule itself. */
   broken: readonly Sample[]
-  /** What is wrong with a file; nothing when it keeps the rule. */
+  /** Returns what is wrong with a file, or undefined when it follows the rule. */
   check(file: Source, files: readonly Source[]): string | undefined
 }
 
@@ -60,7 +59,7 @@ const floors: Record<string, number> = {
 
 const rules: readonly Rule[] = [
   {
-    name: 'imports inside core go down, from floor to floor',
+    name: 'imports inside core go only to lower floors',
     broken: [
       ['core/http/a.ts', `// A.\nimport { x } from '../store/store.ts'`],
       ['core/store/a.ts', `// A.\nexport * from '../loader/registry.ts'`],
@@ -68,8 +67,7 @@ const rules: readonly Rule[] = [
     ],
     check(file) {
       if (!inCore(file)) return undefined
-      if (floorOf(file.path) === undefined)
-        return `the floor of ${folderOf(file.path)} is not known; add it to the table here`
+      if (floorOf(file.path) === undefined) return `has no floor: add ${folderOf(file.path)} to the table in this test`
       const up = relativeTargets(file).find(
         (target) => folderOf(target) !== folderOf(file.path) && !isBelow(target, file.path),
       )
@@ -77,15 +75,15 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'nothing runs in circles',
+    name: 'imports form no circles',
     broken: [['core/store/a.ts', `// A.\nimport './a.ts'`]],
     check(file, files) {
-      const way = wayBack(file, files)
-      return way && `imports itself by way of ${way.join(' → ')}`
+      const cycle = findCycle(file, files)
+      return cycle && `imports itself through ${cycle.join(' → ')}`
     },
   },
   {
-    name: 'channels, plugins and transforms know the contract alone',
+    name: 'channels, plugins and transforms import only the plugin contract',
     broken: [
       ['channels/a.ts', `// A.\nimport { x } from '../core/errors.ts'`],
       ['plugins/tools/a.ts', `// A.\nimport { x } from './b.ts'`],
@@ -100,45 +98,45 @@ const rules: readonly Rule[] = [
       )
       return (
         outside &&
-        `imports ${outside}; an extension may import svc-gateway/plugin, Node, packages, and files of a folder of its own`
+        `imports ${outside}; an extension may import only svc-gateway/plugin, Node, packages and its own folder`
       )
     },
   },
   {
-    name: 'core does not know its extensions by name',
+    name: 'core does not import extensions',
     broken: [['core/gateway.ts', `// A.\nimport { x } from '../channels/console.ts'`]],
     check: (file) => {
       const extension = inCore(file) && relativeTargets(file).find((target) => !target.startsWith('core/'))
-      return extension ? `imports ${extension}; the loader finds the extensions` : undefined
+      return extension ? `imports ${extension}; the loader must find extensions` : undefined
     },
   },
-  keptIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
-  keptIn('SQL engines', /^(node:sqlite|pg)$/, /^core\/store\//),
-  keptIn(
+  onlyIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
+  onlyIn('SQL engines', /^(node:sqlite|pg)$/, /^core\/store\//),
+  onlyIn(
     'Fastify',
     /^(fastify|fastify-plugin|@fastify\/.*)$/,
     /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|route-context|incoming-request|mcp|socket)\.ts$)/,
   ),
   {
-    name: 'only the store knows SQL',
+    name: 'only the store contains SQL',
     broken: [['core/agents/a.ts', "// A.\nconst sql = 'SELECT id FROM runs'"]],
     check: (file) =>
       inCore(file) &&
       !file.path.startsWith('core/store/') &&
       /['"`]\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|BEGIN|COMMIT)\b/.test(file.code)
-        ? 'holds SQL; only core/store/ knows it'
+        ? 'contains SQL; only core/store/ may'
         : undefined,
   },
   {
-    name: 'only one file confines paths',
+    name: 'only one file resolves real paths',
     broken: [['core/hooks/a.ts', "// A.\nimport { realpath } from 'node:fs/promises'"]],
     check: (file) =>
       inCore(file) && !file.path.startsWith('core/config/') && /\brealpath/.test(file.code)
-        ? 'looks at real paths; use core/config/file/paths.ts'
+        ? 'resolves real paths; use core/config/file/paths.ts'
         : undefined,
   },
   {
-    name: 'modules hold no state',
+    name: 'modules have no state',
     broken: [
       ['core/http/a.ts', '// A.\nlet count = 0'],
       ['core/http/a.ts', '// A.\nexport const cache = new Map<string, string>()'],
@@ -146,15 +144,15 @@ const rules: readonly Rule[] = [
     ],
     check: (file) => {
       if (isTest(file.path)) return undefined
-      const state =
-        /^(?:export )?(?:(?:let|var) \w+|const \w+[^=\n]*= (?:new (?:Map|Set|WeakMap|WeakSet|Array)(?:<[^\n]*>)?\(\)|\[\]|\{\})(?: as .*)?$)/m.exec(
-          file.code,
-        )
-      return state ? `keeps state in the module: ${state[0]}; make it in a function that is called once` : undefined
+      const variable = /^(?:export )?(?:let|var) \w+/m
+      const container =
+        /^(?:export )?const \w+[^=\n]*= (?:new (?:Map|Set|WeakMap|WeakSet|Array)\b.*\(\)|\[\]|\{\})(?: as .*)?$/m
+      const state = variable.exec(file.code) ?? container.exec(file.code)
+      return state ? `has module state: ${state[0]}; create it in a function` : undefined
     },
   },
   {
-    name: 'types are told, and can be erased',
+    name: 'types are explicit and erasable',
     broken: [
       ['core/http/a.ts', '// A.\nconst a: any = 1'],
       ['core/http/a.ts', '// A.\nexport enum A { B }'],
@@ -164,18 +162,18 @@ const rules: readonly Rule[] = [
     check: (file) => {
       if (isTest(file.path)) return undefined
       if (/(?::|<|\||,|\bas)\s*any\b(?![\w-])(?=[\s,;)>\]|=[]|$)/m.test(withoutStrings(file.code)))
-        return 'uses `any`; say what it is, or `unknown`'
+        return 'uses `any`; use the real type or `unknown`'
       if (/^(?:export )?(?:const )?enum \w/m.test(file.code)) return 'has an enum; use a union of strings'
       if (/^(?:export )?(?:declare )?namespace \w/m.test(file.code)) return 'has a namespace'
       if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
-        return 'has a class that is not an error; use a function that makes it'
+        return 'has a class that is not an error; use a create function'
       return !isExtension(file.path) && !/config\.ts$|^\.ci\//.test(file.path) && /^export default /m.test(file.code)
         ? 'has a default export; only extensions have one'
         : undefined
     },
   },
   {
-    name: 'nothing is left for later, nothing asks whether it is tested',
+    name: 'there are no open tasks, skipped tests or test branches',
     broken: [
       ['core/http/a.ts', '// A.\n// TODO: more'],
       ['core/http/a.ts', '// A.\nif (process.env.VITEST) {}'],
@@ -183,11 +181,11 @@ const rules: readonly Rule[] = [
     ],
     check: (file) => {
       const left = /\b(?:TODO|FIXME|XXX)\b|VITEST|NODE_ENV|\b(?:it|test|describe)\.(?:skip|only|todo)\b/.exec(file.text)
-      return left ? `holds "${left[0]}"` : undefined
+      return left ? `contains "${left[0]}"` : undefined
     },
   },
   {
-    name: 'the first line says what lives here',
+    name: 'the first line describes the file',
     broken: [
       ['core/http/a.ts', `import 'node:fs'`],
       ['core/http/a.ts', '// helpers'],
@@ -196,11 +194,11 @@ const rules: readonly Rule[] = [
       const header = /^(?:#!.*\n)?((?:\/\/ (?!oxlint-).*\n)+)/.exec(`${file.text}\n`)?.[1]
       return header && /\p{Lu}.*[.!?:]$/su.test(header.trim())
         ? undefined
-        : 'does not begin with a comment that says in one sentence what lives here'
+        : 'does not begin with a comment of one sentence that describes the file'
     },
   },
   {
-    name: 'files are named for what they are',
+    name: 'files have meaningful names',
     broken: [
       ['core/http/Utils.ts', '// A.'],
       ['core/http/helpers.ts', '// A.'],
@@ -221,25 +219,25 @@ const rules: readonly Rule[] = [
         'types',
         ...(inCore({ path }) ? ['helpers', 'helper'] : []),
       ]
-      if (forbidden.includes(name)) return `is called "${name}", which says nothing`
+      if (forbidden.includes(name)) return `is called "${name}", which describes nothing`
       return name === 'index' && !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+)\/index\.ts$/.test(path)
-        ? 'is called index; only the folder of a plugin has one'
+        ? 'is called index; only plugin folders may have one'
         : undefined
     },
   },
   {
-    name: 'no file grows without bound',
+    name: 'files have at most 300 lines',
     broken: [['core/http/a.ts', `// A.\n${'x\n'.repeat(300)}`]],
     check: (file) => {
       const lines = file.text.split('\n').length - 1
-      // The contract is one file, and mostly documentation.
+      // The contract is one file and mostly documentation.
       return !isTest(file.path) && file.path !== 'core/plugin.ts' && lines > 300
-        ? `has ${lines} lines; split it by what it does (about 200 is the aim)`
+        ? `has ${lines} lines; split it by behavior (aim for about 200)`
         : undefined
     },
   },
   {
-    name: 'relative imports name the file',
+    name: 'relative imports include the file extension',
     broken: [
       ['core/http/a.ts', `// A.\nimport { x } from './b'`],
       ['core/http/a.ts', `// A.\nimport { x } from './b.js'`],
@@ -247,16 +245,16 @@ const rules: readonly Rule[] = [
     check: (file) => {
       if (isTest(file.path)) return undefined
       const vague = file.imports.find((name) => name.startsWith('.') && !name.endsWith('.ts'))
-      return vague && `imports ${vague}; write the file as it is, with .ts`
+      return vague && `imports ${vague}; write the file name with .ts`
     },
   },
 ]
 
-/** Packages that may be imported in some files of ours only. Parts bring their own. */
-function keptIn(what: string, names: RegExp, allowed: RegExp): Rule {
+/** Creates a rule for packages that only some files of core may import. Extensions may have packages of their own. */
+function onlyIn(what: string, names: RegExp, allowed: RegExp): Rule {
   const name = ['typebox', 'pg', 'fastify'].find((candidate) => names.test(candidate))
   return {
-    name: `${what}: imported where it belongs`,
+    name: `only some files import ${what}`,
     broken: [['core/agents/a.ts', `// A.\nimport type { X } from '${name}'`]],
     check(file) {
       const found = inCore(file) && !allowed.test(file.path) && file.imports.find((candidate) => names.test(candidate))
@@ -266,26 +264,26 @@ function keptIn(what: string, names: RegExp, allowed: RegExp): Rule {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** It quotes what it forbids. */
+/** It quotes what it forbids, so it is not checked. */
 const thisFile = 'test/house.test.ts'
 const sources = repositoryFiles()
   .filter((path) => extname(path) === '.ts' && !path.startsWith('test/fixtures/') && path !== thisFile)
   .map((path) => sourceOf(path, readFileSync(join(root, path), 'utf8')))
 
-describe('the house', () => {
+describe('the project', () => {
   it.each(rules)('$name', ({ check }) => {
     expect(sources.length).toBeGreaterThan(0)
     expect(sources.flatMap((file) => sentence(file, check(file, sources)))).toEqual([])
   })
 
-  it.each(rules)('notices when it is not so: $name', ({ check, broken }) => {
+  it.each(rules)('reports a violation: $name', ({ check, broken }) => {
     for (const [path, text] of broken) {
       const file = sourceOf(path, text)
       expect(check(file, [file]), `${path}: ${text.slice(0, 80)}`).toEqual(expect.any(String))
     }
   })
 
-  it('names no machine, and no page that its readers do not have', () => {
+  it('contains no local paths and no references to internal pages', () => {
     const strange = /\/(?:work|root)\/|\bR\d+\.\d+\b|\.\.\/shared\b/
     const texts = repositoryFiles().filter(
       (path) => /\.(?:[cm]?[jt]s|json5?|md|ya?ml)$|^\.ci\//.test(path) && path !== thisFile,
@@ -294,7 +292,7 @@ describe('the house', () => {
   })
 })
 
-/** Every file that is, or would be, in the repository. */
+/** Returns every file that is tracked or would be. */
 function repositoryFiles(): string[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -324,22 +322,22 @@ const isTest = (path: string) => path.startsWith('test/')
 const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)
 const withoutStrings = (code: string) => code.replace(/'[^'\n]*'|`[^`]*`|\/[^/\n]+\/[a-z]*\.(?:test|exec)/g, "''")
 
-/** A folder of core, or a file that lies in none. */
+/** Returns the folder in core, or the name of a file that is directly in core. */
 const folderOf = (path: string) => path.split('/')[1] ?? ''
 const floorOf = (path: string) => (path.startsWith('core/') ? floors[folderOf(path)] : undefined)
 const isBelow = (target: string, path: string) => (floorOf(target) ?? Infinity) < (floorOf(path) ?? 0)
 const relativeTargets = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
   imports.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name)))
 
-/** An extension that is a folder may import its own files; one that is a file has none. */
+/** An extension that is a folder may import its own files. One that is a single file has none. */
 function sharesFolder(file: Source, name: string): boolean {
   const depth = file.path.startsWith('plugins/') ? 3 : 2
   const folder = file.path.split('/').slice(0, depth).join('/')
   return !folder.endsWith('.ts') && normalize(join(dirname(file.path), name)).startsWith(`${folder}/`)
 }
 
-/** A way from a file's imports back to it. */
-function wayBack(start: Source, files: readonly Source[]): string[] | undefined {
+/** Finds a path from a file's imports back to the file. */
+function findCycle(start: Source, files: readonly Source[]): string[] | undefined {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const seen = new Set<string>()
   const search = ({ path, runs }: Source): string[] | undefined => {

@@ -1,4 +1,4 @@
-// What the log says of something that fails again and again: two lines for one cause, and its cause in words.
+// Tests the log of repeated failures: two lines per outage, and the description of the cause.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Type } from 'svc-gateway/plugin'
 import { createConnections } from '../core/delivery/connections.ts'
@@ -14,7 +14,7 @@ afterEach(() => void vi.useRealTimers())
 const away = () => new GatewayError('store_unavailable', 'The disk is full.')
 
 describe('an outage', () => {
-  it('is told when it begins, when its cause changes, and when it is over', () => {
+  it('is logged when it begins, when its cause changes, and when it ends', () => {
     const { log, logged } = createTestContext()
     const outage = createOutage(log, { failed: 'it fails', worked: 'it works' })
     expect(outage.worked()).toBe(false)
@@ -29,24 +29,24 @@ describe('an outage', () => {
     ])
   })
 
-  it('of the store leaves two lines of whoever claims work, however long it takes', async () => {
+  it('of the store leaves two log lines of the poller, however long it lasts', async () => {
     const { log, logged } = createTestContext()
     let tries = 0
     const claim = async (): Promise<void> => {
       if (++tries <= 30) throw away()
     }
-    const claims = createPoller({ claim, retryMs: 1000, log })
-    claims.notify()
+    const poller = createPoller({ claim, retryMs: 1000, log })
+    poller.notify()
     await vi.advanceTimersByTimeAsync(40_000)
     expect(tries).toBe(31)
     expect(logged.map(({ level, fields }) => [level, fields])).toEqual([
       ['error', { reason: 'The disk is full.' }],
       ['info', { failures: 30 }],
     ])
-    await claims.close()
+    await poller.close()
   })
 
-  it('of a channel is told once for each cause, and ends with the connection', async () => {
+  it('of a channel is logged once per cause, and ends with the connection', async () => {
     const { log, logged } = createTestContext()
     const faults = ['connect ECONNREFUSED', 'connect ECONNREFUSED', 'the token is wrong']
     const connect = async () => {
@@ -102,7 +102,7 @@ describe('the cause of a failure, in the log', () => {
     [Object.assign(new Error('a text of somebody'), { code: 'ERR_STRANGE' }), { reason: 'ERR_STRANGE' }],
     ['a text of somebody', { reason: 'string' }],
     [undefined, { reason: 'undefined' }],
-  ])('is our own sentence, the code of the system, or the class: %o', (error, told) => {
-    expect(describeError(error)).toEqual(told)
+  ])('is the message of a GatewayError, a system error code, or the class: %o', (error, described) => {
+    expect(describeError(error)).toEqual(described)
   })
 })

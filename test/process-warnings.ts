@@ -1,4 +1,4 @@
-// Collects the warnings of this process, such as one of too many listeners: nothing in a test may cause any.
+// Collects the warnings of this process, such as too many listeners. Tests must not cause any.
 import { expect } from 'vitest'
 
 const warnings: string[] = []
@@ -7,9 +7,9 @@ process.on(
   ({ name, message }) => void (name === 'ExperimentalWarning' || warnings.push(`${name}: ${message}`)),
 )
 
-/** Fails when the process has warned of anything since the last call. */
+/** Fails when the process has emitted a warning since the last call. */
 export async function expectNoWarnings(): Promise<void> {
-  // A warning is emitted at the end of the current turn.
+  // Node emits a warning at the end of the current tick.
   await new Promise(setImmediate)
   expect(warnings.splice(0)).toEqual([])
 }

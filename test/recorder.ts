@@ -1,13 +1,13 @@
-// Holds every answer of a gateway under test against what its routes document: no status, and no body, that they do not
-// tell of.
+// Checks every response of a gateway under test against the OpenAPI schema of its route: no undocumented status or
+// body.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sharedStatuses } from '../core/control/openapi.ts'
 import { compileCheck, type JsonSchema } from '../core/typebox.ts'
 
 export interface Recorder {
-  /** `GET /runs/:id 404`, each once. */
+  /** The distinct responses, such as `GET /runs/:id 404`. */
   answers: ReadonlySet<string>
-  /** One sentence for each answer that is not documented. */
+  /** One sentence for each undocumented response. */
   surprises: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// The configuration changes while the gateway runs: what takes effect, what stays, and that nobody notices.
+// Tests changes of the configuration while the gateway runs.
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, describe } from 'vitest'
@@ -17,7 +17,7 @@ import {
 } from './helpers.ts'
 import { reloadUnderLoad } from './reliability/reloads.ts'
 
-/** Writes the file anew and has it read. */
+/** Writes the file and reloads it. */
 async function change({ gateway, dir }: RunningGateway, changes: Record<string, unknown>) {
   writeConfig(dir, changes)
   return await gateway.reload()
@@ -26,7 +26,7 @@ async function change({ gateway, dir }: RunningGateway, changes: Record<string, 
 const other = 'another-hook-token-0123456789abcdef'
 
 describe('a reload', () => {
-  it('takes over what the file says, with the port still open', async () => {
+  it('applies the file with the port still open', async () => {
     const running = await startGateway()
     expect(await change(running, { hooks: { token: other } })).toEqual({ restartFor: [] })
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 401 })
@@ -39,7 +39,7 @@ describe('a reload', () => {
     })
   })
 
-  it('refuses a file that is not valid, with every problem, and keeps the old one', async () => {
+  it('refuses an invalid file, with every problem, and keeps the old configuration', async () => {
     const running = await startGateway()
     const refused = await change(running, {
       hooks: { enabld: true },
@@ -53,7 +53,7 @@ describe('a reload', () => {
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 200 })
   })
 
-  it('names what needs a restart and takes over the rest', async () => {
+  it('returns the keys that need a restart and applies the rest', async () => {
     const running = await startGateway()
     const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error', pretty: true } }
     expect(await change(running, changes)).toEqual({ restartFor: ['gateway.port', 'log.pretty'] })
@@ -61,7 +61,7 @@ describe('a reload', () => {
     expect(await running.get('/api/runs', { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
   })
 
-  it('lets a run that has begun end under the old configuration, and begins the next one under the new', async () => {
+  it('lets a started run end under the old configuration, and starts the next one under the new', async () => {
     const model = await startModel()
     const running = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
     model.script({ hang: true, text: 'thinking' })
@@ -74,12 +74,12 @@ describe('a reload', () => {
     await change(running, { agents: { defaults: { model: 'builtin/rules' } } })
     const second = await running.post('/hooks/agent', { message: 'two', deliver: false }, { prefer: 'wait=20' })
     expect(second.body.reply).toContain('built-in rules model')
-    // Its own time ended it, not the change.
+    // Its own time limit ended it, not the reload.
     expect((await first).body).toMatchObject({ status: 'timed_out' })
     await abandoned
   })
 
-  it('keeps lockouts, of the hooks and of the gateway, and follows the new limits', async () => {
+  it('keeps the lockouts of the hooks and of the gateway, and applies the new limits', async () => {
     const limits = { maxAttempts: 2, windowMs: 60_000, lockoutMs: 60_000 }
     const locking = {
       gateway: { auth: { token: gatewayToken, rateLimit: { ...limits, exemptLoopback: false } } },
@@ -103,7 +103,7 @@ describe('a reload', () => {
     expect((await running.get('/api/runs')).status).toBe(200)
   })
 
-  it('keeps the tools open whose settings stay, and applies the policy at once', async () => {
+  it('keeps toolsets with unchanged settings open, and applies the policy at once', async () => {
     const running = await startGateway()
     const invoke = () =>
       ask(`${running.url}/tools/invoke`, {
@@ -118,7 +118,7 @@ describe('a reload', () => {
     expect((await invoke()).status).toBe(200)
   })
 
-  it('connects new channels, closes those that went, and leaves the rest alone', async () => {
+  it('connects new channels, closes removed ones, and keeps the rest connected', async () => {
     const running = await startGateway({ channels: { console: { enabled: false } } })
     const send = () =>
       running.post('/hooks/agent', { message: 'hi', channel: 'console', to: 'x' }, { prefer: 'wait=20' })
@@ -128,13 +128,13 @@ describe('a reload', () => {
     await expect.poll(() => readFileSync(join(running.dir, 'console.jsonl'), 'utf8')).toContain(body.runId)
   })
 
-  it('loses no request, however often it happens, also with broken files in between', async () => {
+  it('loses no request, however often it is repeated, also with invalid files in between', async () => {
     expect(await reloadUnderLoad(30)).toEqual([200])
   })
 })
 
 describe('the file of a running gateway', () => {
-  it('is read again when the file of a secret changes, also one that a reload has named', async () => {
+  it('is reloaded when a secret file changes, also one that a reload has added', async () => {
     const dir = temporaryFolder()
     mkdirSync(join(dir, 'secrets'))
     const secret = (name: string, token: string) => writeFileSync(join(dir, 'secrets', name), `${token}\n`)
@@ -159,7 +159,7 @@ describe('the file of a running gateway', () => {
     await expect.poll(() => wake(hookToken)).toBe(200)
   })
 
-  it('is read again when Kubernetes replaces a ConfigMap and a Secret, whose files are links through "..data"', async () => {
+  it('is reloaded when Kubernetes replaces a ConfigMap or a Secret, whose files are symlinks', async () => {
     const dir = temporaryFolder()
     const mount = (name: string, version: string, content: Record<string, string>) => {
       const folder = join(dir, name)
@@ -194,7 +194,7 @@ describe('the file of a running gateway', () => {
     }
   })
 
-  it('asks for no restart because of --port', async () => {
+  it('requires no restart because of --port', async () => {
     const dir = temporaryFolder()
     const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), {
       args: ['--port', '0'],
@@ -210,7 +210,7 @@ describe('the file of a running gateway', () => {
       .toContain('gateway.port has changed, which takes effect at the next start')
   })
 
-  it('is read again when it changes, and at SIGHUP; what is wrong with it is told', async () => {
+  it('is reloaded when it changes and on SIGHUP; its problems are logged', async () => {
     const dir = temporaryFolder()
     const file = writeConfig(dir)
     const gateway = await spawnGateway(file)

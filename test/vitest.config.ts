@@ -1,4 +1,4 @@
-// How the tests run: from source, each file in a process of its own, long loops apart.
+// The test configuration: tests run from source, each file in its own process, without the long tests.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -10,12 +10,12 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**', 'test/fixtures/**'],
     pool: 'forks',
-    // Most tests wait for something, so there are more at once than a small machine has cores.
+    // Most tests wait, so more files run at once than the machine has cores.
     maxWorkers: 4,
     execArgv: ['--conditions=svc-gateway-source'],
-    // Of the processes that tests start only the first compiles.
+    // Lets the processes that tests start share compiled code.
     env: { XDG_CACHE_HOME: join(import.meta.dirname, '..', 'node_modules', '.cache') },
-    // What lies outside the project (plugins that a test has installed) is imported by Node itself, as in real life.
+    // Node itself imports files outside the project, such as plugins that a test has installed.
     server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(join(import.meta.dirname, '..'))}/)`)] } },
     deps: { interopDefault: false },
     testTimeout: 30_000,

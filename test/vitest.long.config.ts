@@ -1,4 +1,4 @@
-// The loops that take minutes: crashes, fuzzing, timing. `npm run test:long` runs them, one after another.
+// The configuration for tests that take minutes: crashes, fuzzing, timing. `npm run test:long` runs them in sequence.
 import { defineConfig, mergeConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 

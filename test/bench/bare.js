@@ -1,4 +1,5 @@
-// Bare Fastify, what ours is measured against: one route, a bearer check, a schema in and out, and nothing kept. Plain JavaScript, so that its start pays for nothing that it does not use.
+// The reference for the benchmark: bare Fastify with one route, a bearer check and schemas, which stores nothing. It is
+// plain JavaScript, so that its start includes no type stripping.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { fastify } from 'fastify'
 

@@ -1,4 +1,4 @@
-// A tool that does next to nothing: with it the bench measures what a call costs, and no work beside it.
+// A tool that does almost nothing, so that the benchmark measures only the cost of the call.
 import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
 
 const Args = Type.Object({ text: Type.String({ minLength: 1 }) }, { additionalProperties: false })

@@ -1,5 +1,5 @@
-// The load, in a process of its own: keep-alive connections that post 2 KB bodies, no two alike. Orders come and
-// results go over IPC.
+// Generates load in a separate process: keep-alive connections post distinct 2 KB bodies. Orders and results are
+// exchanged over IPC.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type OnReadOpts } from 'node:net'
@@ -8,13 +8,13 @@ export interface Order {
   url: string
   token: string
   path: string
-  /** The JSON of the body, with `$` where the text goes. */
+  /** The JSON of the body. `$` is replaced by the text. */
   body: string
-  /** Signs each body (HMAC-SHA256, hex) with this secret into this header. */
+  /** Signs each body with HMAC-SHA256 and puts the hex signature into this header. */
   sign?: { header: string; secret: string }
   connections: number
   seconds: number
-  /** Requests per second in all; absent: each connection sends as soon as it has its answer. */
+  /** The total requests per second. Absent: each connection sends as soon as it has its response. */
   rate?: number
 }
 
@@ -55,7 +55,7 @@ const quantile = (sorted: readonly number[], share: number): number =>
 interface Drive {
   lines: readonly Line[]
   latencies: number[]
-  /** When the last request may leave. */
+  /** When the last request may be sent. */
   end: number
 }
 
@@ -76,7 +76,7 @@ async function asFastAsAnswered({ lines, latencies, end }: Drive): Promise<void>
   await Promise.all(lines.map(exhaust))
 }
 
-/** What is due waits for a free connection, and its latency counts from when it was due. */
+/** A due request waits for a free connection. Its latency counts from when it was due. */
 const atRate =
   (rate: number) =>
   async ({ lines, latencies, end }: Drive): Promise<void> => {
@@ -107,7 +107,7 @@ const atRate =
   }
 
 interface Line {
-  /** Posts one more body; an error unless the answer is a 2xx. */
+  /** Posts one body. Fails unless the response is a 2xx. */
   ask(answered: (error?: Error) => void): void
   close(): void
 }
@@ -121,10 +121,10 @@ const textOf = (id: number): string => id.toString().padStart(idLength, '0')
 
 type Signatures = (id: number) => string
 
-/** More than any server here answers in a second. */
+/** More than any server here can answer in one second. */
 const signedPerSecond = 20_000
 
-/** Made before the clock runs, since the sender's work is not what is measured. */
+/** Signs the bodies before the measurement, because the sender's work is not measured. */
 function signAhead(order: Order): Signatures | undefined {
   const { sign, seconds } = order
   if (!sign) return undefined
@@ -139,7 +139,7 @@ function signAhead(order: Order): Signatures | undefined {
   return (id) => made[id - first] ?? signatureOf(id)
 }
 
-/** Callbacks and one buffer a connection: a load that takes a core for itself would measure itself. */
+/** Uses callbacks and one buffer per connection, because a slow load generator would measure itself. */
 async function openLine(order: Order, signatures: Signatures | undefined): Promise<Line> {
   const { hostname, port } = new URL(order.url)
   const answers = createAnswers()
@@ -162,7 +162,7 @@ async function openLine(order: Order, signatures: Signatures | undefined): Promi
   }
 }
 
-/** The whole request, with places for an id in its body and for a signature. */
+/** Renders the whole request, with placeholders for an id in its body and for a signature. */
 function requestOf({ url, path, token, body: frame, sign }: Order): Buffer {
   const text = `${'#'.repeat(idLength)} ${'The build of the main branch has failed; see what changed. '.repeat(50)}`
   const body = frame.replace('$', () => text.slice(0, bodyBytes - frame.length + 1))
@@ -172,12 +172,12 @@ function requestOf({ url, path, token, body: frame, sign }: Order): Buffer {
 }
 
 interface Answers extends OnReadOpts {
-  /** Who is told of the next answer. */
+  /** The callback for the next response. */
   expect(answered: (error?: Error) => void): void
   fail(reason: string): void
 }
 
-/** Reads answers off a connection, one at a time. */
+/** Reads the responses of a connection, one at a time. */
 function createAnswers(): Answers {
   const buffer = Buffer.alloc(64 * 1024)
   let received = ''
@@ -208,7 +208,7 @@ function createAnswers(): Answers {
   }
 }
 
-/** Of the answer that the text begins with; undefined: it is not all there. */
+/** Returns the length of the response at the start of the text, or undefined when it is incomplete. */
 function completeLength(text: string): number | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined

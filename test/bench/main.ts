@@ -1,5 +1,5 @@
-// npm run bench: ours beside bare Fastify, in interleaved rounds of one run. `--quick` is shorter and rougher; `--save`
-// writes the baseline.
+// npm run bench: compares the gateway with bare Fastify in interleaved rounds. `--quick` is shorter and less precise;
+// `--save` writes the baseline.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -75,7 +75,7 @@ async function measure(): Promise<Report> {
   const full: Measured[] = []
   for (const count of connections)
     full.push(...(await interleaved(targets, () => ({ connections: count, seconds: plan.seconds }))))
-  // The same load for all, so that only the latency differs: half of what the slowest can do.
+  // Uses the same rate for all, half of what the slowest can do, so that only the latency differs.
   const rate = Math.min(...full.filter((row) => row.connections === 64).map((row) => row.perSecond)) / 2
   const half = await interleaved(targets, () => ({ connections: 64, seconds: plan.seconds, rate }))
   await Promise.all([bare, gateway, crowded].map((server) => server.stop()))
@@ -91,7 +91,7 @@ async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
     for (const name of ['bare', 'ours'] as const) {
       const server = await (name === 'bare' ? startBare() : startGateway(mkdtempSync(join(dir, 'start-'))))
       startMs[name].push(server.firstAnswerMs)
-      // What a start leaves behind is collected within the first seconds; idle is what stays.
+      // Waits for the garbage collection after the start before it measures the idle memory.
       await new Promise((resolve) => setTimeout(resolve, 1000))
       idleMb[name].push(server.memoryMb())
       await server.stop()
@@ -103,8 +103,8 @@ async function measureStarts(): Promise<Pick<Report, 'startMs' | 'idleMb'>> {
 type Shape = Pick<Order, 'connections' | 'seconds' | 'rate'>
 
 /**
- * Every target once in each round, so that a slow minute of the machine is everybody's; with a run-up, since one that
- * has rested longer starts colder.
+ * Measures every target once per round, so that a slow minute of the machine affects all of them. Each has a run-up,
+ * because a target that was idle for longer starts slower.
  */
 async function interleaved(targets: readonly Target[], shape: () => Shape): Promise<Measured[]> {
   const rounds: { target: Target; result: Result; cpuSeconds: number }[] = []
@@ -143,14 +143,14 @@ async function answerTo(child: ChildProcess, order: Order): Promise<{ result?: R
   return answer
 }
 
-/** What one durable write of 2 KB costs without anything around it. */
+/** Measures one durable write of 2 KB. */
 function measureDisk(): number {
   const file = openSync(join(dir, 'disk'), 'a')
   const times = Array.from({ length: 200 }, () => {
-    const begun = performance.now()
+    const startedAt = performance.now()
     writeSync(file, Buffer.alloc(2048))
     fdatasyncSync(file)
-    return performance.now() - begun
+    return performance.now() - startedAt
   })
   closeSync(file)
   return median(times)

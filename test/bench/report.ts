@@ -1,12 +1,11 @@
-// What the bench says: a table of ratios beside what we promise and what we aim at, bench.json, and what got worse
-// since the baseline.
+// Reports the benchmark: a table of ratios with our limits and goals, bench.json, and regressions since the baseline.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 
-/** Medians over the rounds of one kind; latencies in milliseconds. */
+/** Medians over the rounds of one kind. Latencies are in milliseconds. */
 export interface Measured {
-  /** `bare`, or one of our paths. */
+  /** `bare`, or the name of a path of the gateway. */
   name: string
   connections: number
   perSecond: number
@@ -22,14 +21,14 @@ interface Pair {
 }
 
 export interface Report {
-  /** Until the first answer. */
+  /** The time until the first response. */
   startMs: Pair
   idleMb: Pair
-  /** Connections that send as fast as they are answered. */
+  /** Connections that send as soon as they have a response. */
   full: Measured[]
   /** A fixed rate, the same for all. */
   half: Measured[]
-  /** That rate, in requests per second. */
+  /** The fixed rate, in requests per second. */
   rate: number
   /** The median time of one bare durable write. */
   fdatasyncMs: number
@@ -58,7 +57,7 @@ interface Row {
   bare: string
   ours: string
   ratio: string
-  /** What we promise, and what we aim at. */
+  /** The limit that we promise, and the goal. */
   ship: string
   aim: string
 }
@@ -67,7 +66,7 @@ interface Ratio {
   key: string
   bare: Measured
   ours: Measured
-  /** Ours over bare Fastify's. */
+  /** The ratio of the gateway to bare Fastify. */
   throughput: number
   cpu: number
 }
@@ -89,7 +88,7 @@ function ratiosOf(measured: readonly Measured[]): Ratio[] {
     })
 }
 
-/** The promises for 64 connections: share of bare Fastify's rate, multiple of its CPU time. */
+/** The limits for 64 connections: share of bare Fastify's rate, multiple of its CPU time. */
 const goals: Record<string, { ship: [rate: string, cpu: string]; aim: [rate: string, cpu: string] }> = {
   'wake 64': { ship: ['≥ 0.60', '≤ 2.0'], aim: ['≥ 0.90', '≤ 1.5'] },
   'agent 64': { ship: ['≥ 0.50', ''], aim: ['≥ 0.80', ''] },
@@ -202,7 +201,7 @@ function print(rows: readonly Row[]): void {
 
 const baselineFile = join(import.meta.dirname, 'baseline.json')
 
-/** CPU time per request is steadier than time on a shared machine, so it alone is compared. */
+/** Compares only CPU time per request, which varies less than elapsed time on a shared machine. */
 const tolerated = 1.15
 
 function compare(cpuRatios: Readonly<Record<string, string>>): void {

@@ -1,30 +1,33 @@
-// What a call of a transform costs by itself, and a transform to put behind a webhook.
+// Measures the call of a transform, and provides a transform for the webhook benchmark.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type TransformHandle } from '../../core/sandbox/sandbox.ts'
 
 export interface SandboxRow {
-  /** Calls under way at the same time. */
+  /** The number of concurrent calls. */
   callers: number
   perSecond: number
   p50Us: number
   p99Us: number
-  /** User and system time a call, of the gateway's process and of the child, in microseconds. */
+  /** User and system time per call, of the gateway's process and of the child, in microseconds. */
   hostUs: number
   childUs: number
 }
 
-/** For a webhook whose body is `{"text":"$"}`: a schema, some work, one action. */
+/** A transform for a webhook with the body `{"text":"$"}`: a schema, some work, one action. */
 export const benchTransform = {
   file: 'measure.ts',
   code: `import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
 export const payload = Type.Object({ text: Type.String({ minLength: 1 }) })
-export default ({ payload }: TransformInput<Static<typeof payload>>): TransformResult => ({ message: payload.text.toUpperCase(), name: 'measure' })
+export default ({ payload }: TransformInput<Static<typeof payload>>): TransformResult => ({
+  message: payload.text.toUpperCase(),
+  name: 'measure',
+})
 `,
 }
 
-/** Puts it where a gateway with this configuration directory finds it. @returns the value of `transform.module` */
+/** Writes the transform into the configuration directory. @returns The value of `transform.module`. */
 export function writeBenchTransform(dir: string): string {
   mkdirSync(join(dir, 'transforms'), { recursive: true })
   writeFileSync(join(dir, 'transforms', benchTransform.file), benchTransform.code)
@@ -100,7 +103,7 @@ function cpuMicros(sandbox: Sandbox): [host: number, child: number] {
   return [user + system, children.reduce((total, ticks) => total + ticks * 10_000, 0)]
 }
 
-/** The kernel counts in hundredths of a second; elsewhere than on Linux nothing is known. */
+/** The kernel counts in hundredths of a second. Works only on Linux. */
 function ticksOf(pid: number | undefined): number {
   if (process.platform !== 'linux' || pid === undefined) return Number.NaN
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -109,7 +112,7 @@ function ticksOf(pid: number | undefined): number {
   return Number(fields[11]) + Number(fields[12])
 }
 
-/** Run alone, it prints the cost: node --conditions=svc-gateway-source test/bench/sandbox.ts */
+/** To print the cost, run: node --conditions=svc-gateway-source test/bench/sandbox.ts */
 if (import.meta.main) {
   for (const bytes of [2048, 65_536]) {
     process.stdout.write(`${bytes} bytes\n`)

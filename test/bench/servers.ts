@@ -1,4 +1,4 @@
-// Starts the two servers as processes of their own, and reads from the kernel what they use.
+// Starts both servers as separate processes and reads their resource usage from the kernel.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,16 +9,16 @@ import { writeBenchTransform } from './sandbox.ts'
 export const token = 'token-of-the-bench-0123456789abcdef'
 export const gatewayToken = `gateway-${token}`
 
-/** A session to which the layers of the configuration, of the agent, of the group and of subagents apply. */
+/** A session to which the policy layers of the configuration, the agent, the group and subagents apply. */
 export const layeredSession = 'agent:main:subagent:1:console:group:ops'
 
 export interface Server {
   url: string
-  /** From the start of the process to the end of its first answer, in milliseconds. */
+  /** From the start of the process to the end of its first response, in milliseconds. */
   firstAnswerMs: number
-  /** User and system time of the process and its children so far, in seconds; NaN where the kernel does not tell. */
+  /** User and system time of the process and its children so far, in seconds; NaN outside Linux. */
   cpuSeconds(): number
-  /** Proportional set size (where there is none, resident), in MB. */
+  /** The proportional set size, or the resident set size if that is not available, in MB. */
   memoryMb(): number
   stop(): Promise<void>
 }
@@ -27,10 +27,10 @@ const source = (file: string): string => join(import.meta.dirname, file)
 
 export const startBare = (): Promise<Server> => start({ args: [source('bare.js')], path: '/wake' })
 
-/** As `npm start` runs it, in an empty folder, which becomes its configuration directory. */
+/** Starts the gateway as `npm start` does, with an empty folder as its configuration directory. */
 export const startGateway = (dir: string): Promise<Server> => startWith(dir, {})
 
-/** The same with a model that never answers, a queue without a bound and every layer of the tool policy in force. */
+/** Starts it with a model that never answers, an unlimited queue and every layer of the tool policy. */
 export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
   startWith(dir, {
     hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER, mappings: mappingsOf(dir, mappings) },
@@ -49,7 +49,7 @@ export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
 
 export const signatureHeader = 'x-signature'
 
-/** One of each kind; before them so many that match nothing of ours. */
+/** One mapping of each kind, after this many mappings that never match. */
 function mappingsOf(dir: string, count: number): object[] {
   const template = { messageTemplate: '{{ payload.text }}', name: 'measure {{ now }}' }
   return [
@@ -78,7 +78,7 @@ async function start({ args, path }: { args: readonly string[]; path: string }):
     env: { ...process.env, BENCH_TOKEN: token },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // A bench that fails leaves nothing running.
+  // A failed benchmark must leave no process running.
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   const url = await listening(child)
@@ -114,7 +114,7 @@ async function listening(child: ChildProcess): Promise<string> {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** The process and all that it has started; nothing is known of either outside Linux. */
+/** Returns the process and its descendants. Works only on Linux. */
 function processTree(pid: number): number[] {
   if (process.platform !== 'linux') return [Number.NaN]
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>

@@ -1,4 +1,4 @@
-// A provider whose model never answers: with it the bench measures what accepting a run costs, and no turn beside it.
+// A provider whose model never answers, so that the benchmark measures only the cost of accepting a run.
 import { defineProvider, type LanguageModel, Type } from 'svc-gateway/plugin'
 
 const silent = {

@@ -6,8 +6,9 @@ import { startModel } from '../doubles/model.ts'
 import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.ts'
 
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
-const line =
-  /^(# (HELP [a-z_0-9]+ \S.*|TYPE [a-z_0-9]+ (counter|gauge|histogram))|[a-z_0-9]+(\{[a-z_]+="([^"\\]|\\.)*"(,[a-z_]+="([^"\\]|\\.)*")*\})? [0-9.e+-]+)$/
+const comment = /# (HELP [a-z_0-9]+ \S.*|TYPE [a-z_0-9]+ (counter|gauge|histogram))/.source
+const label = /[a-z_]+="([^"\\]|\\.)*"/.source
+const line = new RegExp(String.raw`^(${comment}|[a-z_0-9]+(\{${label}(,${label})*\})? [0-9.e+-]+)$`)
 
 async function scrape(url: string): Promise<string> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } })

@@ -82,7 +82,9 @@ describe('a handshake', () => {
     async (protocol) => {
       const { port } = await openSocket()
       const { socket, until } = rawConnection(port)
-      const post = `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 13\r\n\r\n{"text":"hi"}`
+      const post =
+        `POST /body HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n` +
+        'Content-Length: 13\r\n\r\n{"text":"hi"}'
       socket.write(post)
       await until('{"text":"hi"}')
       socket.write(post.replace('hi', 'ho'))

@@ -10,13 +10,14 @@ const operator = { authorization: `Bearer ${gatewayToken}` }
 const still = { defaults: { heartbeat: { every: 0 } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 
-/** A tool that does what it is told. */
+/** A tool that fails or hangs, as its argument says. */
 const plugin = `
 import { defineTool, defineToolset, Type } from 'svc-gateway/plugin'
 const behave = { break: () => { throw new Error('broken') }, hang: () => new Promise(() => undefined) }
+const args = Type.Object({ how: Type.Enum(['break', 'hang']) })
 const execute = ({ how }) => behave[how]()
 export default defineToolset({ name: 'moody', description: 'Breaks or hangs.', tools: [
-  defineTool({ name: 'moody', description: 'Breaks or hangs.', args: Type.Object({ how: Type.Enum(['break', 'hang']) }), execute }),
+  defineTool({ name: 'moody', description: 'Breaks or hangs.', args, execute }),
 ] })`
 
 async function start(

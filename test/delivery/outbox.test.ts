@@ -125,7 +125,7 @@ describe('a delivery whose response was lost', () => {
 
   it('is looked up twice if it may still be in flight', async () => {
     const chat = await startChat()
-    chat.script({ takenAfterQuestions: 1 })
+    chat.script({ acceptAfterReconciles: 1 })
     const { put, ended } = await startOutbox(chat, { limits: { sendMs: 300 } })
     expect(await ended(await put({ channel: 'chat-reconcile' }))).toMatchObject({ status: 'sent' })
     expect(texts(chat)).toEqual(['Hi.'])

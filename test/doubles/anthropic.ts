@@ -1,5 +1,14 @@
-// A double of Anthropic's Messages wire.
-import { type Answer, argumentsOf, namedEvent, pieces, startWire, textOf, type Wire, type WireRequest } from './wire.ts'
+// A double of Anthropic's Messages API.
+import {
+  type Answer,
+  argumentsOf,
+  namedEvent,
+  splitText,
+  startWire,
+  textOf,
+  type Wire,
+  type WireRequest,
+} from './wire.ts'
 
 export const startAnthropic = (): Promise<Wire> => startWire({ path: /^\/v1\/messages$/, stream: messagesStream })
 
@@ -44,7 +53,7 @@ function blocks(answer: Answer): Block[] {
     return [
       {
         start,
-        replyStreams: pieces(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })),
+        replyStreams: splitText(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })),
       },
     ]
   }
@@ -63,7 +72,7 @@ function blocks(answer: Answer): Block[] {
       : []),
     {
       start: { type: 'text', text: '' },
-      replyStreams: pieces(textOf(answer)).map((text) => ({ type: 'text_delta', text })),
+      replyStreams: splitText(textOf(answer)).map((text) => ({ type: 'text_delta', text })),
     },
   ]
 }

@@ -1,4 +1,4 @@
-// A chat service on loopback with scripted answers, and the plugin that brings its three channels.
+// A chat service on loopback with scripted responses, and the plugin with its three channels.
 import { copyFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -11,54 +11,54 @@ import type { Document } from '../helpers.ts'
 
 type Name = 'chat-native' | 'chat-reconcile' | 'chat-none'
 
-/** What becomes of the next message; unscripted ones are taken and answered. */
+/** What happens to the next message. A message without a script is accepted and confirmed. */
 type SendScript =
-  /** Not taken; this is what the plugin returns. */
+  /** Not accepted. The plugin returns this value. */
   | { answer: unknown }
-  /** Taken, but the connection is torn before the answer. */
+  /** Accepted, but the connection closes before the response. */
   | 'lose'
-  /** Torn before it is taken. */
+  /** The connection closes before the message is accepted. */
   | 'drop'
-  /** Taken, never answered. */
+  /** Accepted, never answered. */
   | 'hang'
-  /** Taken only after so many questions for keys, never answered. */
-  | { takenAfterQuestions: number }
+  /** Accepted only after this many reconcile calls, never answered. */
+  | { acceptAfterReconciles: number }
   /** The plugin throws. */
   | 'throw'
 
 type Attempt = OutboundMessage & { channel: Name; accountId: string }
 
 export interface Chat {
-  /** What to put into a configuration: the plugin, and its channels with these settings. */
+  /** Returns the configuration of the plugin and of its channels with these settings. */
   config(dir: string, channels: Partial<Record<Name, Document>>): { plugins: string[]; channels: Document }
-  /** Every message that the service holds, in order. */
+  /** Every accepted message, in order. */
   held: Attempt[]
   /** Every attempt to send, in order. */
   attempts: Attempt[]
-  /** Settings and accounts that connected, in order. */
+  /** The settings and accounts that connected, in order. */
   connected: { channel: Name; accountId: string; config: Document }[]
-  /** Resolves when so many attempts have been made. */
+  /** Resolves after this many attempts. */
   attempted(count: number): Promise<Attempt[]>
-  /** Resolves when the service holds so many messages. */
+  /** Resolves when the service has accepted this many messages. */
   holds(count: number): Promise<Attempt[]>
   script(...answers: SendScript[]): void
-  /** What questions after a key get: `fail` makes the plugin reject. */
+  /** The results of the next reconcile calls. `fail` makes the plugin reject. */
   scriptReconcile(...answers: ('unknown' | 'fail' | 'hang')[]): void
-  /** The next attempts to connect fail. */
+  /** Makes this many attempts to connect fail. */
   refuse(connections: number): void
   /** Each time that typing was shown (`on`) or ended, with the time in milliseconds. */
   typing: (TypingCall & { at: number })[]
-  /** Resolves when so many of them have come. */
+  /** Resolves after this many of them. */
   typed(count: number): Promise<Chat['typing']>
-  /** From now on, showing or ending it fails. */
+  /** Makes showing and ending it fail from now on. */
   failTyping(): void
-  /** Ending a connection is never answered. */
+  /** Never answers the closing of a connection. */
   hangOnClose(): void
-  /** Somebody writes; resolves with what became of the message, as the plugin learnt it. */
+  /** Sends an inbound message. Resolves with the result that the plugin received. */
   say(message: Partial<InboundMessage>, channel?: Name): Promise<string>
 }
 
-/** Closed when the test ends. */
+/** Starts the service, which is closed when the test ends. */
 export async function startChat(): Promise<Chat> {
   const service = createService()
   const server = createServer((request, response) => void service.serve(request, response))
@@ -88,13 +88,13 @@ type TypingCall = { to: string; on: boolean }
 type Call = { channel: Name; accountId: string; key: string; id: string; result: string; config: Document }
 
 function createService() {
-  const news = new EventTarget()
+  const changes = new EventTarget()
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
-  const [sends, questions]: [SendScript[], string[]] = [[], []]
+  const [sends, reconciles]: [SendScript[], string[]] = [[], []]
   const inboxes = new Map<Name, InboundMessage[]>()
   const readers = new Map<Name, (message: unknown) => void>()
   const results = new Map<string, (result: string) => void>()
-  let questioned = 0
+  let reconciled = 0
   let refusals = 0
   let closes = true
   const typing: Chat['typing'] = []
@@ -112,7 +112,7 @@ function createService() {
     else if (request.url === '/typing') showTyping(call as unknown as TypingCall, { answer, fail })
     else if (request.url === '/next') {
       next(call, answer)
-      // A reader that has gone must not be handed the next message.
+      // A reader that has disconnected must not receive the next message.
       response.once('close', () => readers.get(call.channel) === answer && readers.delete(call.channel))
     } else if (request.url === '/received') received(call, answer)
     else if (request.url === '/close' && closes) answer({})
@@ -129,9 +129,9 @@ function createService() {
     const known = message.channel === 'chat-native' && held.some(({ key }) => key === message.key)
     attempts.push(message)
     if (!known && (script === undefined || script === 'lose' || script === 'hang')) held.push(message)
-    news.dispatchEvent(new Event('news'))
-    if (typeof script === 'object' && 'takenAfterQuestions' in script)
-      void asked(script.takenAfterQuestions).then(() => held.push(message))
+    changes.dispatchEvent(new Event('change'))
+    if (typeof script === 'object' && 'acceptAfterReconciles' in script)
+      void awaitReconciles(script.acceptAfterReconciles).then(() => held.push(message))
     else if (script === undefined) answer({ outcome: 'sent', id: `id of ${message.key}` })
     else if (script === 'throw') fail()
     else if (typeof script === 'object') answer(script.answer)
@@ -139,17 +139,17 @@ function createService() {
   }
 
   function reconcile({ key }: Call, { answer, fail }: Reply): void {
-    const script = questions.shift()
+    const script = reconciles.shift()
     const known = held.some((message) => message.key === key) ? 'sent' : 'absent'
-    questioned += 1
-    news.dispatchEvent(new Event('news'))
+    reconciled += 1
+    changes.dispatchEvent(new Event('change'))
     if (script === 'fail') fail()
     else if (script !== 'hang') answer(script ?? known)
   }
 
   function showTyping({ to, on }: TypingCall, { answer, fail }: Reply): void {
     typing.push({ to, on, at: performance.now() })
-    news.dispatchEvent(new Event('news'))
+    changes.dispatchEvent(new Event('change'))
     if (typingFails) fail()
     else answer({})
   }
@@ -176,12 +176,12 @@ function createService() {
     })
   }
 
-  async function asked(count: number): Promise<void> {
-    while (questioned < count) await once(news, 'news')
+  async function awaitReconciles(count: number): Promise<void> {
+    while (reconciled < count) await once(changes, 'change')
   }
 
   const reach = async <Item>(list: Item[], count: number) => {
-    while (list.length < count) await once(news, 'news')
+    while (list.length < count) await once(changes, 'change')
     return list
   }
 
@@ -192,7 +192,7 @@ function createService() {
     attempted: (count) => reach(attempts, count),
     holds: (count) => reach(held, count),
     script: (...answers) => void sends.push(...answers),
-    scriptReconcile: (...answers) => void questions.push(...answers),
+    scriptReconcile: (...answers) => void reconciles.push(...answers),
     refuse: (connections) => {
       refusals = connections
     },

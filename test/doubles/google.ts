@@ -1,10 +1,10 @@
-// A double of Google's Gemini wire.
-import { type Answer, dataEvent, pieces, startWire, textOf, type Wire } from './wire.ts'
+// A double of Google's Gemini API.
+import { type Answer, dataEvent, splitText, startWire, textOf, type Wire } from './wire.ts'
 
 export const startGoogle = (): Promise<Wire> =>
   startWire({ path: /^\/v1beta\/models\/[\w.-]+:streamGenerateContent\?alt=sse$/, stream: contentStream })
 
-/** Text only: what a request looks like is what matters here. */
+/** Text only, because tests check the requests. */
 function contentStream(answer: Answer) {
   const chunk = (candidate: object, more: object = {}) =>
     dataEvent({ candidates: [{ index: 0, ...candidate }], ...more })
@@ -16,7 +16,7 @@ function contentStream(answer: Answer) {
     totalTokenCount: 70,
   }
   return {
-    events: pieces(textOf(answer)).map((text) => chunk({ content: { role: 'model', parts: [{ text }] } })),
+    events: splitText(textOf(answer)).map((text) => chunk({ content: { role: 'model', parts: [{ text }] } })),
     end: [chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'STOP' }, { usageMetadata })],
   }
 }

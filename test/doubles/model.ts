@@ -1,18 +1,17 @@
-// A model server behind the gateway's usual provider: what to put into the configuration, and what the model got to
-// read.
+// A model server for the openai-compatible provider: its configuration, and the prompts that it received.
 import { onTestFinished } from 'vitest'
 import { type Document } from '../helpers.ts'
 import { startOpenAiChat } from './openai.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
 export interface ModelServer extends Omit<Wire, 'close'> {
-  /** The section `providers` that reaches it. */
+  /** The `providers` section for this server. */
   providers: Document
-  /** The last message that the request of this number asks to be answered; resolves when it has come. */
+  /** Resolves with the last message of the request of this number (from 0) when it has arrived. */
   prompt(index: number): Promise<string>
 }
 
-/** The model `double/m`; closed when the test ends, which fails when a request came that was not scripted. */
+/** Starts the model `double/m`. It is closed when the test ends, which fails if a request was not scripted. */
 export async function startModel(): Promise<ModelServer> {
   const wire = await startOpenAiChat()
   onTestFinished(() => wire.close())

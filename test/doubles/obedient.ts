@@ -1,4 +1,4 @@
-// A model that obeys whatever its newest message tells it, as a model does that an injected text has won over.
+// A model that follows any instruction in its newest message, like a model after a prompt injection.
 import { messagesOf, type ModelServer, startModel } from './model.ts'
 import type { Answer, WireRequest } from './wire.ts'
 
@@ -7,17 +7,14 @@ export interface Call {
   args: Record<string, unknown>
 }
 
-/**
- * What to write into a message, so that the model makes these calls: the steps one after the other, those of one step
- * side by side.
- */
+/** Renders the text that makes the model call these tools: the steps in sequence, the calls of a step in parallel. */
 export const orders = (...steps: readonly (readonly Call[])[]): string =>
   `[[orders ${Buffer.from(JSON.stringify(steps)).toString('base64')}]]`
 
-/** What each call of the newest message was answered, in order; the reply of the model. */
+/** The reply of the model: the results of the newest message's calls, in order. */
 export const answersIn = (reply: string): string[] => (reply.startsWith('[') ? (JSON.parse(reply) as string[]) : [])
 
-/** The model `double/m`. Without orders it says OK. */
+/** Starts the model `double/m`. Without instructions it replies OK. */
 export async function startObedientModel(): Promise<ModelServer> {
   const model = await startModel()
   model.otherwise(obey)

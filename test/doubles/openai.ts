@@ -1,10 +1,10 @@
-// Doubles of OpenAI's wires: chat completions, which many servers speak, and responses, which only OpenAI does.
+// Doubles of OpenAI's APIs: chat completions, which many servers support, and responses, which only OpenAI does.
 import {
   type Answer,
   argumentsOf,
   dataEvent,
   namedEvent,
-  pieces,
+  splitText,
   startWire,
   textOf,
   type Wire,
@@ -40,7 +40,7 @@ function chatStream(answer: Answer, request: WireRequest) {
   const finish = (reason: string) => [chunk({}, reason), last, 'data: [DONE]\n\n']
   if (!('tool' in answer) && !('calls' in answer))
     return {
-      events: pieces(textOf(answer)).map((content) => chunk({ role: 'assistant', content })),
+      events: splitText(textOf(answer)).map((content) => chunk({ role: 'assistant', content })),
       end: finish('stop'),
     }
   const calls = 'calls' in answer ? answer.calls : [answer]
@@ -48,7 +48,7 @@ function chatStream(answer: Answer, request: WireRequest) {
     const call = (fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
     const id = 'id' in one && one.id !== undefined ? one.id : `call_${index + 1}`
     const head = call({ id, type: 'function', function: { name: one.tool, arguments: '' } })
-    return [head].concat(pieces(argumentsOf(one)).map((text) => call({ function: { arguments: text } })))
+    return [head].concat(splitText(argumentsOf(one)).map((text) => call({ function: { arguments: text } })))
   })
   return { events, end: finish('tool_calls') }
 }
@@ -56,7 +56,7 @@ function chatStream(answer: Answer, request: WireRequest) {
 export const startOpenAiResponses = (): Promise<Wire> =>
   startWire({ path: /^\/v1\/responses$/, stream: responsesStream })
 
-/** Text only: what a request looks like is what matters here. */
+/** Text only, because tests check the requests. */
 function responsesStream(answer: Answer, request: WireRequest) {
   const text = textOf(answer)
   const item = {
@@ -95,7 +95,7 @@ function responsesStream(answer: Answer, request: WireRequest) {
         output_index: 0,
         item: { ...item, status: 'in_progress', content: [] },
       } as { type: string }),
-      ...pieces(text).map((piece) => namedEvent({ ...delta, delta: piece } as { type: string })),
+      ...splitText(text).map((piece) => namedEvent({ ...delta, delta: piece } as { type: string })),
       namedEvent({ type: 'response.output_item.done', output_index: 0, item } as { type: string }),
     ],
     end: [

@@ -1,4 +1,4 @@
-// A double of a pager service: it takes messages by POST, and drops a second one with the same idempotency key.
+// A double of a pager service, which accepts messages by POST and drops repeated idempotency keys.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -9,7 +9,7 @@ interface Message {
   text: string
 }
 
-/** `token`: what it wants to see as the bearer; absent, nothing. */
+/** @param token The required bearer token. Absent: none is required. */
 export async function openPagerService({ token }: { token?: string } = {}): Promise<Platform<unknown>> {
   const messages = new Map<unknown, Message>()
   let next: { answer: 'lost' } | { answer: 'wait'; ms: number } | undefined

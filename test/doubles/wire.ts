@@ -1,30 +1,29 @@
-// A loopback server that a model double is made of: scripted answers, recorded requests, nothing unexpected goes
-// unnoticed.
+// A loopback server for model doubles: it scripts responses, records requests, and fails on unexpected ones.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the next request gets. */
+/** The response to the next request. */
 export type Answer =
   | { text: string; thinking?: string }
   | { tool: string; args: unknown; id?: string }
-  /** Several calls in one step. */
+  /** Several tool calls in one step. */
   | { calls: readonly { tool: string; args: unknown }[] }
-  /** Arguments that are no JSON. */
+  /** Tool arguments that are not valid JSON. */
   | { tool: string; rawArgs: string; id?: string }
   | { status: number; headers?: Record<string, string>; body?: unknown }
-  /** Says `text`, if any, and then nothing more. */
+  /** Sends `text`, if any, and then hangs. */
   | { hang: true; text?: string }
-  /** Says `text` and ends the stream as if that were all, without its finish. */
+  /** Sends `text` and ends the stream without its final event. */
   | { truncate: true; text: string }
-  /** Says `text` and tears the connection. */
+  /** Sends `text` and closes the connection. */
   | { drop: true; text?: string }
 
 export interface WireRequest {
   path: string
   headers: IncomingHttpHeaders
   body: Record<string, unknown>
-  /** Resolves when the client leaves before the answer is complete. */
+  /** Resolves when the client disconnects before the response is complete. */
   abandoned: Promise<void>
 }
 
@@ -32,22 +31,22 @@ export interface Wire {
   /** `http://127.0.0.1:<port>`. */
   url: string
   requests: WireRequest[]
-  /** Appends answers, one for each request to come. */
+  /** Appends responses, one for each further request. */
   script(...answers: Answer[]): void
-  /** The answer to every request for which none is scripted, or what makes it from the request. */
+  /** Sets the response to requests for which none is scripted, or a function that creates it. */
   otherwise(answer: Answer | ((request: WireRequest) => Answer)): void
-  /** Resolves with the request of this number (from 0) as soon as it has come. */
+  /** Resolves with the request of this number (from 0) when it has arrived. */
   request(index: number): Promise<WireRequest>
-  /** Tears every connection, those that hang too. */
+  /** Closes every connection, including those that hang. */
   tear(): void
-  /** Rejects when something came that was not expected. */
+  /** Rejects when an unexpected request has arrived. */
   close(): Promise<void>
 }
 
 export interface Dialect {
-  /** The only paths that it answers. */
+  /** The paths that the double answers. */
   path: RegExp
-  /** The stream that says this; a complete one also says that it is complete. */
+  /** Renders the stream of a response; `end` are the events that complete it. */
   stream(answer: Answer, request: WireRequest): { events: string[]; end: string[] }
 }
 
@@ -55,7 +54,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
   const requests: WireRequest[] = []
   const answers: Answer[] = []
   const unexpected: string[] = []
-  let usual: Answer | ((request: WireRequest) => Answer) | undefined
+  let fallback: Answer | ((request: WireRequest) => Answer) | undefined
   const arrivals = new EventTarget()
 
   const server = createServer((incoming, response) => void serve(incoming, response))
@@ -67,7 +66,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     })
     const request = { path: incoming.url ?? '', headers: incoming.headers, body, abandoned }
     const answer = dialect.path.test(request.path)
-      ? (answers.shift() ?? (typeof usual === 'function' ? usual(request) : usual))
+      ? (answers.shift() ?? (typeof fallback === 'function' ? fallback(request) : fallback))
       : undefined
     if (!answer) {
       unexpected.push(`${incoming.method} ${request.path}`)
@@ -85,7 +84,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     script: (...more) => void answers.push(...more),
-    otherwise: (answer) => void (usual = answer),
+    otherwise: (answer) => void (fallback = answer),
     request: async (index) => {
       while (!requests[index]) await once(arrivals, 'request')
       return requests[index]
@@ -95,7 +94,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-      if (unexpected.length) throw new Error(`the double got requests that nobody scripted: ${unexpected.join(', ')}`)
+      if (unexpected.length) throw new Error(`the double got requests that are not scripted: ${unexpected.join(', ')}`)
     },
   }
 }
@@ -119,14 +118,14 @@ function reply(response: ServerResponse, answer: Answer, { events, end }: { even
   response.end()
 }
 
-/** What an answer says in words. */
+/** Returns the text of a response. */
 export const textOf = (answer: Answer): string => ('text' in answer ? (answer.text ?? '') : '')
 
 export const argumentsOf = (answer: Extract<Answer, { tool: string }>): string =>
   'rawArgs' in answer ? answer.rawArgs : JSON.stringify(answer.args)
 
-/** In pieces, as a service streams it. */
-export function pieces(text: string, count = 3): string[] {
+/** Splits a text into parts, as a service streams it. */
+export function splitText(text: string, count = 3): string[] {
   const size = Math.max(1, Math.ceil(text.length / count))
   return Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
     text.slice(index * size, (index + 1) * size),

@@ -104,7 +104,8 @@ describe('a body', () => {
   it('cannot pollute a prototype', async () => {
     const app = await startApp()
     const body =
-      '{"__proto__":{"polluted":1},"\\u005f_proto__":{"polluted":1},"a":[{"__proto__":{"polluted":1}}],"constructor":{"prototype":{"polluted":1}}}'
+      '{"__proto__":{"polluted":1},"\\u005f_proto__":{"polluted":1},"a":[{"__proto__":{"polluted":1}}],' +
+      '"constructor":{"prototype":{"polluted":1}}}'
     expect(await echo(app, body)).toMatchObject({
       status: 200,
       body: { a: [{}], constructor: { prototype: { polluted: 1 } } },

@@ -21,9 +21,11 @@ export function chooseSeed(): number {
 }
 
 const payloads = [
-  '{"action":"opened","issue":{"number":1,"title":"Crash: \\u00fc\\ud83d\\ude00","labels":[{"name":"bug"}]},"sender":{"login":"x"}}',
+  '{"action":"opened","issue":{"number":1,"title":"Crash: \\u00fc\\ud83d\\ude00","labels":[{"name":"bug"}]},' +
+    '"sender":{"login":"x"}}',
   '{"id":"evt_1","object":"event","data":{"object":{"amount":2000,"currency":"eur","metadata":{}}},"livemode":false}',
-  '{"receiver":"web","status":"firing","alerts":[{"labels":{"severity":"page"},"annotations":{},"startsAt":"2026-01-01T00:00:00Z"}]}',
+  '{"receiver":"web","status":"firing","alerts":[{"labels":{"severity":"page"},"annotations":{},' +
+    '"startsAt":"2026-01-01T00:00:00Z"}]}',
   '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"n":[1e308,-0,9007199254740993]}',
   '[[[[{"a":[null,true,false,""]}]]]]',
 ]

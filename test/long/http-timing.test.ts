@@ -1,5 +1,5 @@
-// Whether the time of a refusal tells what the right token looks like: one guess against different secrets,
-// interleaved, Welch's t-test.
+// Tests that the time to refuse a token reveals nothing about the secret: compares the times of one guess against
+// several secrets with Welch's t-test.
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../core/http/auth.ts'
 import { chooseSeed, createRandom } from '../http/fuzzing.ts'
@@ -20,15 +20,15 @@ function welch(a: number[], b: number[]): number {
   return (meanA - meanB) / Math.sqrt(spread(a, meanA) / a.length + spread(b, meanB) / b.length)
 }
 
-/** Without the slowest tenth: collections and interrupts, not the comparison. */
+/** Removes the slowest tenth, which measures garbage collection and interrupts. */
 const quick = (values: number[]) => values.toSorted((a, b) => a - b).slice(0, values.length * 0.9)
 
-/** The greatest difference between any two secrets, in units of its own uncertainty. */
+/** Returns the largest difference between any two secrets, in standard errors. */
 function measure(random: (below: number) => number): number {
   const samples = Object.values(secrets).map((secret) => ({ matches: createMatcher(secret), times: [] as number[] }))
   for (let count = 0; count < 160_000; count++) {
     const { matches, times } = samples[random(samples.length)]!
-    // A fresh copy: the engine may prepare a string that it has seen.
+    // Copies the string, because the engine may cache work for a string that it has seen.
     const given = Buffer.from(guess).toString('latin1')
     const started = process.hrtime.bigint()
     matches(given)
@@ -41,7 +41,7 @@ function measure(random: (below: number) => number): number {
 describe('the time to refuse a token', () => {
   it('does not depend on the secret', { timeout: 300_000 }, () => {
     const random = createRandom(chooseSeed())
-    // A leak shows in every round, a busy machine in some.
+    // A leak shows in every round, a busy machine only in some.
     const rounds = Array.from({ length: 5 }, () => measure(random)).toSorted((a, b) => a - b)
     expect(rounds[2]).toBeLessThan(4.5)
   })

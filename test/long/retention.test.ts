@@ -1,8 +1,8 @@
-// Forgetting under load while the process is killed again and again: nothing acknowledged is lost, and the file comes
-// back below its limit. SEED= repeats the pace of a run.
+// Tests crashes during a purge under load: no acknowledged work is lost, and the file shrinks below its limit. SEED=
+// repeats the pace of a run.
 import { it } from 'vitest'
 import { surviveCrashesWhileForgetting } from '../reliability/crash-scenarios.ts'
 
-it('loses nothing in 150 crashes while 200 000 old requests are forgotten', async () => {
+it('loses nothing in 150 crashes while 200 000 old requests are purged', async () => {
   await surviveCrashesWhileForgetting({ cycles: 150, clients: 16, old: 200_000, maxMb: 128 })
 })

@@ -1,10 +1,10 @@
-// Ten thousand connections that never say a word: whoever has something to say is answered, and they are let go.
+// Tests ten thousand idle connections: other clients are answered, and the idle connections time out.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 
-it('answers while ten thousand connections are silent, and ends them', async () => {
+it('answers while ten thousand connections are idle, and closes them', async () => {
   const gateway = await spawnGateway(writeConfig(temporaryFolder(), { gateway: { port: 0 } }))
   onTestFinished(async () => void (await gateway.end('SIGKILL')))
   const { hostname, port } = new URL(gateway.url)
@@ -16,7 +16,7 @@ it('answers while ten thousand connections are silent, and ends them', async () 
     })
 
   const gone: Promise<unknown>[] = []
-  // In portions that fit into the queue of the system, which would forget what is beyond it.
+  // Connects in batches that fit into the listen backlog of the system.
   for (let portion = 0; portion < 50; portion++) {
     const silent = Array.from({ length: 200 }, () => connect(Number(port), hostname).resume())
     gone.push(...silent.map((socket) => once(socket, 'close')))

@@ -1,4 +1,4 @@
-// The long form of the crash loop: two hundred kills, on a fresh store after each twenty so that checking stays quick.
+// Runs the store's crash loop for two hundred kills, with a new store after each twenty to keep checks fast.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,11 +1,11 @@
-// The wall clock may jump; what waits, runs and is remembered must not suffer.
+// Tests that jumps of the wall clock do not affect waiting, running and remembered work.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { startGateway, temporaryFolder } from '../helpers.ts'
 import { startTools, type ToolGateway } from '../tools/calls.ts'
 import { ended } from './process.ts'
 
-// Only the clock is set; timers run on.
+// Sets only the clock. Timers run on.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -14,7 +14,7 @@ const [hour, year] = [3_600_000, 365 * 24 * 3_600_000]
 it.each([
   ['a year ahead', year],
   ['an hour back', -hour],
-])('goes on when the clock jumps %s during a run', async (_what, jump) => {
+])('continues a run when the clock jumps %s', async (_what, jump) => {
   const model = await startModel()
   const { post, url } = await startGateway({
     providers: model.providers,
@@ -26,7 +26,7 @@ it.each([
   const { body } = await post('/hooks/agent', run)
   await model.request(0)
   vi.setSystemTime(Date.now() + jump)
-  // Its limit is a length of time, not a time of day.
+  // The time limit of a run is a duration, not a time of day.
   expect((await ended(url, body.runId)).status).toBe('timed_out')
   await post('/hooks/wake', { text: 'after the jump' })
   expect(await model.prompt(1)).toMatch(/Hook \(failed\)[^]*after the jump/)
@@ -36,7 +36,7 @@ it.each([
   )
 })
 
-it('remembers an Idempotency-Key when the clock goes back', async () => {
+it('remembers an Idempotency-Key when the clock is set back', async () => {
   const { post } = await startGateway()
   const key = { 'idempotency-key': 'k' }
   const first = await post('/hooks/wake', { text: 'once' }, key)
@@ -57,19 +57,19 @@ describe('a schedule', () => {
     await result('cron', { action: 'add', ...to, name: 'once', at: '2h' })
   }
 
-  it('goes on when the clock is set back by a day, at the times of the new clock', async () => {
+  it('continues at the times of the new clock when the clock is set back by a day', async () => {
     const running = await startTools()
     await addAll(running)
     vi.setSystemTime(Date.now() - day)
-    // Whatever is added has the times looked at.
+    // Adding a schedule makes the gateway recompute the times.
     await running.result('cron', { action: 'add', ...to, name: 'other', every: '24d' })
     await expect.poll(() => nextOf(running, 'minutely')).toBeLessThanOrEqual(60_000)
     expect(await nextOf(running, 'hourly')).toBeLessThanOrEqual(hour)
-    // A time of day that was asked for is that time of day.
+    // A requested time of day stays that time of day.
     expect(await nextOf(running, 'once')).toBeGreaterThan(day + hour)
   })
 
-  it('goes on after a restart at which the clock is back by a year', async () => {
+  it('continues after a restart with the clock set back by a year', async () => {
     const dir = temporaryFolder()
     const first = await startTools({}, dir)
     await addAll(first)
@@ -80,7 +80,7 @@ describe('a schedule', () => {
     expect(await nextOf(second, 'hourly')).toBeLessThanOrEqual(hour)
   })
 
-  it('fires once when the clock is set forward by a day, and then at its times', async () => {
+  it('fires once when the clock is set forward by a day, then at its regular times', async () => {
     const running = await startTools()
     await running.result('cron', { action: 'add', ...to, name: 'hourly', every: '1h' })
     vi.setSystemTime(Date.now() + day)
@@ -90,7 +90,7 @@ describe('a schedule', () => {
     expect(running.chat.held).toHaveLength(1)
   })
 
-  it('does not fire a second time for a time of day that a small correction brings back', async () => {
+  it('does not fire twice for a time of day that a small clock correction repeats', async () => {
     const running = await startTools()
     await running.result('cron', {
       action: 'add',

@@ -1,5 +1,4 @@
-// Kills the gateway again and again under load, starts it on the same folder each time, and tells what became of what
-// it had accepted.
+// Kills and restarts the gateway repeatedly under load, and checks that it kept everything that it accepted.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -10,25 +9,25 @@ import { get, post } from './process.ts'
 export interface CrashLoop {
   configFile: string
   model: ModelServer
-  /** A whole number from 0 to below the bound. */
+  /** Returns a whole number from 0 up to, but not including, the bound. */
   random: (bound: number) => number
   cycles: number
   clients: number
 }
 
-/** What got a 2xx that was read to its end. */
+/** The work whose 2xx response was fully read. */
 export interface Accepted {
-  /** Texts of wakes. */
+  /** The texts of the wakes. */
   wakes: string[]
-  /** Text of the message → id of its run. */
+  /** The run ids by message text. */
   runs: Map<string, string>
 }
 
-/** Agents run on the built-in model and answer on the console; what reaches the main session is read by the double. */
+/** Agents use the built-in model and reply on the console. The double reads what reaches the main session. */
 export const crashConfig = (dir: string, model: ModelServer): Document => ({
   channels: { console: { defaultTo: 'console', file: join(dir, 'console.jsonl') } },
   providers: model.providers,
-  // A run that is interrupted many times in a row is not at fault here: it must come to its end.
+  // A run that is interrupted many times in a row must still end.
   agents: { defaults: { maxAttempts: 1000, heartbeat: { model: 'double/m' } } },
   log: { level: 'error' },
 })
@@ -63,14 +62,14 @@ export async function crashLoop({
 
 interface Client {
   name: string
-  /** A whole number from 0 to below the bound. */
+  /** Returns a whole number from 0 up to, but not including, the bound. */
   random: (bound: number) => number
   accepted: Accepted
-  /** Resolves once the gateway listens. */
+  /** Resolves when the gateway listens. */
   url: () => Promise<string>
 }
 
-/** Posts one after the other; what finds the gateway gone is neither accepted nor lost. */
+/** Posts one request after another. A request that cannot connect counts as neither accepted nor lost. */
 async function postUntil(signal: AbortSignal, { name, random, accepted, url }: Client): Promise<void> {
   for (let count = 0; !signal.aborted; count++) {
     const text = `<${name}-${count}>`
@@ -85,17 +84,17 @@ async function postUntil(signal: AbortSignal, { name, random, accepted, url }: C
       else accepted.wakes.push(text)
       await pause(random(20))
     } catch (error) {
-      // fetch has one error for all that happens on a connection.
+      // fetch throws a TypeError for every connection error.
       if (!(error instanceof TypeError)) throw error
       await pause(5)
     }
   }
 }
 
-/** The pace of the load and the moment of the crash are what the seed decides. */
+/** The seed determines the pace of the load and the moment of the crash. */
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Every run has ended well, and its reply was written exactly once. */
+/** Checks that every run succeeded and that its reply was written exactly once. */
 export async function expectReplied(url: string, file: string, runs: Accepted['runs']): Promise<void> {
   for (const id of runs.values()) await deliveryOf(url, id)
   const lines = readFileSync(file, 'utf8').split('\n').flatMap(recordOf)
@@ -105,7 +104,7 @@ export async function expectReplied(url: string, file: string, runs: Accepted['r
   for (const [text, id] of runs) expect(written.get(`${id}:0:0`)).toContain(text)
 }
 
-/** Resolves when the reply of this run was sent. */
+/** Resolves when the reply of this run is sent. */
 async function deliveryOf(url: string, id: string): Promise<void> {
   const run = await get(url, `/runs/${id}`)
   expect(run.status).toBe(200)
@@ -116,10 +115,7 @@ async function deliveryOf(url: string, id: string): Promise<void> {
   await deliveryOf(url, id)
 }
 
-/**
- * Every one of these texts has been read by the main agent. Events are read in order, so nothing may be missing once a
- * last one has come.
- */
+/** Checks that the main agent has read all of these texts. Events are read in order, so a final event proves it. */
 export async function expectRead(url: string, model: ModelServer, texts: Iterable<string>): Promise<void> {
   const missing = new Set(texts)
   await post(url, ['wake', { text: '<the last one>' }])
@@ -131,7 +127,7 @@ export async function expectRead(url: string, model: ModelServer, texts: Iterabl
   expect([...missing]).toEqual([])
 }
 
-/** A crash may have left half a line, which counts as never written. */
+/** A crash may leave an incomplete line, which counts as not written. */
 function recordOf(line: string): { key: string; text: string }[] {
   try {
     return [JSON.parse(line) as { key: string; text: string }]

@@ -1,4 +1,4 @@
-// The ways in which the tests kill a gateway, and what must hold afterwards.
+// Scenarios that kill a gateway, with the checks that must hold afterwards.
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -13,7 +13,7 @@ import { silent } from '../store/acknowledging.ts'
 import { crashConfig, crashLoop, expectRead, expectReplied } from './crash-loop.ts'
 import { ended, get } from './process.ts'
 
-/** Kills it at random moments under load; answers how much had been accepted. */
+/** Kills the gateway at random moments under load. Returns how much it had accepted. */
 export async function surviveCrashes({
   cycles,
   clients,
@@ -32,7 +32,7 @@ export async function surviveCrashes({
   return { wakes: accepted.wakes.length, runs: accepted.runs.size }
 }
 
-/** Kills it as soon as the first byte of an answer has come: that byte already promises everything. */
+/** Kills the gateway at the first byte of a response, which already promises durability. */
 export async function surviveCrashesAfterAcks({ cycles }: { cycles: number }): Promise<void> {
   const [dir, model] = [temporaryFolder(), await startModel()]
   model.otherwise({ text: 'HEARTBEAT_OK' })
@@ -48,10 +48,7 @@ export async function surviveCrashesAfterAcks({ cycles }: { cycles: number }): P
   await expectRead(gateway.url, model, texts)
 }
 
-/**
- * Kills it under load while it forgets what an earlier one has left behind: `old` requests of forty days ago, some of
- * which still wait to be read.
- */
+/** Kills the gateway under load while it purges `old` requests of forty days ago, some of whose events still wait. */
 export async function surviveCrashesWhileForgetting({
   cycles,
   clients,
@@ -72,14 +69,14 @@ export async function surviveCrashesWhileForgetting({
   const configFile = writeConfig(dir, { ...crashConfig(dir, model), storage: { retention: { maxMb } } })
   const random = (bound: number): number => Math.floor(next() * bound)
   const { accepted, gateway } = await crashLoop({ configFile, model, random, cycles, clients })
-  // The summary of a run is read after its end; a run that is not found has ended, too.
+  // The summary of a run is read after its end, so a run that is not found has ended, too.
   for (const id of accepted.runs.values()) await ended(gateway.url, id)
   await expectRead(gateway.url, model, [...waiting, ...accepted.wakes, ...accepted.runs.keys()])
   await expect.poll(async () => (await get(gateway.url, `/runs/old-${old - 1}`)).status, { timeout: 120_000 }).toBe(404)
   await expect.poll(size, { timeout: 120_000 }).toBeLessThanOrEqual(maxMb)
 }
 
-/** The texts of the wakes that still wait. */
+/** Returns the texts of the wakes that still wait. */
 async function leaveBehind(dir: string, old: number): Promise<string[]> {
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: silent })
   const at = Date.now() - 40 * 24 * 60 * 60 * 1000
@@ -104,7 +101,8 @@ async function firstByte(url: string, wake: object): Promise<void> {
   const socket = connect(Number(port), hostname)
   const body = JSON.stringify(wake)
   socket.write(
-    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`,
   )
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   if (!bytes.toString().startsWith('HTTP/1.1 200')) throw new Error(`answered ${bytes.toString().slice(0, 100)}`)

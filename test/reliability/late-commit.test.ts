@@ -1,4 +1,4 @@
-// A store that is slow, or dies, at the wrong moment: what is on disk is done, and what was done is kept.
+// Tests a store that is slow or dies at the wrong moment.
 import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
@@ -11,9 +11,9 @@ beforeEach(() => {
   onTestFinished(() => void process.off('worker', watch))
 })
 
-/** Counts the groups of calls that the store's thread was sent, and those that it has answered. */
+/** Counts the groups of calls that were sent to the store's thread, and those that it has answered. */
 function watch(worker: Worker): void {
-  // The first group opens the file, and is sent before anybody hears of the thread.
+  // The first group opens the file and is sent before the worker event.
   const counts = { worker, sent: 1, answered: 0 }
   const send = worker.postMessage.bind(worker)
   worker.postMessage = (calls: unknown) => {
@@ -24,10 +24,10 @@ function watch(worker: Worker): void {
   threads.push(counts)
 }
 
-/** The store's thread as it is now. */
+/** Returns the current thread of the store. */
 const thread = () => threads.at(-1)!.worker
 
-/** Nothing reaches the store's thread until the returned function is called. */
+/** Blocks the store's thread until the returned function is called. */
 function stall(worker: Worker): () => void {
   const send = worker.postMessage
   const held: unknown[] = []
@@ -38,7 +38,7 @@ function stall(worker: Worker): () => void {
   }
 }
 
-/** Stalls the thread at the next call of this operation; resolves then, with what lets it go on. */
+/** Stalls the thread at the next call of this operation. Resolves then with a function that continues it. */
 function stallAt(worker: Worker, operation: string): Promise<() => void> {
   const send = worker.postMessage.bind(worker)
   return new Promise((resolve) => {
@@ -55,10 +55,7 @@ function stallAt(worker: Worker, operation: string): Promise<() => void> {
 const holds = (calls: unknown, operation: string): boolean =>
   (calls as readonly [name: string][] | null)?.some(([name]) => name === operation) ?? false
 
-/**
- * The thread ends when it has committed the next call of this operation after an accept, and before anybody hears of
- * it.
- */
+/** Ends the thread after it has committed the next call of this operation after an accept, before it answers. */
 function dieBehindCommit(worker: Worker, operation: string): void {
   const counts = threads.at(-1)!
   const send = worker.postMessage.bind(worker)
@@ -79,7 +76,7 @@ function dieBehindCommit(worker: Worker, operation: string): void {
   }
 }
 
-/** The thread ends in place of the next call of this operation. */
+/** Ends the thread instead of the next call of this operation. */
 function dieBefore(worker: Worker, operation: string): void {
   const send = worker.postMessage.bind(worker)
   worker.postMessage = (calls: unknown) => {
@@ -105,8 +102,8 @@ const key = { 'idempotency-key': 'k' }
 describe.each([
   ['agent', run, 'the disk is full'],
   ['wake', wake, 'the roof leaks'],
-])('a request to /hooks/%s that is answered 503 and stored nevertheless', (hook, body, text) => {
-  it('is done when the store has only been slow', async () => {
+])('a request to /hooks/%s that gets 503 but is stored', (hook, body, text) => {
+  it('is executed when the store was only slow', async () => {
     const { post, model } = await start()
     const goOn = stall(thread())
     expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({
@@ -132,7 +129,7 @@ describe.each([
   })
 })
 
-describe('a run that was handed out', () => {
+describe('a claimed run', () => {
   it("begins, with its first attempt, though the store's thread died behind the commit", async () => {
     const { post, get, model } = await start({ maxAttempts: 1 })
     dieBehindCommit(thread(), 'claimRuns')
@@ -153,7 +150,7 @@ describe('a run that has ended', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  it('is not run again though the store is away when its outcome is resolved', async () => {
+  it('is not run again when the store is unavailable while its outcome is resolved', async () => {
     const { post, model } = await start()
     model.script({ text: 'All is well again.' })
     dieBefore(thread(), 'getLastRoute')
@@ -167,8 +164,8 @@ describe('a run that has ended', () => {
   })
 })
 
-describe('a run that begins while the store is away', () => {
-  it.each(['claimEvents', 'listTranscript'])('waits for it: %s', async (operation) => {
+describe('a run that starts while the store is unavailable', () => {
+  it.each(['claimEvents', 'listTranscript'])('waits for the store: %s', async (operation) => {
     const { post, model } = await start()
     dieBefore(thread(), operation)
     expect((await post('/hooks/agent', run, { prefer: 'wait=10' })).body).toMatchObject({
@@ -178,7 +175,7 @@ describe('a run that begins while the store is away', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  it('does not use up its time, and can be cancelled', async () => {
+  it('does not use up its time limit, and can be cancelled', async () => {
     const { post, get } = await start()
     const asked = stallAt(thread(), 'claimEvents')
     const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 0.01 })

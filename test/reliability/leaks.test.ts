@@ -1,5 +1,4 @@
-// What a runtime has opened is closed with it: after a reload, after one that failed half-way, after a start that
-// failed.
+// Tests that a runtime closes what it opened: after a reload, after a failed reload, and after a failed start.
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -19,7 +18,7 @@ const fails = (work: Promise<unknown>): Promise<boolean> =>
   )
 
 describe('a reload', () => {
-  it('that fails while the runtime is built leaves nothing behind, at whatever step it fails', async () => {
+  it('that fails at any step of building the runtime leaks nothing', async () => {
     const running = await createFragileGateway({ tools: mcpTools('first') })
     await running.gateway.listen()
     await running.connected()
@@ -28,12 +27,12 @@ describe('a reload', () => {
       failures++
       expect(countServers()).toBe(1)
     }
-    // A step for each logger of a room that the build asks for.
+    // Each logger that the build asks for is one step.
     expect(failures).toBeGreaterThan(8)
     await expect.poll(countServers).toBe(1)
   })
 
-  it('leaves the old configuration at work when it fails, its MCP server and its wakes included', async () => {
+  it('keeps the old configuration when it fails, including its MCP server and its wakes', async () => {
     const running = await createFragileGateway({ tools: mcpTools('first') })
     await running.gateway.listen()
     await running.connected()
@@ -46,7 +45,7 @@ describe('a reload', () => {
     await expect.poll(beats).toBe(1)
   })
 
-  it('closes what the old configuration had opened, however often it happens', { timeout: 120_000 }, async () => {
+  it('closes what the old configuration had opened, however often it is repeated', { timeout: 120_000 }, async () => {
     const dir = temporaryFolder()
     for (const { file, text } of fixtures(dir)) {
       mkdirSync(dirname(file), { recursive: true })
@@ -77,12 +76,12 @@ describe('a reload', () => {
     await expect.poll(countServers).toBe(1)
     await expect.poll(() => countResources().processes).toBe(before.processes)
     await expect.poll(() => countResources().listeners).toBe(before.listeners)
-    // Connections of the test's own client come and go: a leak would be one for each round.
+    // The connections of the test's client vary, so only one leaked file per round counts as a leak.
     await expect.poll(() => countResources().files).toBeLessThan(before.files + 10)
   })
 })
 
-/** One that serves, one that stands by. */
+/** One sandbox process serves, and one is on standby. */
 const sandboxProcesses = 2
 
 describe('a start', () => {
@@ -104,7 +103,7 @@ describe('a start', () => {
     },
   )
 
-  it('that does not get its port leaves nothing behind', async () => {
+  it('that does not get its port leaks nothing', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void other.close())
     await once(other, 'listening')
@@ -118,7 +117,7 @@ describe('a start', () => {
     expect(await next.gateway.listen()).toMatch(/^http:/)
   })
 
-  it('begins nothing by itself before it listens', async () => {
+  it('starts nothing before it listens', async () => {
     const timers = vi.spyOn(globalThis, 'setInterval')
     onTestFinished(() => timers.mockRestore())
     const { gateway } = await createFragileGateway({})
@@ -129,7 +128,7 @@ describe('a start', () => {
 })
 
 describe('a toolset', () => {
-  it('that opens too late, or after the start was given up, is closed at once', async () => {
+  it('that opens too late, or after the start was aborted, is closed at once', async () => {
     const late = Promise.withResolvers<void>()
     const closed = Promise.withResolvers<void>()
     const slow = defineToolset({

@@ -1,5 +1,4 @@
-// What a model can do to a run, seen from the door: the run ends as it should, the main agent is told, the gateway goes
-// on.
+// Tests how runs end when their model misbehaves, seen over HTTP.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
@@ -15,7 +14,7 @@ describe('a run whose model', () => {
     ['breaks off', [{ truncate: true, text: 'and then' }], { status: 'failed', error: 'model_failed' }],
     ['says 10 MB', [{ text: 'blah '.repeat(2_000_000) }], { status: 'succeeded', reply: /^(blah ?){20000}\s*\[cut: / }],
   ]
-  it.each(cases)('%s ends in time, and its end is told', async (_what, answers, { status, error, reply }) => {
+  it.each(cases)('%s ends in time and posts a run summary', async (_what, answers, { status, error, reply }) => {
     const model = await startModel()
     const { post, get } = await startGateway({
       providers: model.providers,
@@ -32,7 +31,7 @@ describe('a run whose model', () => {
     const run = await get(`/runs/${ended.body.runId}`)
     expect(run.body.error?.type).toBe(error)
     expect(run.body.deliveries).toHaveLength(error ? 0 : 1)
-    // The main agent hears of it with its next turn, whatever that is.
+    // The main agent receives the summary in its next turn.
     model.otherwise({ text: 'HEARTBEAT_OK' })
     await post('/hooks/wake', { text: 'next' })
     expect(await model.prompt(answers.length)).toContain(error ? 'Hook Tried (failed): ' : 'Hook Tried: ')

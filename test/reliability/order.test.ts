@@ -1,11 +1,11 @@
-// Order under load, in short; test/long/order.test.ts does the same with thousands.
+// Tests the order under load. test/long/order.test.ts does the same with thousands.
 import { it } from 'vitest'
 import { runsStayInOrder, wakesStayInOrder } from './order.ts'
 
-it('brings every wake to the agent, in order, in bounded batches', async () => {
+it('passes every wake to the agent, in order, in bounded batches', async () => {
   await wakesStayInOrder(1024)
 })
 
-it('runs what one session was asked for in order, and holds no other session up', async () => {
+it('executes the runs of one session in order without delaying other sessions', async () => {
   await runsStayInOrder(96)
 })

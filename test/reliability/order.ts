@@ -1,4 +1,4 @@
-// What must stay in order however much comes at once: the events of a session, and its runs.
+// Checks of the order of a session's events and runs under load.
 import { expect } from 'vitest'
 import { type ModelServer, startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -6,8 +6,8 @@ import { startGateway } from '../helpers.ts'
 const clients = 32
 
 /**
- * So many wakes between two turns: all of them reach the agent, each client's in its order, in prompts of at most a
- * hundred.
+ * Posts this many wakes between two turns. Checks that all reach the agent, each client's in order, at most a hundred
+ * per prompt.
  */
 export async function wakesStayInOrder(count: number): Promise<void> {
   const model = await startModel()
@@ -29,8 +29,8 @@ export async function wakesStayInOrder(count: number): Promise<void> {
 }
 
 /**
- * So many runs of one session, asked for all at once while its first one hangs: others pass by, and then they end in
- * the order of acceptance.
+ * Requests this many runs of one session at once while its first run hangs. Checks that other sessions are not delayed
+ * and that the runs end in the order of acceptance.
  */
 export async function runsStayInOrder(count: number): Promise<void> {
   const model = await startModel()
@@ -59,7 +59,7 @@ export async function runsStayInOrder(count: number): Promise<void> {
   await expectEachInOrder(told, count / clients)
 }
 
-/** The texts that each prompt holds, up to the one with the last. */
+/** Returns the texts in each prompt, up to the prompt with the last one. */
 async function readUntilLast(model: ModelServer, from: number): Promise<string[][]> {
   const texts = Array.from((await model.prompt(from)).matchAll(/<(?:\d+-\d+|the last one)>/g), ([text]) => text)
   return texts.includes('<the last one>') ? [texts] : [texts, ...(await readUntilLast(model, from + 1))]

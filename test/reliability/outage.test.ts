@@ -1,8 +1,8 @@
-// A short outage of the model; test/long has a long one.
+// Tests a short outage of the model. test/long has a long one.
 import { it } from 'vitest'
 import { surviveOutage } from './outage.ts'
 
-it('answers every alert that came in during an outage of the model, once, and none fails', async () => {
+it('answers every alert received during a model outage exactly once', async () => {
   await surviveOutage({
     alerts: 40,
     ms: 2_000,

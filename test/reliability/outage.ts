@@ -1,5 +1,4 @@
-// An outage of the model while signed alerts arrive: each is accepted, none fails, and each is answered once when the
-// model is back.
+// A model outage while signed alerts arrive: all are accepted, and each is answered once when the model is back.
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +11,7 @@ import { ended } from './process.ts'
 
 export interface Outage {
   alerts: number
-  /** How long the model is away, and how long it fails in one way, in milliseconds. */
+  /** How long the outage lasts, and how long each kind of failure lasts, in milliseconds. */
   ms: number
   phaseMs: number
   retry: Document
@@ -20,7 +19,7 @@ export interface Outage {
 
 const secret = 'the secret of the alerts 0123456789'
 
-/** How the model fails, in turns. */
+/** The kinds of failure, which alternate. */
 const failures: readonly ModelAnswer[] = [
   { status: 500, headers: { 'retry-after-ms': '1' } },
   { status: 429, headers: { 'retry-after-ms': '1' } },
@@ -73,7 +72,7 @@ export async function surviveOutage({ alerts, ms, phaseMs, retry }: Outage): Pro
   )
 }
 
-/** Connections that hang are torn when the way of failing changes, as by a service that starts again. */
+/** Closes hanging connections when the kind of failure changes, like a restarting service. */
 async function failInTurns(model: ModelServer, phaseMs: number, signal: AbortSignal): Promise<void> {
   for (let turn = 0; !signal.aborted; turn++) {
     model.otherwise(failures[turn % failures.length] as ModelAnswer)
@@ -82,7 +81,7 @@ async function failInTurns(model: ModelServer, phaseMs: number, signal: AbortSig
   }
 }
 
-/** The id of its run. */
+/** Returns the run id. */
 async function sendAlert(url: string, n: number): Promise<string> {
   const body = JSON.stringify({ text: `alert ${n}` })
   const headers = { 'x-sig': createHmac('sha256', secret).update(body).digest('hex'), 'idempotency-key': `alert-${n}` }

@@ -1,5 +1,4 @@
-// When there is too much, or nowhere to put it: 503 with Retry-After, nothing accepted, and all is well again by
-// itself.
+// Tests overload and a full disk: the gateway returns 503 with Retry-After, and recovers by itself.
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
@@ -7,7 +6,7 @@ import { startGateway, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start, waitingTexts } from './process.ts'
 
 describe('a queue at hooks.maxQueuedRuns', () => {
-  it('takes no more runs, but wakes, and runs again as soon as one has begun', async () => {
+  it('accepts wakes but no more runs, until a queued run has started', async () => {
     const model = await startModel()
     model.script({ hang: true })
     model.otherwise({ text: 'done' })
@@ -30,7 +29,7 @@ describe('a queue at hooks.maxQueuedRuns', () => {
       true,
     ])
     expect((await post('/hooks/wake', { text: 'still heard', mode: 'next-heartbeat' })).status).toBe(200)
-    // The first one runs into its limit, and what waited behind it gets its turn.
+    // The first run reaches its time limit, and the queued ones start.
     await model.request(1)
     const again = await post('/hooks/agent', run, { ...key, prefer: 'wait=20' })
     expect([again.status, again.body.status, again.headers.get('idempotent-replayed')]).toEqual([
@@ -43,7 +42,7 @@ describe('a queue at hooks.maxQueuedRuns', () => {
 })
 
 describe('a full disk', () => {
-  it('accepts nothing, says that it is not ready, still reads, and resumes when there is room', async () => {
+  it('returns 503, is not ready, still reads, and resumes when there is space', async () => {
     const dir = temporaryFolder()
     const gateway = await start(dir)
     const accepted: string[] = []
@@ -79,6 +78,6 @@ describe('a full disk', () => {
   })
 })
 
-/** The kernel refuses to let any file of that process grow beyond so many bytes. */
+/** Makes the kernel refuse to let files of the process grow beyond this size. */
 const limitFiles = (pid: number, bytes: number | 'unlimited') =>
   execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])

@@ -1,4 +1,4 @@
-// A gateway as a process of its own, and what a test asks of it and of the store that it leaves behind.
+// Starts a gateway as a process, and reads from it and from the store that it leaves behind.
 import { onTestFinished } from 'vitest'
 import { openStore } from '../../core/store/open.ts'
 import {
@@ -12,7 +12,7 @@ import {
   writeConfig,
 } from '../helpers.ts'
 
-/** Killed, at the latest, when the test ends. */
+/** Starts a gateway that is killed, at the latest, when the test ends. */
 export async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
   const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }))
   onTestFinished(async () => void (await gateway.end('SIGKILL')))
@@ -32,7 +32,7 @@ export const post = (
 export const get = (url: string, path: string): Promise<Answer> =>
   ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
 
-/** The run as it is told once it has ended. */
+/** Resolves with the run when it has ended. */
 export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {
   const { body } = await get(url, `/runs/${runId}`)
   if (!['queued', 'running'].includes(body.status)) return body
@@ -40,7 +40,7 @@ export async function ended(url: string, runId: string): Promise<{ status: strin
   return await ended(url, runId)
 }
 
-/** The events that wait in the main session of a gateway that has ended. */
+/** Returns the events that wait in the main session of a stopped gateway. */
 export async function waitingTexts(dir: string): Promise<string[]> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })

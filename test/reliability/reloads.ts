@@ -1,7 +1,7 @@
-// Changes the configuration again and again while clients post: one loop, short and long.
+// Reloads the configuration repeatedly while clients post, for the short and the long test.
 import { startGateway, writeConfig } from '../helpers.ts'
 
-/** Every third file is broken. @returns the statuses that the clients got, each once */
+/** Writes an invalid file every third time. @returns The distinct statuses that the clients got. */
 export async function reloadUnderLoad(times: number): Promise<number[]> {
   const running = await startGateway()
   const statuses = new Set<number>()

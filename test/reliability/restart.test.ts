@@ -1,4 +1,4 @@
-// What a crash leaves behind, and what the next start makes of it.
+// Tests how the next start handles what a crash leaves behind.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -11,14 +11,14 @@ const onModel = (model: ModelServer, agent: Document = {}): Document => ({
   agents: { defaults: { model: 'double/m', ...agent } },
 })
 
-/** The first prompt from this number on that holds the text. */
+/** Returns the first prompt, from this number on, that contains the text. */
 async function promptWith(model: ModelServer, text: string, from = 0): Promise<string> {
   const prompt = await model.prompt(from)
   return prompt.includes(text) ? prompt : await promptWith(model, text, from + 1)
 }
 
 describe('a run during which the process dies', () => {
-  it('is tried agents.defaults.maxAttempts times, then given up with a summary, and others go on', async () => {
+  it('is tried agents.defaults.maxAttempts times, then fails with a summary, while other runs continue', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true }, { hang: true })
     const first = await start(dir, onModel(model))
@@ -40,7 +40,7 @@ describe('a run during which the process dies', () => {
     expect(other.body.status).toBe('succeeded')
   })
 
-  it('leaves the events that it had taken to the next one', async () => {
+  it('leaves its claimed events to the next run', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true }, { text: 'HEARTBEAT_OK' })
     const before = await start(dir, onModel(model))
@@ -53,7 +53,7 @@ describe('a run during which the process dies', () => {
 })
 
 describe('a crash right after a run', () => {
-  it('loses no summary, and delivers no mere acknowledgement', async () => {
+  it('loses no summary and delivers no acknowledgement', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.otherwise({ text: 'HEARTBEAT_OK' })
     const before = await start(dir, onModel(model))
@@ -91,7 +91,7 @@ describe('a crash right after a run', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  it('still counts after a crash', async () => {
+  it('is still valid after a crash', async () => {
     const dir = temporaryFolder()
     const request: Parameters<typeof post>[1] = [
       'agent',
@@ -108,7 +108,7 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('a second process on the same folder', () => {
-  it('is refused and told who has it, while the first one goes on', async () => {
+  it('is refused with the owner of the store, while the first one continues', async () => {
     const dir = temporaryFolder()
     const first = await start(dir)
     const refusal = await spawnGateway(writeConfig(dir)).catch((error: Error) => error)

@@ -1,4 +1,4 @@
-// What is over is forgotten when it is old, or when room is short; what is still to be done never is.
+// Tests the purge of old records, and that pending work is never purged.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -11,7 +11,7 @@ const calm = { agents: { defaults: { heartbeat: { every: 0 } } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const wait = { prefer: 'wait=20' }
 
-/** So much later the file is read again; at that moment it is looked at what may be forgotten. */
+/** Sets the clock this much later and reloads, which starts a purge. */
 async function later(running: RunningGateway, ms: number, changes: Document): Promise<void> {
   vi.setSystemTime(Date.now() + ms)
   writeConfig(running.dir, changes)
@@ -28,11 +28,11 @@ async function metricsOf({ url }: RunningGateway): Promise<string> {
 }
 
 describe('storage.retention.days', () => {
-  // Only the clock is set; timers run on.
+  // Sets only the clock. Timers run on.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
   afterEach(() => void vi.useRealTimers())
 
-  it('has old requests and runs forgotten, and leaves a wake that waits, with its text, to the model', async () => {
+  it('purges old requests and runs, but keeps a waiting wake and its text', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Noted.' })
     const config = { providers: model.providers, agents: { defaults: { heartbeat: { every: 0, model: 'double/m' } } } }
@@ -72,7 +72,7 @@ describe('storage.retention.days', () => {
     expect((await get('/api/sessions/main')).body.transcript).not.toEqual([])
   })
 
-  it('0 keeps everything, until a reload says otherwise', async () => {
+  it('0 keeps everything until a reload changes it', async () => {
     const running = await startGateway({ ...calm, storage: { retention: { days: 0 } } })
     const { runId } = (await running.post('/hooks/agent', { message: 'hi', ...quiet }, wait)).body
     await later(running, 1000 * day, { ...calm, storage: { retention: { days: 0 } } })
@@ -89,7 +89,7 @@ describe('storage.retention.bodyHours', () => {
   const bodyOf = async ({ get }: RunningGateway, id: string) =>
     (await get(`/api/requests/${id}`)).body.body as string | null
 
-  it('has the bodies forgotten after three days, and leaves what is known of the requests', async () => {
+  it('purges bodies after three days and keeps the requests', async () => {
     const running = await startGateway(calm)
     const { runId } = (await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)).body
     await running.post('/hooks/wake', { text: 'the roof leaks', mode: 'next-heartbeat' })
@@ -105,7 +105,7 @@ describe('storage.retention.bodyHours', () => {
     await expect.poll(() => metricsOf(running)).toMatch(/^svc_gateway_store_purged_total\{kind="bodies"\} 1$/m)
   })
 
-  it('0 keeps them as long as their requests', async () => {
+  it('0 keeps bodies as long as their requests', async () => {
     const kept = { ...calm, storage: { retention: { bodyHours: 0 } } }
     const running = await startGateway(kept)
     await running.post('/hooks/agent', { message: 'long ago', ...quiet }, wait)
@@ -125,7 +125,7 @@ describe('storage.retention.maxMb', () => {
   const capped = { ...calm, storage: { retention: { maxMb: 4 } } }
   const message = 'x'.repeat(200_000)
 
-  it('has the oldest forgotten after a flood, so that the file shrinks below it', async () => {
+  it('purges the oldest records after a flood, so that the file shrinks below the limit', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Noted.' })
     const config = { ...capped, providers: model.providers }
@@ -142,7 +142,7 @@ describe('storage.retention.maxMb', () => {
     expect(toldOf(running, 'is larger than')).toEqual([])
   })
 
-  it('forgets nothing that waits, and says once that it cannot be kept', async () => {
+  it('purges nothing that waits, and logs once that the limit cannot be met', async () => {
     const running = await startGateway(capped)
     for (let n = 0; n < 25; n += 1)
       await running.post('/hooks/wake', { text: `${n} ${message}`, mode: 'next-heartbeat' })
@@ -161,8 +161,8 @@ describe('storage.retention.maxMb', () => {
   })
 })
 
-describe('kill -9 while old records are forgotten', () => {
-  it('loses nothing that was acknowledged, and the next start goes on', async () => {
+describe('kill -9 during a purge', () => {
+  it('loses no acknowledged work, and the next start continues', async () => {
     await surviveCrashesWhileForgetting({ cycles: 3, clients: 4, old: 12_000, maxMb: 16 })
   })
 })

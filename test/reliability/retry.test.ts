@@ -1,4 +1,4 @@
-// A model that fails for a passing reason: the run is tried again, durably, in its place, and for a bounded time.
+// Tests retries of runs after transient model failures.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
 const quick = { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 }
 const run = { message: 'the disk is full', deliver: false, wakeMode: 'next-heartbeat' }
 const wait = { prefer: 'wait=20' }
-/** The model library repeats a call by itself before the run is tried again. */
+/** The model library itself repeats a call before the run is retried. */
 const failing = (status: number, headers: Record<string, string> = {}): ModelAnswer[] =>
   Array.from({ length: 3 }, () => ({ status, headers: { 'retry-after-ms': '1', ...headers } }))
 
@@ -26,14 +26,14 @@ async function start(
   return await startGateway({ providers: model.providers, agents, hooks: { defaultSessionKey: 'one', ...hooks } }, dir)
 }
 
-describe('a run whose model fails for a passing reason', () => {
+describe('a run with a transient model failure', () => {
   const reasons: [what: string, answers: ModelAnswer[]][] = [
     ['a server error', failing(500)],
     ['too many requests', failing(429)],
     ['a connection that is torn within the answer', [{ drop: true, text: 'well, ' }]],
     ['an answer that breaks off', [{ truncate: true, text: 'well, ' }]],
   ]
-  it.each(reasons)('is tried again until it succeeds: %s', async (_what, answers) => {
+  it.each(reasons)('is retried until it succeeds: %s', async (_what, answers) => {
     const model = await startModel()
     model.script(...answers, ...answers, { text: 'at last' })
     const { post } = await start(model, { maxAttempts: 1 })
@@ -41,7 +41,7 @@ describe('a run whose model fails for a passing reason', () => {
     expect(model.requests).toHaveLength(2 * answers.length + 1)
   })
 
-  it('is tried again when nobody listens at the address of the model', async () => {
+  it('is retried when the connection to the model is refused', async () => {
     const model = await startModel()
     model.script({ text: 'at last' })
     const dir = temporaryFolder()
@@ -62,7 +62,7 @@ describe('a run whose model fails for a passing reason', () => {
       })
   })
 
-  it('is not tried again when the reason lasts', async () => {
+  it('is not retried after a permanent failure', async () => {
     const model = await startModel()
     model.script({ status: 400 })
     const { post, get } = await start(model)
@@ -71,7 +71,7 @@ describe('a run whose model fails for a passing reason', () => {
     expect((await get(`/runs/${body.runId}`)).body.error.message).toBe("The model's service answered 400.")
   })
 
-  it('fails when it was tried for agents.defaults.retry.forSeconds, and says for how long', async () => {
+  it('fails after agents.defaults.retry.forSeconds, with the duration in its error', async () => {
     const model = await startModel()
     model.script(...failing(500), ...failing(500))
     const { post, get } = await start(model, {
@@ -85,7 +85,7 @@ describe('a run whose model fails for a passing reason', () => {
     )
   })
 
-  it('is not tried again where agents.<id>.retry.forSeconds is 0', async () => {
+  it('is not retried when agents.<id>.retry.forSeconds is 0', async () => {
     const model = await startModel()
     model.script(...failing(500))
     const agents = { defaults: { model: 'double/m', heartbeat: { every: '0' } }, main: { retry: { forSeconds: 0 } } }
@@ -94,7 +94,7 @@ describe('a run whose model fails for a passing reason', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  it('waits as long as the service asks, also over a restart, and can be cancelled meanwhile', async () => {
+  it('waits as long as Retry-After says, also across a restart, and can be cancelled meanwhile', async () => {
     const model = await startModel()
     model.script(...failing(429, { 'retry-after': '1800' }))
     const dir = temporaryFolder()
@@ -114,7 +114,7 @@ describe('a run whose model fails for a passing reason', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  it('is tried again by the next start', async () => {
+  it('is retried by the next start', async () => {
     const model = await startModel()
     model.script(...failing(500), { text: 'at last' })
     const dir = temporaryFolder()
@@ -128,7 +128,7 @@ describe('a run whose model fails for a passing reason', () => {
       .toMatchObject({ status: 'succeeded', reply: 'at last' })
   })
 
-  it('holds up the later runs of its session, and no other session', async () => {
+  it('blocks later runs of its session, but no other session', async () => {
     const model = await startModel()
     model.script(...failing(500), { text: 'other' })
     const { post, get } = await start(model, {
@@ -145,7 +145,7 @@ describe('a run whose model fails for a passing reason', () => {
     expect((await get(`/runs/${second}`)).body.status).toBe('queued')
   })
 
-  it('lets the later runs of its session go before it where retry.blockSession is false', async () => {
+  it('does not block later runs of its session when retry.blockSession is false', async () => {
     const model = await startModel()
     model.script(...failing(500), { text: 'second' }, { text: 'first' })
     const { post, get } = await start(model, {
@@ -157,7 +157,7 @@ describe('a run whose model fails for a passing reason', () => {
     await expect.poll(async () => (await get(`/runs/${first}`)).body.reply).toBe('first')
   })
 
-  it('goes on where it was: no tool is called twice', async () => {
+  it('continues where it stopped: no tool is called twice', async () => {
     const [model, dir] = [await startModel(), temporaryFolder()]
     const send = { tool: 'message', args: { channel: 'console', to: 'ops', text: 'once' } }
     model.script(send, ...failing(500), { drop: true, text: 'I have' }, { text: 'told them' })

@@ -1,4 +1,4 @@
-// A gateway whose runtime a test makes fail at any step of its build, and a count of what the process holds.
+// A gateway whose runtime can fail at any step of its build, and counts of open resources.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,27 +14,27 @@ import { type Answer, ask, type Document, gatewayToken, hookToken, temporaryFold
 const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
 
 /**
- * A section `tools` with one real MCP server; another `mark` is another setting, so that the server is started anew.
+ * Returns a `tools` section with one real MCP server. A different `mark` changes the settings and restarts the server.
  */
 export const mcpTools = (mark: unknown): Document => ({
   mcp: { servers: { real: { command: process.execPath, args: [server], env: { MARK: String(mark) } } } },
 })
 
-/** How many of these MCP servers run as children of this process. */
+/** Returns how many of these MCP servers run as children of this process. */
 export function countServers(): number {
   const isServer = (pid: string): boolean => {
     try {
       const [, parent] = /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
       return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(server)
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
       return false
     }
   }
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isServer(name)).length
 }
 
-/** What this process holds: child processes, open files, listeners to its own events. */
+/** Counts the resources of this process: child processes, open files, listeners for process events. */
 export function countResources(): { processes: number; files: number; listeners: number } {
   return {
     processes: process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length,
@@ -47,15 +47,15 @@ export interface FragileGateway {
   gateway: Gateway
   dir: string
   logged: string[]
-  /** Writes the file anew and has it read. The build fails at this step, counted from 1; absent: it does not. */
+  /** Writes the file and reloads it. The build fails at this step, counted from 1. Absent: it does not fail. */
   reload(changes: Document, failAt?: number): Promise<unknown>
-  /** Resolves when the tools of the MCP server are there. */
+  /** Resolves when the tools of the MCP server are available. */
   connected(): Promise<void>
   post(path: string, body: unknown): Promise<Answer>
   wake(text: string): Promise<Answer>
 }
 
-/** A step of the build is every place where it asks for a logger: they lie between all that it opens. */
+/** Every request for a logger is a step of the build. There is one between any two resources that it opens. */
 export async function createFragileGateway(
   changes: Document,
   { failAt = Infinity, dir = temporaryFolder() } = {},
@@ -116,7 +116,7 @@ export async function createFragileGateway(
   }
 }
 
-/** The same transform in two folders: it makes a wake of what comes in. */
+/** Returns the same transform for two folders. It turns a payload into a wake. */
 export function fixtures(dir: string): { file: string; text: string }[] {
   const text = 'export default ({ payload }: { payload: { text: string } }) => ({ text: payload.text })\n'
   return ['transforms/echo.ts', 'transforms/other/echo.ts'].map((path) => ({ file: join(dir, path), text }))

@@ -1,4 +1,4 @@
-// How the process ends: SIGTERM lets what is under way come to its end, and what can't is done by the next start.
+// Tests the shutdown: SIGTERM lets work end, and the next start resumes the rest.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -7,9 +7,9 @@ import { hookToken, temporaryFolder } from '../helpers.ts'
 import { ended, post, start, waitingTexts } from './process.ts'
 
 describe('SIGTERM', () => {
-  it('still answers every request whose headers it has, takes no new connection, and exits with 0', async () => {
+  it('answers every request whose headers it has, refuses new connections, and exits with 0', async () => {
     const dir = temporaryFolder()
-    // Nothing here takes that long: whoever waits for its end is stuck.
+    // Nothing here takes that long, so a wait until this limit means a hang.
     const gateway = await start(dir, { gateway: { drainSeconds: 3600 } })
     const texts = Array.from({ length: 50 }, (_, index) => `half sent ${index}`)
     const halves = await Promise.all(texts.map((text) => sendHeaders(gateway.url, { text, mode: 'next-heartbeat' })))
@@ -20,7 +20,7 @@ describe('SIGTERM', () => {
     expect((await waitingTexts(dir)).toSorted()).toEqual(texts.toSorted())
   })
 
-  it('loses nothing that it accepted under load', async () => {
+  it('loses no accepted work under load', async () => {
     const dir = temporaryFolder()
     const gateway = await start(dir)
     const accepted: string[] = []
@@ -40,7 +40,7 @@ describe('SIGTERM', () => {
     expect(await waitingTexts(dir)).toEqual(expect.arrayContaining(accepted))
   })
 
-  it('puts a run that does not end in time back, and the next start does it without counting the attempt', async () => {
+  it('returns a run that does not end in time to the queue, without counting the attempt', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true }, { hang: true }, { text: 'done after all' })
     const changes = {
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', reply: 'done after all' })
   })
 
-  it('lets a run that ends in time end, and its reply go out', async () => {
+  it('lets a run end in time and sends its reply', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ text: 'just in time' })
     const gateway = await start(dir, { providers: model.providers, agents: { defaults: { model: 'double/m' } } })
@@ -72,7 +72,7 @@ describe('SIGTERM', () => {
     expect(gateway.output.join('\n')).toContain('just in time')
   })
 
-  it('ends at once when it comes a second time', async () => {
+  it('ends the process at once when sent twice', async () => {
     const model = await startModel()
     model.script({ hang: true })
     const gateway = await start(temporaryFolder(), {
@@ -90,17 +90,18 @@ describe('SIGTERM', () => {
 })
 
 interface Half {
-  /** Sends the rest; the status of the whole answer. */
+  /** Sends the rest. Resolves with the status of the response. */
   sendBody(): Promise<number>
 }
 
-/** Resolves when the gateway has said that it has the headers and wants the body. */
+/** Resolves when the gateway has sent 100 Continue. */
 async function sendHeaders(url: string, wake: object): Promise<Half> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const body = JSON.stringify(wake)
   socket.write(
-    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
+    `POST /hooks/wake HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${hookToken}\r\n` +
+      `expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
   )
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 /)
   return {
@@ -119,7 +120,7 @@ async function wholeAnswer(socket: Socket): Promise<string> {
   return answer
 }
 
-/** Resolves when nobody listens there any more. */
+/** Resolves when connections are refused. */
 async function refused(url: string): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -1,5 +1,4 @@
-// A signal at an awkward moment: while the gateway starts, while it reads its configuration again, twice, or with
-// standard input closed.
+// Tests signals during the start, during a reload, sent twice, and with standard input closed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +11,7 @@ import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
 const main = fileURLToPath(new URL('../../core/main.ts', import.meta.url))
 const liar = fileURLToPath(new URL('../fixtures/mcp/liar.mjs', import.meta.url))
 
-/** A toolset that says when it opens, and then takes for ever, where its settings say so. */
+/** A toolset that logs when it opens and then, if configured so, never finishes. */
 const slowPlugin = `
 import { defineToolset, Type } from 'svc-gateway/plugin'
 export default defineToolset({
@@ -27,7 +26,7 @@ export default defineToolset({
 })
 `
 
-/** A gateway as a process of its own, started and not waited for. */
+/** Starts a gateway process without waiting for it to listen. */
 function launch(dir: string, changes: Document, stdin: 'ignore' | 'pipe' = 'ignore') {
   const child = spawn(
     process.execPath,
@@ -49,7 +48,7 @@ function launch(dir: string, changes: Document, stdin: 'ignore' | 'pipe' = 'igno
     child,
     lines,
     exited: once(child, 'exit') as Promise<[number | null, string | null]>,
-    /** Resolves when the gateway has written a line that holds this text, `times` times. */
+    /** Resolves when the gateway has written this many lines that contain the text. */
     says: (text: string, times = 1) =>
       new Promise<void>((resolve) => {
         look = () => void (lines.filter((line) => line.includes(text)).length >= times && resolve())
@@ -68,7 +67,7 @@ const isGone = (pid: number): boolean => {
 }
 
 describe('SIGTERM', () => {
-  it('while the gateway starts ends it with 0, and the next start has the store', async () => {
+  it('ends a starting gateway with 0 and releases the store', async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'slow.ts'), slowPlugin)
     const changes = { plugins: ['./slow.ts'], tools: { slow: { hang: true } } }
@@ -80,7 +79,7 @@ describe('SIGTERM', () => {
     expect(existsSync(join(dir, 'state', 'gateway.db.pid'))).toBe(false)
   })
 
-  it('while the configuration is read again ends the gateway with 0, and without a word of failure', async () => {
+  it('during a reload ends the gateway with 0 and logs no failure', async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'slow.ts'), slowPlugin)
     const gateway = launch(dir, { plugins: ['./slow.ts'] })
@@ -93,7 +92,7 @@ describe('SIGTERM', () => {
     expect(gateway.lines.join('\n')).not.toContain('was not taken over')
   })
 
-  it('ends a gateway whose standard input was closed, which served on', async () => {
+  it('ends a gateway that continued after its standard input was closed', async () => {
     const gateway = launch(temporaryFolder(), { channels: { console: { input: true, allowFrom: ['*'] } } }, 'pipe')
     await gateway.says('listening on')
     gateway.child.stdin!.end('Is anybody there?\n')
@@ -102,7 +101,7 @@ describe('SIGTERM', () => {
     expect(await gateway.exited).toEqual([0, null])
   })
 
-  it('a second time leaves no MCP server behind, not even one that will not end', async () => {
+  it('sent twice leaves no MCP server behind, not even one that does not stop', async () => {
     const dir = temporaryFolder()
     const pids = join(dir, 'pids')
     const servers = { stubborn: { command: process.execPath, args: [liar, 'stubborn', pids] } }
@@ -118,7 +117,7 @@ describe('SIGTERM', () => {
 })
 
 describe('SIGHUP', () => {
-  it('while the gateway starts does not end it', async () => {
+  it('does not end a starting gateway', async () => {
     const dir = temporaryFolder()
     writeFileSync(
       join(dir, 'slow.ts'),
@@ -136,7 +135,7 @@ describe('SIGHUP', () => {
 })
 
 describe('the log', () => {
-  it('says what was started, and when it has stopped', async () => {
+  it('says what was started and when it stopped', async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'slow.ts'), slowPlugin)
     const gateway = launch(dir, { plugins: ['./slow.ts'] })
