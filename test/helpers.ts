@@ -65,8 +65,7 @@ export interface RunningGateway {
 export interface Answer {
   status: number
   headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- the response of the gateway; the test asserts what it must
-  // be
+  // oxlint-disable-next-line typescript/no-explicit-any -- the test asserts what it must be
   body: any
 }
 

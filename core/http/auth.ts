@@ -85,7 +85,7 @@ export function createGatewayAuth(check: CheckCredential): onRequestHookHandler 
 
 /** Compares in constant time for any length of the given value: compares SHA-256 digests, never the texts. */
 export function createMatcher(expected: string): (given: string) => boolean {
-  const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
+  const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'hex'), 'hex')
   const digest = sha256(expected)
   return (given) => timingSafeEqual(sha256(given), digest)
 }
@@ -130,7 +130,7 @@ export function headerValue(header: string): string | undefined {
  */
 function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): string | undefined {
   const [value, repeated] = rawHeaders.filter(
-    (_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1,
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
   )
   if (repeated !== undefined)
     throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)

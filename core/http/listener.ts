@@ -133,7 +133,7 @@ export function createListener({ limits, renderError, socketPath }: ListenerDeps
     if (closing.has(socket)) return
     const code = codeOf(error)
     const response = latest.get(socket)
-    // The client reset the connection or never sent a byte: nobody waits for a reply.
+    // The client reset the connection or never sent a byte, so it expects no reply.
     if (error.code === 'ECONNRESET' || socket.bytesRead === 0) socket.destroy()
     else if (response === undefined) refuse(socket, code)
     else if (!response.req.complete) failBody(socket, response, code)

@@ -44,7 +44,7 @@ describe('the log', () => {
     })
     onTestFinished(() => void gateway.process.kill('SIGKILL'))
     const log = () => gateway.log.join('\n')
-    const shown = async (path: string) => {
+    const logPath = async (path: string) => {
       const client = await login(gateway.url)
       await client.call('subscribe', { topics: ['log'] })
       await ask(`${gateway.url}${path}`, {})
@@ -52,14 +52,14 @@ describe('the log', () => {
       await expect.poll(log).toContain(JSON.stringify(params.fields).slice(1, -1))
       return params.fields.path
     }
-    expect(await shown(`/a/${gatewayToken}`)).toBe('/a/[redacted]')
-    expect(await shown('/b/password-of-the-environment')).toBe('/b/[redacted]')
-    expect(await shown(`/c/${before}`)).toBe('/c/[redacted]')
+    expect(await logPath(`/a/${gatewayToken}`)).toBe('/a/[redacted]')
+    expect(await logPath('/b/password-of-the-environment')).toBe('/b/[redacted]')
+    expect(await logPath(`/c/${before}`)).toBe('/c/[redacted]')
     write(after)
     await expect.poll(log).toContain('the configuration was reloaded')
-    expect(await shown(`/d/${after}`)).toBe('/d/[redacted]')
+    expect(await logPath(`/d/${after}`)).toBe('/d/[redacted]')
     // The token that was replaced may still be in use elsewhere.
-    expect(await shown(`/e/${before}`)).toBe('/e/[redacted]')
+    expect(await logPath(`/e/${before}`)).toBe('/e/[redacted]')
     expect(log()).not.toMatch(new RegExp([gatewayToken, before, after, 'password-of-the-environment'].join('|')))
   })
 

@@ -4,22 +4,22 @@ import { type ClientOptions, WebSocket } from 'ws'
 import { onTestFinished } from 'vitest'
 import { gatewayToken } from '../helpers.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever the gateway says; the test says what it must be
+// oxlint-disable-next-line typescript/no-explicit-any -- the test asserts what it must be
 type Anything = any
 
 export interface RpcClient {
   socket: WebSocket
-  /** The whole answer. */
+  /** Resolves with the response. */
   call(method: string, params?: unknown): Promise<Anything>
-  /** Sends text as it is and resolves with what comes next that is no notification. */
+  /** Sends raw text. Resolves with the next message that is not a notification. */
   exchange(text: string): Promise<Anything>
   notifications: Anything[]
-  /** Resolves with the first notification, past or to come, that fits. */
+  /** Resolves with the first past or future notification that fits. */
   until(fits: (notification: Anything) => boolean): Promise<Anything>
   closed: Promise<{ code: number; reason: string }>
 }
 
-/** @param url of the gateway, `http://…` */
+/** @param url The URL of the gateway, `http://…`. */
 export async function connectRpc(url: string, options: ClientOptions = {}): Promise<RpcClient> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, options)
   onTestFinished(() => socket.terminate())
@@ -28,14 +28,14 @@ export async function connectRpc(url: string, options: ClientOptions = {}): Prom
   return client
 }
 
-/** The same, authenticated. */
+/** Connects and authenticates. */
 export async function login(url: string, options: ClientOptions = {}): Promise<RpcClient> {
   const client = await connectRpc(url, options)
   await client.call('auth', { token: gatewayToken })
   return client
 }
 
-/** The status and body of a handshake that is refused. */
+/** Returns the response to a refused handshake. */
 export async function refusal(
   url: string,
   options: ClientOptions = {},

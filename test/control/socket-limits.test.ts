@@ -20,7 +20,7 @@ const handshake = (...headers: string[]) =>
   ].join('\r\n')
 const goodKey = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 
-/** A frame as a client sends it. `length`: what it claims to hold. */
+/** Renders a client frame. `length` is the payload length that it declares. */
 function frame(first: number, payload: Buffer, { masked = true, length = payload.length } = {}): Buffer {
   const mask = masked ? Buffer.from([1, 2, 3, 4]) : Buffer.alloc(0)
   const size = length < 126 ? Buffer.from([length]) : Buffer.from([126, length >> 8, length & 255])
@@ -78,7 +78,7 @@ describe('a handshake', () => {
   })
 
   it.each(['websocket', 'h2c', 'TLS/1.0'])(
-    'for %s elsewhere changes nothing: the body is read, the connection stays',
+    'for %s at another path is handled as HTTP: the body is read, the connection stays open',
     async (protocol) => {
       const { port } = await openSocket()
       const { socket, until } = rawConnection(port)

@@ -95,7 +95,7 @@ function responsesStream(answer: Answer, request: WireRequest) {
         output_index: 0,
         item: { ...item, status: 'in_progress', content: [] },
       } as { type: string }),
-      ...splitText(text).map((piece) => namedEvent({ ...delta, delta: piece } as { type: string })),
+      ...splitText(text).map((part) => namedEvent({ ...delta, delta: part } as { type: string })),
       namedEvent({ type: 'response.output_item.done', output_index: 0, item } as { type: string }),
     ],
     end: [

@@ -73,7 +73,7 @@ describe('a hook route group', () => {
   })
 
   it.each(['token=x', 'token', 'a=b&token=', '%74oken=x', 'to%6ben', `token=${token}`])(
-    'takes no token in the query, even beside a good header: ?%s',
+    'returns 400 for a token in the query, even with a valid header: ?%s',
     async (query) => {
       expect(await raw([`Authorization: Bearer ${token}`], `/hooks/echo?${query}`)).toEqual(['400'])
     },

@@ -169,7 +169,7 @@ describe('the limit', () => {
     const { socket, until, ended } = rawConnection(port)
     socket.write(rawRequest('', { headers: [`Content-Length: ${10 * maxBytes}`] }))
     expect(await until('payload_too_large')).toContain('connection: close')
-    // The client has not noticed: what it goes on writing is read, not reset.
+    // The client continues to write. The server reads and does not reset the connection.
     for (let part = 0; part < 10; part++) await new Promise((resolve) => socket.write('x'.repeat(maxBytes), resolve))
     socket.end()
     expect(statusLines(await ended)).toEqual(['413'])

@@ -68,7 +68,7 @@ export function mutate(source: Buffer, random: (below: number) => number): Buffe
   return bytes
 }
 
-/** Sends mutated bodies over kept connections. */
+/** Sends mutated bodies over keep-alive connections. */
 export async function fuzzBodies({ port }: App, random: (below: number) => number, times: number): Promise<void> {
   for (let sent = 0; sent < times;) {
     const batch = Array.from({ length: Math.min(500, times - sent) }, () =>
@@ -124,7 +124,7 @@ function pipeline(port: number, requests: Buffer[]): Promise<string[]> {
   })
 }
 
-/** Sends bytes, then says that nothing follows, and reads what comes. */
+/** Sends bytes, ends the writing side, and reads the response. */
 function oneWay(port: number, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

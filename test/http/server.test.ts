@@ -117,7 +117,7 @@ describe('a failure', () => {
 
 describe('a method that a path does not support', () => {
   it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY', 'LOCK'])(
-    'answers 405 with Allow to %s',
+    'returns 405 with Allow for %s',
     async (method) => {
       const { url } = await startApp()
       for (const path of ['/hooks/echo', '/hooks/any/name', '/hooks/%65cho', '/tools/invoke']) {
@@ -195,7 +195,7 @@ describe('a gateway that is not ready', () => {
     await expectFailure(response, 503, 'shutting_down')
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     await expectFailure(await fetch(`${url}/readyz`), 503, 'shutting_down')
-    // Nothing is wrong with the gateway, so nobody is to be woken.
+    // The gateway has no fault, so it must not log an error.
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 'info', type: 'shutting_down' },
       { level: 'info', type: 'shutting_down' },

@@ -8,7 +8,7 @@ import { printSeed, crashRepeatedly, createRandom } from '../store/crash.ts'
 const random = createRandom(printSeed())
 
 it.each(Array.from({ length: 10 }, (_, round) => round))(
-  'loses nothing that was acknowledged in twenty kills, round %i',
+  'loses no acknowledged work in twenty kills, round %i',
   async () => {
     const dir = await mkdtemp(join(tmpdir(), 'store-crash-'))
     try {

@@ -116,7 +116,7 @@ describe.each([
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
   })
 
-  it("is done when the store's thread died behind its commit", async () => {
+  it("is executed when the store's thread ended after its commit", async () => {
     const { post, model } = await start()
     dieBehindCommit(thread(), 'accept')
     expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({
@@ -130,7 +130,7 @@ describe.each([
 })
 
 describe('a claimed run', () => {
-  it("begins, with its first attempt, though the store's thread died behind the commit", async () => {
+  it("starts with its first attempt although the store's thread ended after the commit", async () => {
     const { post, get, model } = await start({ maxAttempts: 1 })
     dieBehindCommit(thread(), 'claimRuns')
     const { status, body } = await post('/hooks/agent', run)
@@ -141,7 +141,7 @@ describe('a claimed run', () => {
 })
 
 describe('a run that has ended', () => {
-  it("tells whoever waits, and wakes the agent, though the store's thread died behind the commit", async () => {
+  it("is answered and wakes the agent although the store's thread ended after the commit", async () => {
     const { post, model } = await start()
     dieBehindCommit(thread(), 'endRun')
     const { body } = await post('/hooks/agent', { message: 'the disk is full', deliver: false }, { prefer: 'wait=10' })

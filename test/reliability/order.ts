@@ -54,9 +54,9 @@ export async function runsStayInOrder(count: number): Promise<void> {
     expect((await run(message, { sessionKey: 'quiet' }, { prefer: 'wait=20' })).body.status).toBe('succeeded')
   await run('the last one', { sessionKey: 'crowded' }, { prefer: 'wait=300' })
   await post('/hooks/wake', { text: '<the last one>' })
-  const told = (await readUntilLast(model, 1)).flat()
-  expect(told).toHaveLength(count + 1)
-  await expectEachInOrder(told, count / clients)
+  const prompted = (await readUntilLast(model, 1)).flat()
+  expect(prompted).toHaveLength(count + 1)
+  await expectEachInOrder(prompted, count / clients)
 }
 
 /** Returns the texts in each prompt, up to the prompt with the last one. */

@@ -20,7 +20,7 @@ async function later(running: RunningGateway, ms: number, changes: Document): Pr
 
 const itemsOf = async ({ get }: RunningGateway, path: string) =>
   (await get(path)).body.items as { id: string; hook: string }[]
-const toldOf = ({ logged }: RunningGateway, message: string) => logged.filter((line) => line.includes(message))
+const linesWith = ({ logged }: RunningGateway, message: string) => logged.filter((line) => line.includes(message))
 const sizeOf = ({ dir }: RunningGateway) => statSync(join(dir, 'state/gateway.db')).size
 
 async function metricsOf({ url }: RunningGateway): Promise<string> {
@@ -58,7 +58,7 @@ describe('storage.retention.days', () => {
       body: { error: { type: 'request_not_found' } },
     })
     expect((await itemsOf(running, '/api/requests')).map(({ hook }) => hook)).toEqual(['agent', 'wake'])
-    await expect.poll(() => toldOf(running, '"requests":1')).toHaveLength(1)
+    await expect.poll(() => linesWith(running, '"requests":1')).toHaveLength(1)
     const metrics = await metricsOf(running)
     expect(metrics).toMatch(/^svc_gateway_store_purged_total\{kind="requests"\} 1$/m)
     expect(metrics).toMatch(/^svc_gateway_store_bytes\{state="used"\} [1-9]\d+$/m)
@@ -139,7 +139,7 @@ describe('storage.retention.maxMb', () => {
     const found = await Promise.all(runIds.map(async (id) => (await running.get(`/runs/${id}`)).status))
     expect(found).toEqual(found.toSorted((a, b) => b - a))
     expect([found.at(0), found.at(-1)]).toEqual([404, 200])
-    expect(toldOf(running, 'is larger than')).toEqual([])
+    expect(linesWith(running, 'is larger than')).toEqual([])
   })
 
   it('purges nothing that waits, and logs once that the limit cannot be met', async () => {
@@ -150,9 +150,9 @@ describe('storage.retention.maxMb', () => {
       await running.post('/hooks/wake', { text: 'refused', mode: 'never' })
       await expect.poll(async () => (await itemsOf(running, '/api/requests?status=rejected')).length).toBe(1)
       await later(running, 2 * minute, capped)
-      await expect.poll(() => toldOf(running, 'old records were purged')).toHaveLength(looks)
+      await expect.poll(() => linesWith(running, 'old records were purged')).toHaveLength(looks)
     }
-    expect(toldOf(running, 'the store is larger than storage.retention.maxMb')).toHaveLength(1)
+    expect(linesWith(running, 'the store is larger than storage.retention.maxMb')).toHaveLength(1)
     expect(await itemsOf(running, '/api/requests')).toHaveLength(25)
     const { events, waitingEvents } = (await running.get('/api/sessions/main')).body
     expect(waitingEvents).toBe(25)

@@ -46,7 +46,7 @@ export function createChat({ runs, agents, replyStreams, createId, maxAttempts }
       spec: specOf(text),
       maxAttempts,
     }
-    const unsubscribe = replyStreams.listen(run.id, (part) => onDelta({ runId: run.id, text: part }))
+    const unsubscribe = replyStreams.listen(run.id, (delta) => onDelta({ runId: run.id, text: delta }))
     try {
       await runs.accept({ at: Date.now(), runs: [run] })
       onDelta({ runId: run.id, text: '' })

@@ -50,7 +50,7 @@ export const closeCodes = { goingAway: 1001, textOnly: 1003, policy: 1008, tooSl
 
 export interface Connection {
   isUnauthenticated(): boolean
-  /** Pings the client. Terminates the connection when nothing came since the last ping. */
+  /** Pings the client. Terminates the connection when nothing was received since the last ping. */
   ping(): void
   /** Closes the connection with a code and a reason. */
   close(code: number, reason: string): void

@@ -31,19 +31,19 @@ function openChat(accept: (command: AcceptCommand) => void) {
 }
 
 it('subscribes before the run is accepted, and unsubscribes when it ends', async () => {
-  const heard: ChatDelta[] = []
+  const deltas: ChatDelta[] = []
   const { replyStreams, chat } = openChat(({ runs }) => {
     expect(runs).toMatchObject([
       { id: 'run-1', kind: 'chat', sessionKey: 'agent:main:main', spec: { message: 'Hi', deliver: null } },
     ])
     expect(replyStreams.of('run-1')).toBeDefined()
   })
-  expect(await chat({ text: 'Hi' }, (delta) => heard.push(delta))).toEqual({
+  expect(await chat({ text: 'Hi' }, (delta) => deltas.push(delta))).toEqual({
     runId: 'run-1',
     sessionKey: 'agent:main:main',
     status: 'queued',
   })
-  expect(heard).toEqual([
+  expect(deltas).toEqual([
     { runId: 'run-1', text: '' },
     { runId: 'run-1', text: 'Hello' },
   ])

@@ -6,16 +6,22 @@ import type { Log } from '../../../core/plugin.ts'
 
 function openLog(level: string, secrets: readonly string[] = []) {
   const written: unknown[] = []
-  const heard: LogRecord[] = []
+  const published: LogRecord[] = []
   const at = (level: string) => (fields: object, message: string) => void written.push([level, fields, message])
   const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   const { logFor, feed, setLevel } = createLogStream({ logFor: () => log, level, redact: createRedactor(secrets).text })
-  return { log: logFor('room'), written, heard, listen: () => feed.subscribe((line) => heard.push(line)), setLevel }
+  return {
+    log: logFor('component'),
+    written,
+    published,
+    listen: () => feed.subscribe((line) => published.push(line)),
+    setLevel,
+  }
 }
 
 describe('the log stream', () => {
   it('always writes to the log, and publishes only while there are subscribers', () => {
-    const { log, written, heard, listen } = openLog('info')
+    const { log, written, published, listen } = openLog('info')
     const trap = { toJSON: () => expect.unreachable('nobody listens') }
     log.info({ trap }, 'before')
     expect(written).toHaveLength(1)
@@ -23,11 +29,11 @@ describe('the log stream', () => {
     log.warn({ count: 1 }, 'during')
     leave()
     log.info({ trap }, 'after')
-    expect(heard).toEqual([
+    expect(published).toEqual([
       {
         at: expect.stringMatching(/^20.*Z$/),
         level: 'warn',
-        component: 'room',
+        component: 'component',
         message: 'during',
         fields: { count: 1 },
       },
@@ -42,26 +48,26 @@ describe('the log stream', () => {
     ['fatal', []],
     ['silent', []],
   ])('publishes from the level %s on', (level, expected) => {
-    const { log, heard, listen } = openLog(level)
+    const { log, published, listen } = openLog(level)
     listen()
     for (const each of ['debug', 'info', 'warn', 'error'] as const) log[each]({}, 'line')
-    expect(heard.map(({ level }) => level)).toEqual(expected)
+    expect(published.map(({ level }) => level)).toEqual(expected)
   })
 
   it('follows a change of the level', () => {
-    const { log, heard, listen, setLevel } = openLog('warn')
+    const { log, published, listen, setLevel } = openLog('warn')
     listen()
     log.info({}, 'before')
     setLevel('info')
     log.info({}, 'after')
-    expect(heard.map(({ message }) => message)).toEqual(['after'])
+    expect(published.map(({ message }) => message)).toEqual(['after'])
   })
 
   it('redacts secrets in strings only, and keeps the record intact', () => {
-    const { log, heard, listen } = openLog('info', ['top"secret', 'hushhush', '","fields":{"', '1', 'true'])
+    const { log, published, listen } = openLog('info', ['top"secret', 'hushhush', '","fields":{"', '1', 'true'])
     listen()
     log.info({ deep: { list: ['my hushhush!'] }, hushhush: 1, on: true }, 'it is top"secret, 1')
-    expect(heard[0]).toMatchObject({
+    expect(published[0]).toMatchObject({
       message: 'it is [redacted], 1',
       fields: { deep: { list: ['my [redacted]!'] }, hushhush: 1, on: true },
     })
@@ -77,18 +83,18 @@ describe('the log stream', () => {
       redact: String,
     })
     feed.subscribe(fail)
-    const log = logFor('room')
+    const log = logFor('component')
     for (const each of ['debug', 'info', 'warn', 'error'] as const) expect(() => log[each]({}, 'line')).not.toThrow()
   })
 
   it('omits fields that JSON cannot represent', () => {
-    const { log, heard, listen } = openLog('info')
+    const { log, published, listen } = openLog('info')
     listen()
     const circle: Record<string, unknown> = {}
     circle['self'] = circle
     log.error(circle, 'round')
     log.error({ big: 1n }, 'big')
-    expect(heard).toMatchObject([
+    expect(published).toMatchObject([
       { message: 'round', fields: {} },
       { message: 'big', fields: {} },
     ])

@@ -305,8 +305,8 @@ describe('subscribe', () => {
     for (const client of [first, second, left]) await client.call('subscribe', { topics: ['event'] })
     await left.call('unsubscribe')
     await post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })
-    const isNews = ({ params }: { params: { text: string } }) => params.text === 'News.'
-    expect(await first.until(isNews)).toEqual(await second.until(isNews))
+    const isExpected = ({ params }: { params: { text: string } }) => params.text === 'News.'
+    expect(await first.until(isExpected)).toEqual(await second.until(isExpected))
     expect(left.notifications).toEqual([])
     first.socket.close()
     await first.closed
