@@ -1,16 +1,19 @@
-// What a replay is answered, and a dry run: the match, the proof, and what the model would read.
+// The reply of a replay, and of a dry run: the mapping, the authentication and the actions.
 import { ActionPreview, TurnPreview } from '../runs/turn-preview.ts'
 import { type Static, Type } from '../typebox.ts'
 
-/** How the sender of a request proved who it is. */
+/** How the sender of a request was authenticated. */
 export const Authentication = Type.Object(
   {
     scheme: Type.String({ description: '`hook-token`, or the scheme of the `auth` of its mapping.' }),
     secret: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Which of the secrets of the mapping it used, by its place, from 0.' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'Position of the secret that was used among those of the mapping, from 0.',
+      }),
     ),
   },
-  { description: 'How the sender proved who it is; absent: an operator had it repeated.' },
+  { description: 'How the sender was authenticated. Absent: an operator replayed the request.' },
 )
 export type Authentication = Static<typeof Authentication>
 
@@ -19,12 +22,14 @@ const matches = ['endpoint', 'path', 'source', 'path-and-source', 'any', 'reques
 export const ReplayReply = Type.Object(
   {
     ok: Type.Literal(true),
-    requestId: Type.Optional(Type.String({ description: 'The new request.' })),
+    requestId: Type.Optional(Type.String({ description: 'Id of the new request.' })),
     dryRun: Type.Optional(Type.Literal(true)),
     mapping: Type.Optional(
-      Type.String({ description: "The mapping that would have it; absent: an endpoint of the gateway's own." }),
+      Type.String({ description: 'Id of the mapping. Absent: the request goes to `/hooks/wake` or `/hooks/agent`.' }),
     ),
-    matchedBy: Type.Optional(Type.Enum(matches, { description: 'Why that mapping; `request`: the replay names it.' })),
+    matchedBy: Type.Optional(
+      Type.Enum(matches, { description: 'How the mapping was found; `request`: the replay names it.' }),
+    ),
     auth: Type.Optional(
       Type.Object(
         {
@@ -33,12 +38,12 @@ export const ReplayReply = Type.Object(
         },
         {
           description:
-            'What guards the hook now, and how the request was proven when it came. A dry run proves nothing again.',
+            'The credential that the hook requires now, and the one that the request had. A dry run verifies nothing.',
         },
       ),
     ),
     actions: Type.Optional(
-      Type.Array(ActionPreview, { description: 'What would be started; none: it would be skipped.' }),
+      Type.Array(ActionPreview, { description: 'What would be started. An empty list: the request would be skipped.' }),
     ),
     heartbeat: Type.Optional(
       Type.Object(TurnPreview.properties, {
@@ -46,6 +51,6 @@ export const ReplayReply = Type.Object(
       }),
     ),
   },
-  { description: 'The answer of the hook and `requestId`; or, for a dry run, what would be started.' },
+  { description: 'The reply of the hook and `requestId`; for a dry run, what would be started.' },
 )
 export type ReplayReply = Static<typeof ReplayReply>
