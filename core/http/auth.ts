@@ -39,15 +39,6 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
   }
 }
 
-/** Requires the hook token. */
-export function createHookAuth(guard: HookGuard): onRequestHookHandler {
-  return (request, _reply, done) => {
-    refuseTokenInQuery(request)
-    guard.judge(request, guard.hasToken(request))
-    done()
-  }
-}
-
 interface GatewayAuthOptions {
   /** The token or the password. */
   credential: string

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { createCredentialCheck, createGatewayAuth, createHookAuth, createHookGuard } from '../../core/http/auth.ts'
+import { createCredentialCheck, createGatewayAuth, createHookGuard, refuseTokenInQuery } from '../../core/http/auth.ts'
 import { type BodyOptions, readBody } from '../../core/http/body.ts'
 import { registerHealth } from '../../core/http/health.ts'
 import type { ConnectionLimits } from '../../core/http/listener.ts'
@@ -58,10 +58,11 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
   registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
   await app.register(
     async (hooks) => {
-      hooks.addHook(
-        'onRequest',
-        createHookAuth(createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })),
-      )
+      const guard = createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })
+      hooks.addHook('onRequest', async (request) => {
+        refuseTokenInQuery(request)
+        guard.judge(request, guard.hasToken(request))
+      })
       hooks.addHook('preValidation', readBody({ maxBytes, accept: options.accept ?? 'object' }))
       hooks.post('/echo', async ({ body, rawBody }) => {
         reached.push(body)
