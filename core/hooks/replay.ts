@@ -134,7 +134,7 @@ const handshakeText =
   'This request was a verification request of the service, so there is nothing to replay; send a body to replay that.'
 
 const noHook = () =>
-  new GatewayError('conflict', 'The hook of this request does not exist any more; name another mapping.')
+  new GatewayError('conflict', 'There is no hook of this name, so the request cannot be replayed; name a mapping.')
 
 function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
   let check: Check | undefined
@@ -143,7 +143,7 @@ function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
 
 const bodylessText =
   'The body of this request is not stored: keepBody is false, storage.retention.bodyHours has passed, or the request ' +
-  'was rejected before its body was read. Send one in "body".'
+  'was rejected before its body was read; send one in "body".'
 
 function storedBody({ body }: StoredRequest): string {
   if (body === null) throw new GatewayError('conflict', bodylessText)
