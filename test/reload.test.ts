@@ -207,7 +207,7 @@ describe('the file of a running gateway', () => {
     writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
     await expect
       .poll(() => gateway.log.join('\n'))
-      .toContain('gateway.port has changed, which takes effect at the next start')
+      .toContain('gateway.port has changed; the change takes effect at the next start')
   })
 
   it('is reloaded when it changes and on SIGHUP; its problems are logged', async () => {

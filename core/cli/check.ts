@@ -1,4 +1,4 @@
-// The command `check`: says `ok`, or everything that is wrong with the configuration.
+// The command `check`: prints `ok`, or all errors of the configuration.
 import { homedir } from 'node:os'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { type ConfigDocument, readConfigFile } from '../config/file/read.ts'
@@ -12,7 +12,7 @@ export async function check({ config, strict = false }: { config?: string; stric
   const document = readDocument(config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   try {
-    // An extension that was refused is told first: without it, its section is an unknown key.
+    // Reported first, because the sections of rejected extensions are unknown keys.
     for (const problem of extensions.problems) warn(problem)
     const warnings = await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })
     for (const warning of warnings) warn(describeProblem(warning))
@@ -34,7 +34,7 @@ function readDocument(option: string | undefined): ConfigDocument {
   const file = locateConfig(surroundings)
   if (file !== undefined) return readConfigFile(file)
   throw new ConfigError(firstConfigFile(surroundings), [
-    { path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` },
+    { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
   ])
 }
 

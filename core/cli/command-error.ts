@@ -1,19 +1,19 @@
-// The error of a command: one sentence for people, and what the process ends with.
+// The error of a command: a sentence for people, and the exit code.
 
-/** Nobody answers at the gateway's address. */
+/** Exit code if no gateway answers. */
 export const unreachable = 2
-/** Ctrl-C, as a shell counts it. */
+/** Exit code after Ctrl-C, as in a shell. */
 export const interrupted = 130
 
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly exitCode: number
-  /** What the gateway answered. */
-  readonly answered: { type: string; message: string } | undefined
+  /** The error that the gateway returned. */
+  readonly response: { type: string; message: string } | undefined
 
-  constructor(message: string, exitCode = 1, answered?: { type: string; message: string }) {
+  constructor(message: string, exitCode = 1, response?: { type: string; message: string }) {
     super(message)
     this.exitCode = exitCode
-    this.answered = answered
+    this.response = response
   }
 }

@@ -28,20 +28,20 @@ function registerStart(program: Command): void {
 function registerCheck(program: Command): void {
   program
     .command('check')
-    .description('Check the configuration without starting the gateway. The exit code is 1 if there is an error.')
+    .description('Check the configuration without starting the gateway. Exits with 1 if there is an error.')
     .option(
       '--config <file>',
       'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
     )
-    .option('--strict', 'exit with 1 for a warning, too')
+    .option('--strict', 'also exit with 1 for a warning')
     .action(async (options) => (await import('./check.ts')).check(options))
 }
 
 function registerSetup(program: Command): void {
   program
     .command('setup')
-    .description('Write a first configuration with fresh tokens, ready to start.')
-    .option('--config <file>', 'where to write it (default: where start looks for it)')
+    .description('Write a first configuration with new tokens.')
+    .option('--config <file>', 'the file to write (default: the one that start uses)')
     .option('--force', 'replace an existing file')
     .action(async (options) => (await import('./setup.ts')).setup(options))
 }
@@ -52,41 +52,41 @@ function registerTransform(program: Command): void {
     .command('transform')
     .description('Work on transforms.')
     .command('test')
-    .description('Run a transform on a payload in the sandbox and print what it returns. Starts nothing.')
-    .argument('<module>', 'the transform, as in transform.module: relative to the transforms directory')
-    .requiredOption('--payload <file>', 'a file with the payload as JSON; "-" reads standard input')
-    .option('--header <name: value>', 'a header of the request; repeat the option for several', collect, [])
-    .option('--export <name>', 'the function to run, as in transform.export', 'default')
-    .option('--now <time>', 'the time that the transform sees as now, in ISO 8601')
+    .description('Run a transform on a payload in the sandbox and print its result, without starting anything.')
+    .argument('<module>', 'the transform, relative to the transforms directory')
+    .requiredOption('--payload <file>', 'a file with the payload as JSON; "-" is standard input')
+    .option('--header <name: value>', 'a header of the request; repeatable', collect, [])
+    .option('--export <name>', 'the function to call, as in transform.export', 'default')
+    .option('--now <time>', 'the time of the request, ISO 8601')
     .option(
       '--config <file>',
-      'configuration file, whose transforms directory is used (default: as for start, else ./transforms)',
+      'configuration file that defines the transforms directory (default: as for start, else ./transforms)',
     )
     .action(async (module, options) => (await import('./transform.ts')).testTransform(module, options))
 }
 
 function registerRequests(program: Command): void {
-  const command = program.command('requests').description('List webhook requests of the running gateway, newest first.')
+  const command = program.command('requests').description('List the webhook requests of the running gateway, newest first.')
   addControlOptions(addFilterOptions(command))
-    .option('--limit <number>', 'most lines', parseCount, 50)
-    .option('--json', 'print one JSON object per line, as the gateway returns it')
+    .option('--limit <number>', 'maximum number of lines', parseCount, 50)
+    .option('--json', 'one JSON object per line, as in the API')
     .action(async (options) => (await import('./requests.ts')).printRequests(options))
 }
 
 function registerReplay(program: Command): void {
   const command = program
     .command('replay')
-    .description('Replay a webhook request of the running gateway, or several that a filter selects.')
-    .argument('[request-id]', 'the request, as "requests" lists it')
-    .option('--dry-run', 'show what would happen; nothing is started')
-    .option('--mapping <id>', 'the mapping or preset to use instead of the one that matches')
-    .option('--body <file>', 'a file with JSON to use instead of the stored body; "-" reads standard input')
+    .description('Replay a request of the running gateway, or all requests that a filter selects.')
+    .argument('[request-id]', 'the id of the request, from "requests"')
+    .option('--dry-run', 'show what would happen without starting anything')
+    .option('--mapping <id>', 'use this mapping or preset instead of the one that matches')
+    .option('--body <file>', 'use the JSON in this file instead of the stored body; "-" is standard input')
   addControlOptions(addFilterOptions(command))
-    .option('--yes', 'several: replay them after the dry run of all of them')
-    .option('--again', 'several: include requests that were replayed before')
-    .option('--limit <number>', 'several: refuse to start when more than this many match', parseCount, 100)
-    .option('--rate <number>', 'several: most requests per second', parseCount, 5)
-    .option('--json', 'print one JSON object per line')
+    .option('--yes', 'with a filter: replay the requests after the dry run')
+    .option('--again', 'with a filter: include requests that were already replayed')
+    .option('--limit <number>', 'with a filter: do not start if more requests match', parseCount, 100)
+    .option('--rate <number>', 'with a filter: maximum requests per second', parseCount, 5)
+    .option('--json', 'one JSON object per line')
     .action(async (id, options) => (await import('./replay.ts')).replay(id, options))
 }
 
@@ -95,13 +95,13 @@ const addControlOptions = (command: Command): Command =>
   command
     .option(
       '--config <file>',
-      'configuration file (default: as for start); its gateway section holds the address and the credential',
+      'configuration file with the address and credential of the gateway (default: as for start)',
     )
-    .option('--url <address>', 'address of the gateway, if not the configured one', parseAddress)
+    .option('--url <address>', 'address of the gateway, if it differs from the configuration', parseAddress)
 
 const addFilterOptions = (command: Command): Command =>
   command
-    .option('--hook <name>', 'only requests to this hook')
+    .option('--hook <name>', 'only requests of this hook')
     .addOption(
       new Option('--status <status>', 'only requests with this status').choices([
         'accepted',
@@ -111,13 +111,13 @@ const addFilterOptions = (command: Command): Command =>
         'duplicate',
       ]),
     )
-    .addOption(new Option('--run-status <status>', 'only requests with a run in this status').choices(runStatuses))
+    .addOption(new Option('--run-status <status>', 'only requests that led to a run with this status').choices(runStatuses))
     .option(
       '--since <time>',
-      'only requests since then: a duration such as 2h, or a time such as 2026-11-20T08:00Z',
-      parseMoment,
+      'only requests since a duration such as 2h, or a time such as 2026-11-20T08:00Z',
+      parseTime,
     )
-    .option('--until <time>', 'only requests before then', parseMoment)
+    .option('--until <time>', 'only requests before that time', parseTime)
     .option('--text <text>', 'only requests whose body contains this text')
 
 function parsePort(text: string): number {
@@ -133,7 +133,7 @@ function parseAddress(text: string): string {
   return text.replace(/\/+$/, '')
 }
 
-function parseMoment(text: string): string {
+function parseTime(text: string): string {
   const ms = parseDuration(text)
   if (ms !== undefined) return new Date(Date.now() - ms).toISOString()
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN

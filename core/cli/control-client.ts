@@ -1,15 +1,15 @@
-// Talks to the control API of the gateway that runs: at the configured address, with the configured credential.
+// Calls the control API of the running gateway, at the configured address and with the configured credential.
 import { homedir } from 'node:os'
 import { ConfigError } from '../config/config-error.ts'
 import { resolveCredential } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file/read.ts'
-import { type Reach, readReach } from '../config/gateway-section.ts'
+import { type GatewayAccess, readGatewayAccess } from '../config/gateway-section.ts'
 import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
 import { CommandError, unreachable } from './command-error.ts'
 import { type Listening, readListening } from './listening.ts'
 
 export interface Control {
-  /** Rejects with a CommandError: one sentence, and the exit code. */
+  /** Rejects with a CommandError. */
   get(path: string): Promise<unknown>
   post(path: string, body: object): Promise<unknown>
 }
@@ -19,12 +19,12 @@ export interface ControlOptions {
   url?: string
 }
 
-/** Longest wait for one answer. */
-const patienceMs = 60_000
+/** Longest wait for a response. */
+const timeoutMs = 60_000
 
 export function openControl(options: ControlOptions): Control {
   const { address, credential, source } = locateGateway(options)
-  // A header holds bytes; this is how a password with other letters becomes some.
+  // A header consists of bytes, so a password with other characters is sent as UTF-8.
   const authorization = Buffer.from(`Bearer ${credential}`, 'utf8').toString('latin1')
 
   async function call(path: string, request: RequestInit): Promise<unknown> {
@@ -33,13 +33,13 @@ export function openControl(options: ControlOptions): Control {
       ...request,
       headers,
       redirect: 'error',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     }).catch((error: Error) => {
-      throw notReached(address, error)
+      throw createUnreachableError(address, error)
     })
     const answer = await response.json().catch(() => undefined)
     if (response.ok && typeof answer === 'object' && answer !== null) return answer
-    throw refusal(response.status, answer, { address, source })
+    throw createResponseError(response.status, answer, { address, source })
   }
 
   return {
@@ -50,7 +50,7 @@ export function openControl(options: ControlOptions): Control {
 
 interface GatewayAddress {
   address: string
-  /** Where the credential comes from, for people. */
+  /** Where the credential comes from, for messages. */
   source: string
 }
 
@@ -59,49 +59,46 @@ function locateGateway({ config, url }: ControlOptions): GatewayAddress & { cred
   const file = locateConfig(surroundings)
   if (file === undefined && url === undefined) {
     throw new ConfigError(firstConfigFile(surroundings), [
-      { path: '', problem: `does not exist yet; "${commandLine('setup')}" writes it` },
+      { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
     ])
   }
-  const reach = file === undefined ? undefined : readReach(readConfigFile(file))
+  const access = file === undefined ? undefined : readGatewayAccess(readConfigFile(file))
   const source = file ?? 'the environment'
-  const { value, mode } = resolveCredential(reach?.auth ?? {}, process.env)
+  const { value, mode } = resolveCredential(access?.auth ?? {}, process.env)
   if (value === undefined)
     throw new CommandError(
-      `There is no credential in ${source}; set gateway.auth.${mode}, or SVC_GATEWAY_${mode.toUpperCase()}.`,
+      `There is no credential in ${source}; set gateway.auth.${mode} or SVC_GATEWAY_${mode.toUpperCase()}.`,
     )
-  const address = url ?? addressOf({ ...(reach as Reach), ...readListening(source) }, source)
+  const address = url ?? addressOf({ ...(access as GatewayAccess), ...readListening(source) }, source)
   return { address, credential: value, source }
 }
 
-/** An address that stands for all of them is reached at this machine's own. */
+/** A gateway that listens on all addresses is called on the loopback address. */
 function addressOf({ bind, port }: Listening, file: string): string {
   if (port === 0)
     throw new CommandError(
-      `gateway.port in ${file} is 0, and no gateway runs that has written down which port it took; start it, or name its address with --url.`,
+      `gateway.port in ${file} is 0, and no running gateway has recorded its port; start it, or give its address with --url.`,
     )
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function notReached(address: string, { name, cause }: Error): CommandError {
+function createUnreachableError(address: string, { name, cause }: Error): CommandError {
   if (name === 'TimeoutError')
-    return new CommandError(
-      `The gateway at ${address} did not answer within ${patienceMs / 1000} seconds.`,
-      unreachable,
-    )
+    return new CommandError(`The gateway at ${address} did not answer within ${timeoutMs / 1000} seconds.`, unreachable)
   const { code } = (cause ?? {}) as NodeJS.ErrnoException
   return new CommandError(
-    `No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or name its address with --url.`,
+    `No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or give its address with --url.`,
     unreachable,
   )
 }
 
-function refusal(status: number, answer: unknown, { address, source }: GatewayAddress): CommandError {
+function createResponseError(status: number, answer: unknown, { address, source }: GatewayAddress): CommandError {
   const { error } = (answer ?? {}) as { error?: { type: string; message: string } }
   if (typeof error?.message !== 'string')
-    return new CommandError(`What answers at ${address} is not svc-gateway; name the gateway's address with --url.`)
+    return new CommandError(`The server at ${address} is not svc-gateway; give the gateway's address with --url.`)
   if (status !== 401) return new CommandError(error.message, 1, error)
   return new CommandError(
-    `The gateway at ${address} refuses the credential from ${source}; name the configuration that it runs with by --config.`,
+    `The gateway at ${address} rejects the credential from ${source}; give its configuration file with --config.`,
   )
 }

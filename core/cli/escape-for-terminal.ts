@@ -1,10 +1,11 @@
-// Text from outside as a terminal may show it: what would steer the terminal is written out.
+// Escapes control characters in text from outside, so that it cannot affect the terminal.
 
-const steering = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const controlCharacters = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Line ends and tabs stay. */
+/** Keeps line breaks and tabs. */
 export const escapeForTerminal = (text: string): string =>
-  text.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  text.replace(controlCharacters, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
+/** Replaces line breaks and tabs with spaces. */
 export const escapeInLine = (text: string): string =>
   escapeForTerminal(text).replaceAll('\n', ' ').replaceAll('\t', ' ')

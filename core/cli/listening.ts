@@ -1,13 +1,9 @@
-// Where the gateway of a configuration file listens: `start` writes it down, and the commands that talk to the gateway
-// read it.
+// Records the address on which the gateway of a configuration file listens, for commands that call it.
 import { readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { writePrivateFile } from '../config/file/write.ts'
 
-/**
- * What the configuration says may differ: `--port` overrides it, 0 picks a free port, and a change waits for the next
- * start.
- */
+/** May differ from the configuration: `--port` overrides the port, 0 picks a free one, and changes need a restart. */
 export interface Listening {
   bind: string
   port: number
@@ -15,23 +11,23 @@ export interface Listening {
 
 const fileFor = (configFile: string): string => join(dirname(configFile), 'state', `${basename(configFile)}.listening`)
 
-/** Where this cannot be written, the commands use the configured port. */
+/** If this fails, commands use the configured port. */
 export function writeListening(configFile: string, { bind, port }: Listening): void {
   try {
     writePrivateFile(fileFor(configFile), `${JSON.stringify({ pid: process.pid, bind, port })}\n`, { overwrite: true })
   } catch {
-    // The folder may be read-only, with the store elsewhere.
+    // The folder may be read-only if the store is elsewhere.
   }
 }
 
-/** Removes what this process has written; what another one has stays. */
+/** Removes the record if this process has written it. */
 export function removeListening(configFile: string): void {
   if (read(configFile)?.pid === process.pid) rmSync(fileFor(configFile), { force: true })
 }
 
 /**
- * Undefined when no gateway runs that wrote it: after a crash the port may belong to another program, which must not
- * get the credential.
+ * Returns undefined if the process that wrote the record has ended: its port may now belong to another program, which
+ * must not receive the credential.
  */
 export function readListening(configFile: string): Listening | undefined {
   const { pid, ...listening } = read(configFile) ?? {}

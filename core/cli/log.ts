@@ -1,5 +1,4 @@
-// The log: one JSON line an event on standard error (readable in a terminal), one child logger per component, no secret
-// in any line.
+// The log: one JSON line per entry on standard error, or readable text in a terminal; one child logger per component.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Redactor } from '../config/redaction.ts'
 import type { LogConfig } from '../config/schema.ts'
@@ -9,7 +8,7 @@ export interface ProcessLog {
   setLevel(level: LogConfig['level']): void
 }
 
-/** @param redactor takes secrets out of every line, whatever field or text they end up in. */
+/** @param redactor removes secrets from every line. */
 export async function createLog(config: LogConfig, redactor: Redactor): Promise<ProcessLog> {
   const pretty = config.pretty ?? process.stderr.isTTY
   const hooks = { streamWrite: (line: string) => redactor.json(line.trimEnd()) + '\n' }
@@ -17,7 +16,7 @@ export async function createLog(config: LogConfig, redactor: Redactor): Promise<
     { level: config.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks },
     await openStream(pretty),
   )
-  // One for each room, since a child keeps a level of its own.
+  // Kept, because each child has its own level, which setLevel must change.
   const children = new Map<string, Logger>()
 
   function logFor(component: string): Logger {
@@ -36,7 +35,7 @@ export async function createLog(config: LogConfig, redactor: Redactor): Promise<
 async function openStream(pretty: boolean): Promise<DestinationStream> {
   if (!pretty) {
     const stream = pino.destination({ dest: 2, sync: true })
-    // A log that cannot be written (a full disk, a reader that has gone) must not end the gateway.
+    // A log that cannot be written (full disk, closed pipe) must not end the gateway.
     stream.on('error', () => undefined)
     return stream
   }

@@ -1,4 +1,4 @@
-// Replays what a filter chooses: first a dry run of all, then one after the other, the oldest first, until Ctrl-C.
+// Replays the requests that a filter selects: a dry run of all, then one after the other, oldest first, until Ctrl-C.
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, interrupted } from './command-error.ts'
 import type { Control } from './control-client.ts'
@@ -18,20 +18,20 @@ export interface ManyOptions extends Filter {
 export async function replayMany(control: Control, options: ManyOptions): Promise<void> {
   const stop = stopOnInterrupt()
   try {
-    const chosen = await choose(control, options)
-    if (chosen.length === 0) return
-    const dry = await passOver(chosen, { control, options, stop, dryRun: true })
-    const refused = dry.seen - dry.done.length
+    const selected = await selectRequests(control, options)
+    if (selected.length === 0) return
+    const dry = await replayEach(selected, { control, options, stop, dryRun: true })
+    const rejected = dry.seen - dry.done.length
     if (!options.yes || stop.aborted()) {
-      say(
-        `Nothing was started: ${dry.done.length} of ${chosen.length} would be replayed${stop.aborted() ? ', as far as was looked' : '; --yes does it'}.`,
+      printNotice(
+        `Nothing was started: ${dry.done.length} of ${selected.length} would be replayed${stop.aborted() ? ' (interrupted)' : '. Add --yes to replay them'}.`,
       )
-      return end(stop, refused)
+      return setExitCode(stop, rejected)
     }
-    const real = await passOver(dry.done, { control, options, stop, dryRun: false })
-    const rest = stop.aborted() ? '; the same command goes on with the rest' : ''
-    say(`${real.done.length} of ${chosen.length} were replayed${rest}.`)
-    end(stop, chosen.length - real.done.length)
+    const real = await replayEach(dry.done, { control, options, stop, dryRun: false })
+    const rest = stop.aborted() ? '; run the same command again to continue' : ''
+    printNotice(`${real.done.length} of ${selected.length} were replayed${rest}.`)
+    setExitCode(stop, selected.length - real.done.length)
   } finally {
     stop.uninstall()
   }
@@ -40,20 +40,17 @@ export async function replayMany(control: Control, options: ManyOptions): Promis
 export const replayRequest = async (control: Control, id: string, request: object): Promise<ReplayAnswer> =>
   (await control.post(`/api/requests/${encodeURIComponent(id)}/replay`, request)) as ReplayAnswer
 
-const say = (sentence: string): boolean => process.stderr.write(`${sentence}\n`)
+const printNotice = (sentence: string): boolean => process.stderr.write(`${sentence}\n`)
 
-function end(stop: Stop, failures: number): void {
+function setExitCode(stop: Stop, failures: number): void {
   if (stop.aborted()) process.exitCode = interrupted
   else if (failures > 0) process.exitCode = 1
 }
 
-/**
- * What came in and may be done once more, the oldest first: no doubles, no handshakes, nothing that is a replay or was
- * replayed.
- */
-async function choose(control: Control, options: ManyOptions): Promise<RequestLine[]> {
+/** The matching requests, oldest first, without duplicates, handshakes, replays and requests that were replayed. */
+async function selectRequests(control: Control, options: ManyOptions): Promise<RequestLine[]> {
   const { limit, again, hook, status } = options
-  const fitting: RequestLine[] = []
+  const matching: RequestLine[] = []
   for await (const line of listRequests(control, options)) {
     if (
       line.replayOf !== undefined ||
@@ -61,20 +58,22 @@ async function choose(control: Control, options: ManyOptions): Promise<RequestLi
       (line.status === 'duplicate' && status !== 'duplicate')
     )
       continue
-    if (fitting.length === limit)
-      throw new CommandError(`More than ${limit} requests fit; narrow the filter, or raise --limit.`)
-    fitting.push(line)
+    if (matching.length === limit)
+      throw new CommandError(`More than ${limit} requests match; narrow the filter, or raise --limit.`)
+    matching.push(line)
   }
-  const oldest = fitting.at(-1)
-  if (!oldest) throw new CommandError('There is no such request.')
+  const oldest = matching.at(-1)
+  if (!oldest) throw new CommandError('No request matches.')
   const replayed = again ? new Set<string>() : await replayedSince(control, { hook, since: oldest.at })
-  const left = fitting.filter(({ id }) => !replayed.has(id)).toReversed()
-  if (left.length < fitting.length)
-    say(`${fitting.length - left.length} of ${fitting.length} were replayed already; --again takes them, too.`)
-  return left
+  const remaining = matching.filter(({ id }) => !replayed.has(id)).toReversed()
+  if (remaining.length < matching.length)
+    printNotice(
+      `${matching.length - remaining.length} of ${matching.length} were already replayed; --again includes them.`,
+    )
+  return remaining
 }
 
-/** The requests that a replay has done once more. */
+/** The ids of requests that were replayed. */
 async function replayedSince(
   control: Control,
   { hook, since }: { hook: string | undefined; since: string },
@@ -93,8 +92,8 @@ interface Pass {
   dryRun: boolean
 }
 
-/** One after the other. What the gateway refuses is told and left; where nobody answers any more, it ends. */
-async function passOver(
+/** Replays one request after the other. Rejected ones are printed; if the gateway no longer answers, it throws. */
+async function replayEach(
   lines: readonly RequestLine[],
   { control, options, stop, dryRun }: Pass,
 ): Promise<{ seen: number; done: RequestLine[] }> {
@@ -109,8 +108,8 @@ async function passOver(
       done.push(line)
       print(line, options.json ? answer : dryRun ? describePlan(answer) : describeReplay(answer))
     } catch (error) {
-      if (!(error instanceof CommandError && error.answered)) throw error
-      print(line, options.json ? { ok: false, error: error.answered } : `refused: ${error.message}`)
+      if (!(error instanceof CommandError && error.response)) throw error
+      print(line, options.json ? { ok: false, error: error.response } : `rejected: ${error.message}`)
     }
   }
   return { seen, done }
@@ -124,12 +123,12 @@ function print(line: RequestLine, what: object | string): void {
 
 interface Stop {
   aborted(): boolean
-  /** Resolves at once when Ctrl-C comes. */
+  /** Resolves early on Ctrl-C. */
   pause(ms: number): Promise<void>
   uninstall(): void
 }
 
-/** Ctrl-C ends it between two requests, a second one at once. */
+/** Ctrl-C stops between two requests; a second one exits at once. */
 function stopOnInterrupt(): Stop {
   const controller = new AbortController()
   const onSignal = (): void => {

@@ -1,4 +1,4 @@
-// The command `replay`: has a request done once more, or shows what would happen; with a filter, many of them.
+// The command `replay`: replays one request, or all that a filter selects, or shows what a replay would do.
 import { readFileSync } from 'node:fs'
 import { CommandError } from './command-error.ts'
 import { type ControlOptions, openControl } from './control-client.ts'
@@ -14,12 +14,12 @@ export async function replay(id: string | undefined, options: ReplayOptions): Pr
   const filtered = [hook, status, runStatus, since, until, text].some((value) => value !== undefined)
   if (id === undefined && !filtered)
     throw new CommandError(
-      'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.',
+      'Give a request id, or select requests with --hook, --status, --run-status, --since, --until or --text.',
     )
-  if (id !== undefined && filtered) throw new CommandError('Name a request or choose several with a filter, not both.')
+  if (id !== undefined && filtered) throw new CommandError('Give either a request id or a filter, not both.')
   if (id === undefined && body !== undefined)
-    throw new CommandError('--body is for one request; leave it out, or name a request in place of the filter.')
-  if (dryRun && options.yes) throw new CommandError('--dry-run and --yes contradict each other; leave one of them out.')
+    throw new CommandError('--body is for a single request; omit it, or give a request id instead of the filter.')
+  if (dryRun && options.yes) throw new CommandError('--dry-run and --yes exclude each other; omit one of them.')
   if (id === undefined) return await replayMany(openControl(options), options)
   const request = { dryRun, mapping, ...(body !== undefined && { body: readBody(body) }) }
   const answer = await replayRequest(openControl(options), id, request)
@@ -35,12 +35,12 @@ function readBody(file: string): unknown {
     text = readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw new CommandError(
-      `--body names ${name}, which can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`,
+      `--body: ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`,
     )
   }
   try {
     return JSON.parse(text)
   } catch {
-    throw new CommandError(`--body names ${name}, which holds no JSON.`)
+    throw new CommandError(`--body: ${name} is not valid JSON.`)
   }
 }

@@ -1,4 +1,4 @@
-// The requests that a command is for: its options, and the lines that the gateway has of them, page by page.
+// The matching requests of the gateway, page by page, each in one line.
 import type { Control } from './control-client.ts'
 import { escapeInLine } from './escape-for-terminal.ts'
 
@@ -25,7 +25,7 @@ export interface Filter {
   text?: string
 }
 
-/** Newest first. A page is asked for when somebody wants to know what is on it. */
+/** Newest first. Pages are requested as they are needed. */
 export async function* listRequests(
   control: Control,
   { hook, status, runStatus, since, until, text }: Filter,
@@ -49,7 +49,7 @@ export async function* listRequests(
   }
 }
 
-/** What became of it, in a few words. */
+/** The outcome in a few words. */
 export function describeLine({ runIds = [], eventIds = [], error, reason, status, replayOf }: RequestLine): string {
   const counts = [countOf(runIds.length, 'run'), countOf(eventIds.length, 'event')].filter(Boolean).join(', ')
   const outcome = error

@@ -1,4 +1,4 @@
-// The command `setup`: writes a first configuration, and says which model servers run on this machine.
+// The command `setup`: writes a first configuration and lists the model servers on this machine.
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { writeFirstConfig } from '../config/file/first-run.ts'
@@ -11,7 +11,7 @@ export async function setup({ config, force }: { config?: string; force?: boolea
   writeFirstConfig(file, { force, localServers })
   process.stdout.write(
     [
-      `Wrote ${file}, readable by you alone; the tokens are in it.`,
+      `Wrote ${file}. It contains the tokens, and only you can read it.`,
       ...offer(localServers),
       `Start with: ${commandLine(`start --config ${file}`)}`,
       '',
@@ -22,14 +22,14 @@ export async function setup({ config, force }: { config?: string; force?: boolea
 function offer(servers: readonly LocalServer[]): string[] {
   if (servers.length === 0)
     return [
-      'The built-in rules model answers. For a language model, add a section "providers"; docs/configure.md shows how.',
+      'The built-in rules model replies. To use a language model, add a section "providers"; see docs/configure.md.',
     ]
   const found = servers.map(
     ({ title, url, models }) =>
       `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
   )
   return [
-    'The built-in rules model answers. These model servers run here too; the file holds their sections, commented out:',
+    'The built-in rules model replies. These model servers run on this machine; the file has their sections as comments:',
     ...found,
   ]
 }

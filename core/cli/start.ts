@@ -1,4 +1,4 @@
-// The command `start`: reads the configuration (the first run writes one), runs the gateway, ends it in good order.
+// The command `start`: reads the configuration (the first run writes one), runs the gateway and stops it.
 import { homedir } from 'node:os'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
@@ -18,7 +18,7 @@ import type { CheckedConfig } from '../findings.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadExtensions, ownSource, type Extensions } from '../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
-import { createLife, type Life } from './life.ts'
+import { createProcessLifetime, type ProcessLifetime } from './process-lifetime.ts'
 import { removeListening, writeListening } from './listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
@@ -28,28 +28,28 @@ interface StartOptions {
 }
 
 export async function start(options: StartOptions): Promise<void> {
-  const life = createLife()
+  const lifetime = createProcessLifetime()
   try {
-    await run(options, life)
+    await run(options, lifetime)
   } catch (error) {
-    // What could not start must not stay half alive.
-    await life.close()
-    if (!life.signal.aborted) throw error
+    // A failed start must not leave anything open.
+    await lifetime.close()
+    if (!lifetime.signal.aborted) throw error
   } finally {
-    life.started()
+    lifetime.markStarted()
   }
 }
 
-async function run(options: StartOptions, life: Life): Promise<void> {
-  // Without a listener it would end the process. One that comes while the gateway starts counts when it has started.
-  let changed = false
-  let onChange = (): void => void (changed = true)
+async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<void> {
+  // Without a listener, SIGHUP would end the process. A signal during the start takes effect after it.
+  let hasChanged = false
+  let onChange = (): void => void (hasChanged = true)
   process.on('SIGHUP', () => onChange())
   const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { document, resolved, extensions, log, redactor } = await prepare(file, life)
+  const { document, resolved, extensions, log, redactor } = await prepare(file, lifetime)
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
@@ -63,33 +63,37 @@ async function run(options: StartOptions, life: Life): Promise<void> {
     redactor,
     logFor,
     setLogLevel,
-    signal: life.signal,
+    signal: lifetime.signal,
   })
-  life.opened.defer(gateway.close)
+  lifetime.opened.defer(gateway.close)
   gateway.logWarnings({ document, resolved })
   const address = await gateway.listen()
-  life.opened.defer(async () => removeListening(file))
+  lifetime.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
-  onChange = () => void reload(gateway, { log, signal: life.signal })
-  const watcher = watchFiles(() => filesOf(file, extensions), onChange)
-  life.opened.defer(watcher.close)
-  if (changed) onChange()
-  logFor('cli').info({ version: readVersion(), config: file, address, extensions: extensionsOf(extensions) }, 'started')
+  onChange = () => void reload(gateway, { log, signal: lifetime.signal })
+  const watcher = watchFiles(() => listFiles(file, extensions), onChange)
+  lifetime.opened.defer(watcher.close)
+  if (hasChanged) onChange()
+  logFor('cli').info(
+    { version: readVersion(), config: file, address, extensions: listPluginExtensions(extensions) },
+    'started',
+  )
   process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
 }
 
-/** What the configuration is read from: its file, and those of its secrets. Throws while the file is not valid. */
-function filesOf(file: string, extensions: Extensions): string[] {
+/** The configuration file and its secret files. Throws while the configuration is invalid. */
+function listFiles(file: string, extensions: Extensions): string[] {
   const document = readConfigFile(file)
   return [file, ...listSecretFiles(document, createConfigSchema(extensions, document.value))]
 }
 
-/** What does not fit is told, and everything stays as it is. */
+/** Logs the problems if the new configuration is invalid; the old one stays in use. */
 async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; signal: AbortSignal }): Promise<void> {
   try {
     const { restartFor } = await gateway.reload()
-    for (const key of restartFor) log.logFor('config').warn(`${key} has changed, which takes effect at the next start`)
+    for (const key of restartFor)
+      log.logFor('config').warn(`${key} has changed; the change takes effect at the next start`)
   } catch (error) {
     if (signal.aborted) return
     const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [describeError(error).reason]
@@ -97,8 +101,8 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
   }
 }
 
-/** Those that plugins have brought. */
-const extensionsOf = ({ sources }: Extensions): string[] =>
+/** The extensions that are not built in. */
+const listPluginExtensions = ({ sources }: Extensions): string[] =>
   [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
 
 interface Prepared extends CheckedConfig {
@@ -107,16 +111,15 @@ interface Prepared extends CheckedConfig {
   redactor: Redactor
 }
 
-async function prepare(file: string, life: Life): Promise<Prepared> {
+async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepared> {
   const document = readConfigFile(file)
-  // The extensions complete the schema, so they are loaded before it can be checked; until then there is no configured
-  // log.
+  // The schema depends on the extensions, so they are loaded before the check, and before there is a configured log.
   const redactor = createRedactor(allCredentials({}, process.env))
   const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: early })
-  life.opened.defer(async () => extensions.close())
-  life.signal.throwIfAborted()
-  // Before the check: without an extension that was refused, its section is an unknown key.
+  lifetime.opened.defer(async () => extensions.close())
+  lifetime.signal.throwIfAborted()
+  // Logged before the check, because the sections of rejected extensions are unknown keys.
   for (const problem of extensions.problems) early.warn(problem)
   const resolved = resolveConfig(document, extensions)
   const { config } = resolved
@@ -127,6 +130,6 @@ async function prepare(file: string, life: Life): Promise<Prepared> {
   }
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
-  life.configured({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
+  lifetime.configure({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
   return { document, resolved, extensions, log, redactor }
 }

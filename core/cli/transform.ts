@@ -1,5 +1,4 @@
-// The command `transform test`: runs a transform on a payload from a file, as its hook would, and shows what comes of
-// it.
+// The command `transform test`: runs a transform on a payload, as its hook would, and prints the result.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -22,7 +21,7 @@ interface TestOptions {
 }
 
 export async function testTransform(module: string, options: TestOptions): Promise<void> {
-  const document = documentOf(options.config)
+  const document = readDocument(options.config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   extensions.close()
   const { config, dir } = resolveConfig(document, extensions)
@@ -32,7 +31,7 @@ export async function testTransform(module: string, options: TestOptions): Promi
   ])
   const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {
-    show(await tryTransform({ config, dir, extensions, sandbox, log: silent }, requestOf(module, options)))
+    show(await tryTransform({ config, dir, extensions, sandbox, log: silent }, createRequest(module, options)))
   } finally {
     await sandbox.close()
   }
@@ -41,10 +40,10 @@ export async function testTransform(module: string, options: TestOptions): Promi
 function show({ mapping, run, error }: Trial): void {
   showLines(run?.logs ?? [])
   if (run) {
-    process.stderr.write(`${meaningOf(run.result)} (${run.ms.toFixed(1)} ms)\n`)
+    process.stderr.write(`${describeResult(run.result)} (${run.ms.toFixed(1)} ms)\n`)
     process.stdout.write(`${JSON.stringify(run.result ?? null, null, 2)}\n`)
   }
-  if (mapping !== undefined) process.stderr.write(`It is tried as the mapping "${mapping}" uses it.\n`)
+  if (mapping !== undefined) process.stderr.write(`It is tested as the mapping "${mapping}" uses it.\n`)
   if (error === undefined) return
   process.exitCode = 1
   showError(error as Error)
@@ -53,22 +52,22 @@ function show({ mapping, run, error }: Trial): void {
 function showError(error: Error): void {
   if (error instanceof TransformError && error.status >= 500) {
     showLines(error.logs)
-    // Here the payload is the reader's own, so what was thrown may be shown.
+    // The payload belongs to the user, so the thrown error may be shown.
     const detail = error.detail && !error.message.includes(error.detail) ? [error.detail] : []
     process.stderr.write(`${[error.message, ...detail].join('\n')}\n`)
   } else if (error instanceof GatewayError) {
-    process.stderr.write(`The hook would refuse this with ${error.status} ${error.code}: ${error.message}\n`)
+    process.stderr.write(`The hook would reject this with ${error.status} ${error.code}: ${error.message}\n`)
   } else process.stderr.write(`${error.message}\n`)
 }
 
-/** Without a configuration file the defaults hold, and the transforms lie in ./transforms. */
-function documentOf(option: string | undefined): ConfigDocument {
+/** Without a configuration file, the defaults apply and the transforms are in ./transforms. */
+function readDocument(option: string | undefined): ConfigDocument {
   const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
   if (file !== undefined) return readConfigFile(file)
   return readConfigText({ file: resolve('gateway.json5'), text: '{}', mode: 0o600, env: process.env })
 }
 
-const requestOf = (
+const createRequest = (
   module: string,
   { payload, header, export: exportName, now = new Date().toISOString() }: TestOptions,
 ): TrialRequest => ({
@@ -92,8 +91,8 @@ function splitHeader(line: string): [string, string] {
   return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
 }
 
-function meaningOf(result: unknown): string {
-  if (result === undefined) return 'It returned nothing: the action stays as the mapping makes it.'
+function describeResult(result: unknown): string {
+  if (result === undefined) return 'It returned nothing: the action of the mapping is used unchanged.'
   if (result === null) return 'It returned null: the request is skipped.'
   return Array.isArray(result) ? `It returned ${result.length} actions.` : 'It returned fields of the action.'
 }

@@ -1,17 +1,17 @@
-// The accounts of a channel: each one's settings laid over those of the channel's section.
+// The accounts of a channel, with the settings that they inherit from the channel's section.
 import type { JsonSchema } from '../typebox.ts'
 import { fillDefaults } from './defaults.ts'
 import { type ChannelConfig, gatewayKeysOfChannel } from './schema/extensions.ts'
 
 export interface Account {
-  /** `default` when the section lists no accounts. */
+  /** `default` if the section lists no accounts. */
   id: string
-  /** What the channel's own schema describes, defaults filled in. */
+  /** The settings of the channel's own schema, with defaults. */
   settings: Record<string, unknown>
   defaultTo?: string
 }
 
-/** The accounts that a section `channels.<name>` has; `schema` is the channel's own. */
+/** Resolves the accounts of a section `channels.<name>`; `schema` is the channel's own. */
 export function resolveAccounts(section: ChannelConfig, schema: JsonSchema): Account[] {
   const accounts = section.accounts ?? { default: {} }
   return Object.entries(accounts).map(([id, account]) => {

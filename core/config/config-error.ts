@@ -1,19 +1,17 @@
-// The error of a configuration that can't be used: every problem it has, each with its place in the file.
+// The error of an invalid configuration: all of its problems, with their lines.
 
 export interface ConfigProblem {
   /** Dotted path of the key; empty for the file as a whole. */
   path: string
-  /**
-   * The id of the mapping that the key belongs to, where it has one: the index alone is hard to find in a long list.
-   */
+  /** The id of the mapping that the key belongs to, if it has one. An index alone is hard to find in a long list. */
   id?: string
-  /** Line of the file, from 1; absent when there is no file yet. */
+  /** Line of the file, from 1; absent if there is no file yet. */
   line?: number
-  /** What is wrong and how to mend it; never a value that may be a secret. */
+  /** What is wrong and how to fix it; never a value that may be a secret. */
   problem: string
 }
 
-/** Its message is one headline and one line for each problem, in the order of the file. */
+/** The message has a headline and one line per problem, in the order of the file. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly file: string

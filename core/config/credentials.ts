@@ -1,4 +1,4 @@
-// Which credential opens the gateway: from the configuration first, then from the environment.
+// The gateway's credential: values in the configuration take precedence over environment variables.
 
 export interface AuthSettings {
   mode?: 'token' | 'password'
@@ -8,24 +8,24 @@ export interface AuthSettings {
 
 export interface Credential {
   mode: 'token' | 'password'
-  /** Absent when none is configured for this mode. */
+  /** Absent if none is configured for this mode. */
   value?: string
 }
 
-/** The mode, where it is not set: the password when only a password is configured, else the token. */
+/** Without a mode, the password is used if only a password is configured, else the token. */
 export function resolveCredential(auth: AuthSettings, env: NodeJS.ProcessEnv): Credential {
-  const token = firstOf(auth.token, env['SVC_GATEWAY_TOKEN'])
-  const password = firstOf(auth.password, env['SVC_GATEWAY_PASSWORD'])
+  const token = firstNonBlank(auth.token, env['SVC_GATEWAY_TOKEN'])
+  const password = firstNonBlank(auth.password, env['SVC_GATEWAY_PASSWORD'])
   const mode = auth.mode ?? (password !== undefined && token === undefined ? 'password' : 'token')
   const value = mode === 'token' ? token : password
   return value === undefined ? { mode } : { mode, value }
 }
 
-/** Everything that could open the gateway, whatever the mode: what a hook token must not repeat. */
+/** All tokens and passwords of the gateway, in any mode. The hook token must differ from them. */
 export const allCredentials = (auth: AuthSettings, env: NodeJS.ProcessEnv): string[] =>
   [auth.token, auth.password, env['SVC_GATEWAY_TOKEN'], env['SVC_GATEWAY_PASSWORD']].flatMap(
-    (value) => firstOf(value) ?? [],
+    (value) => firstNonBlank(value) ?? [],
   )
 
-/** A credential is sent in a header, which loses white space around it; nothing but white space is none. */
-const firstOf = (...values: (string | undefined)[]) => values.map((value) => value?.trim()).find(Boolean)
+/** Trims, because a header loses surrounding white space. A blank value counts as absent. */
+const firstNonBlank = (...values: (string | undefined)[]) => values.map((value) => value?.trim()).find(Boolean)

@@ -2,16 +2,13 @@
 import type { JsonSchema } from '../typebox.ts'
 import { childSchema, isRecord } from './walk.ts'
 
-/**
- * A copy of `value` in which every absent key that has a default has it. Values that are there stay as they are,
- * fitting or not.
- */
+/** Returns a copy of `value` with defaults for absent keys. Existing values are kept, even invalid ones. */
 export function fillDefaults(schema: JsonSchema, value: unknown): unknown {
-  const { default: otherwise, properties } = schema as { default?: unknown; properties?: object }
+  const { default: fallback, properties } = schema as { default?: unknown; properties?: object }
   if (value === undefined)
-    return otherwise === undefined
+    return fallback === undefined
       ? undefined
-      : fillDefaults({ ...schema, default: undefined }, structuredClone(otherwise))
+      : fillDefaults({ ...schema, default: undefined }, structuredClone(fallback))
   const fill = (key: string, child: unknown) => {
     const known = childSchema(schema, key)
     return known ? fillDefaults(known, child) : child

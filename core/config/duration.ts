@@ -1,16 +1,16 @@
-// Durations as people write them: `90s`, `30m`, `1h30m`.
+// Parses durations such as `90s`, `30m` and `1h30m`.
 
 const units = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
 
-/** Longest duration that a timer can wait. */
-const longest = 2 ** 31 - 1
+/** The maximum of a timer. */
+const maxMs = 2 ** 31 - 1
 
-/** @returns milliseconds; 0 for `0` and `"0"`; `undefined` for what is no duration or longer than 24 days. */
+/** @returns milliseconds; 0 for `0` and `"0"`; `undefined` for an invalid duration or one of more than 24 days. */
 export function parseDuration(text: string | number): number | undefined {
   if (text === 0 || text === '0') return 0
   const match = units.exec(String(text))
   if (!match) return undefined
   const [days, hours, minutes, seconds] = match.slice(1).map((digits) => Number(digits ?? 0))
   const ms = ((((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000
-  return ms <= longest ? ms : undefined
+  return ms <= maxMs ? ms : undefined
 }

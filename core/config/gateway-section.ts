@@ -1,5 +1,5 @@
-// The section `gateway` alone, for commands that talk to the running gateway: nothing else need be right, and no plugin
-// is loaded.
+// Reads only the address and credential from a configuration, for commands that call the running gateway. The rest may
+// be invalid, and no plugin is loaded.
 import { dotted, listProblems, Type } from '../typebox.ts'
 import { ConfigError } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
@@ -7,22 +7,22 @@ import type { ConfigDocument } from './file/read.ts'
 import { type GatewayConfig, GatewaySection } from './schema/gateway.ts'
 import { type Finding, resolveSecretFiles } from './file/secrets.ts'
 
-export type Reach = Pick<GatewayConfig, 'port' | 'bind' | 'auth'>
+export type GatewayAccess = Pick<GatewayConfig, 'port' | 'bind' | 'auth'>
 
-const Reached = Type.Object({ gateway: Type.Pick(GatewaySection, ['port', 'bind', 'auth'], { default: {} }) })
+const AccessSchema = Type.Object({ gateway: Type.Pick(GatewaySection, ['port', 'bind', 'auth'], { default: {} }) })
 
-/** Where the gateway of this document listens, and who may use it. @throws {ConfigError} */
-export function readReach({ file, dir, value, layout, problems }: ConfigDocument): Reach {
+/** The address and credential of the gateway of this document. @throws {ConfigError} */
+export function readGatewayAccess({ file, dir, value, layout, problems }: ConfigDocument): GatewayAccess {
   const { port, bind, auth } = Object(value['gateway']) as Record<string, unknown>
-  const files = resolveSecretFiles({ gateway: { port, bind, auth } }, Reached, dir)
-  const filled = fillDefaults(Reached, files.value) as { gateway: Reach }
+  const files = resolveSecretFiles({ gateway: { port, bind, auth } }, AccessSchema, dir)
+  const filled = fillDefaults(AccessSchema, files.value) as { gateway: GatewayAccess }
   const unset = problems.filter(({ keys }) => keys[0] === 'gateway' && ['port', 'bind', 'auth'].includes(keys[1] ?? ''))
-  const found: Finding[] = [...unset, ...files.problems, ...listProblems(Reached, filled)]
+  const found: Finding[] = [...unset, ...files.problems, ...listProblems(AccessSchema, filled)]
   if (found.length === 0) return filled.gateway
-  const told = found.map(({ keys, problem }) => ({ path: dotted(keys), line: layout.lineOf(keys), problem }))
-  // Of several about one key the others follow from the first.
+  const located = found.map(({ keys, problem }) => ({ path: dotted(keys), line: layout.lineOf(keys), problem }))
+  // Further problems of one key usually follow from the first.
   throw new ConfigError(
     file,
-    told.filter((one, index) => told.findIndex(({ path }) => path === one.path) === index),
+    located.filter((one, index) => located.findIndex(({ path }) => path === one.path) === index),
   )
 }

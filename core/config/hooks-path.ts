@@ -1,7 +1,6 @@
-// The path of the webhook endpoints and the names below it in their one spelling, and the paths that it must leave
-// alone.
+// Normalizes `hooks.path` and the names of hooks, and lists the paths that hooks must not use.
 
-/** Where the gateway serves other things; everything below belongs to them too. */
+/** Paths of other routes. Everything below them is reserved too. */
 export const reservedPaths = [
   '/tools',
   '/mcp',
@@ -15,17 +14,16 @@ export const reservedPaths = [
   '/docs',
 ] as const
 
-/** One slash in front, none behind: `hooks/` → `/hooks`. A path of nothing but slashes is `/`. */
+/** Adds a leading slash and removes trailing ones: `hooks/` → `/hooks`. Only slashes become `/`. */
 export const normalizeHooksPath = (path: string): string => `/${path.trim().replace(/^\/+|\/+$/g, '')}`
 
-/** The name that a configured path means: `/github/push/` and `github/push` are one name. */
+/** Removes surrounding slashes: `/github/push/` and `github/push` are the same name. */
 export const normalizeHookName = (name: string): string =>
   /^[\s/]|[\s/]$/.test(name) ? name.trim().replace(/^\/+|\/+$/g, '') : name
 
 /**
- * Whether a text can be the name of a hook. A request must spell the name exactly: were empty segments, dot segments or
- * white space accepted, one request would have several names, and its idempotency key would count once for each of
- * them.
+ * Whether a text can be the name of a hook. Empty segments, dot segments and white space are not allowed: otherwise a
+ * hook would have several names, and an idempotency key would count once for each of them.
  */
 export const isHookName = (name: string): boolean =>
   /^[^\s/]+(?:\/[^\s/]+)*$/.test(name) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(name)

@@ -1,12 +1,12 @@
-// Finds model servers on this machine: only to offer them, never to use them unasked.
+// Finds model servers on this machine, to offer them in the first configuration. They are never used automatically.
 
 export interface LocalServer {
-  /** What the provider's section could be called. */
+  /** Suggested name of the provider's section. */
   name: string
   title: string
   /** Base URL of its OpenAI-compatible API. */
   url: string
-  /** Ids of the models that it says it has; those with unusual characters are left out. */
+  /** Ids of its models; ids with unusual characters are left out. */
   models: string[]
 }
 
@@ -23,7 +23,7 @@ const usualServers: readonly ServerAddress[] = [
   { name: 'vllm', title: 'vLLM', port: 8000 },
 ]
 
-/** Asks the usual ports all at once; whoever has not answered after `timeoutMs` is not there. */
+/** Queries the usual ports in parallel. A server that does not answer within `timeoutMs` is ignored. */
 export async function findLocalServers({ servers = usualServers, timeoutMs = 400 } = {}): Promise<LocalServer[]> {
   const found = await Promise.all(
     servers.map(async ({ name, title, port }) => {
@@ -39,7 +39,7 @@ async function listModels(url: string, timeoutMs: number): Promise<string[] | un
   try {
     const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
     const { data } = (await response.json()) as { data: { id: unknown }[] }
-    // The ids go into a file and onto a terminal, and whatever listens on the port could have chosen them.
+    // The ids are written to a file and a terminal, and any program may listen on the port.
     return response.ok ? data.map(({ id }) => id).filter(isPlainId) : undefined
   } catch {
     return undefined

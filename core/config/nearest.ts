@@ -1,6 +1,6 @@
-// The nearest known name to a mistyped one.
+// Finds the known name that is most similar to a misspelled one.
 
-/** The one of `names` that takes the fewest typing mistakes to become `typed`; none when even that is far off. */
+/** The name with the fewest typing mistakes; undefined if even that one is too different. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const mistakes = (name: string) => distance(typed.toLowerCase(), name.toLowerCase())
   const best = names.map((name) => ({ name, mistakes: mistakes(name) })).toSorted((a, b) => a.mistakes - b.mistakes)[0]
@@ -9,7 +9,7 @@ export function nearest(typed: string, names: readonly string[]): string | undef
     : undefined
 }
 
-/** How many letters must be added, dropped, changed or swapped with their neighbour. */
+/** The number of letters that were added, dropped, changed or swapped with their neighbor. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   const cost = (row: number, column: number) => rows[row]?.[column] ?? Infinity

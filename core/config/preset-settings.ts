@@ -1,11 +1,9 @@
-// The settings of a preset's own, out of its section.
+// Extracts a preset's own settings from its section.
 import type { Preset } from '../plugin.ts'
 import { fillDefaults } from './defaults.ts'
 import type { PresetConfig } from './schema.ts'
 
-/**
- * What the schema `config` of the preset declares, with its defaults; the other keys of the section are the gateway's.
- */
+/** The keys of the preset's schema `config`, with defaults. The other keys of the section are the gateway's. */
 export function resolvePresetSettings({ config = {} }: Preset<never>, section: PresetConfig): Record<string, unknown> {
   const { properties = {} } = config as { properties?: Record<string, unknown> }
   const own = Object.entries(section).filter(([key]) => Object.hasOwn(properties, key))

@@ -1,11 +1,11 @@
-// Keeps secrets out of what is shown: everything that the schema marks as one.
+// Removes secrets, which are marked in the schema, from everything that is shown or logged.
 import type { JsonSchema } from '../typebox.ts'
 import { allCredentials, type AuthSettings } from './credentials.ts'
 import { replaceValues, rootPosition } from './walk.ts'
 
 const redacted = '[redacted]'
 
-/** A copy that can be shown: every secret is replaced by `[redacted]`. */
+/** Returns a copy with every secret replaced by `[redacted]`. */
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
   replaceValues(
     config,
@@ -14,60 +14,54 @@ export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
   )
 
 /**
- * The exact path of every secret, as pino's `redact` takes it: `channels["my-chat"].botToken`. `prefix` is the field
- * under which a configuration is logged.
+ * The exact path of every secret in the syntax of pino's `redact`: `channels["my-chat"].botToken`. `prefix` is the
+ * field under which a configuration is logged.
  */
 export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string): string[] =>
   secretsOf(config, schema).map(({ keys }) => pinoPath(prefix === undefined ? keys : [prefix, ...keys]))
 
-/** Shorter values, such as `1` or `debug`, are no secrets: taking them out would garble every other text. */
-const shortestSecret = 6
+/** Shorter values, such as `1` or `debug`, are not redacted: they appear in too many other texts. */
+const minSecretLength = 6
 
-/** The secrets themselves, longest first, to take them out of texts. */
+/** The values of the secrets, longest first. */
 export const secretValues = (config: unknown, schema: JsonSchema): string[] =>
   longestFirst(secretsOf(config, schema).map(({ value }) => value))
 
-/**
- * Every value that no line of the log may hold: the secrets of the configuration, and the credentials from the
- * environment.
- */
+/** The values that must not be logged: secrets of the configuration and credentials of the environment. */
 export const logSecrets = (
   { config, schema }: { config: { gateway: { auth: AuthSettings } }; schema: JsonSchema },
   env: NodeJS.ProcessEnv,
 ): string[] => longestFirst([...secretValues(config, schema), ...allCredentials(config.gateway.auth, env)])
 
-/** Longest first, so that none hides a part of another. */
+/** Longest first, so that a secret inside another one does not leave the rest of it visible. */
 const longestFirst = (values: readonly string[]): string[] =>
   [...new Set(values.map((value) => value.trim()))]
-    .filter((value) => value.length >= shortestSecret)
+    .filter((value) => value.length >= minSecretLength)
     .toSorted((a, b) => b.length - a.length)
 
 export interface Redactor {
-  /**
-   * Adds values. Those of earlier configurations stay hidden: work that began under them, and other services, may still
-   * use them.
-   */
+  /** Adds values. Values of earlier configurations stay hidden, because running work and other services may use them. */
   hide(values: readonly string[]): void
-  /** The text without the values. */
+  /** Redacts a text. */
   text(text: string): string
-  /** The JSON text without the values in any of its strings; names of fields stay as they are. */
+  /** Redacts the strings of a JSON text, but not its keys. */
   json(text: string): string
 }
 
-/** However often secrets are replaced, the oldest of them are forgotten beyond this number. */
-const mostSecrets = 1_000
+/** Beyond this number, the oldest secrets of earlier configurations are dropped. */
+const maxSecrets = 1_000
 
 export function createRedactor(values: readonly string[] = []): Redactor {
   let known: readonly string[] = []
   let secrets: readonly string[] = []
 
   const hide: Redactor['hide'] = (added) => {
-    known = [...new Set([...added, ...known])].slice(0, Math.max(mostSecrets, added.length))
+    known = [...new Set([...added, ...known])].slice(0, Math.max(maxSecrets, added.length))
     secrets = longestFirst(known)
   }
   const text: Redactor['text'] = (given) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), given)
   const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? text(value) : value)
-  // Parsing costs more than looking, and few lines hold a secret.
+  // Searching is cheaper than parsing, and few lines contain a secret.
   const json: Redactor['json'] = (given) =>
     secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(JSON.parse(given, redactLeaf)) : given
 
@@ -75,7 +69,7 @@ export function createRedactor(values: readonly string[] = []): Redactor {
   return { hide, text, json }
 }
 
-/** A value as it stands inside a JSON string. */
+/** The value as it is escaped in a JSON string. */
 const inJson = (value: string): string => JSON.stringify(value).slice(1, -1)
 
 function secretsOf(config: unknown, schema: JsonSchema) {
@@ -88,7 +82,7 @@ function secretsOf(config: unknown, schema: JsonSchema) {
   return secrets
 }
 
-/** A key that pino's paths can't name has all that holds it hidden instead. */
+/** If pino's syntax cannot express a key, the path of its parent is used. */
 function pinoPath(keys: readonly string[]): string {
   const unnamable = keys.findIndex((key) => key.includes(']') || (key.includes('"') && key.includes("'")))
   const named = unnamable < 0 ? keys : keys.slice(0, unnamable)

@@ -1,4 +1,4 @@
-// Turns a document into a checked configuration, or into the list of everything that is wrong with it.
+// Checks a document and resolves it to a configuration, or reports all of its problems.
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
@@ -14,7 +14,7 @@ import { isRecord, knownKeys } from './walk.ts'
 
 export interface ResolvedConfig {
   config: Config
-  /** The schema that it fits: what redaction needs. */
+  /** The schema of the configuration, for redaction. */
   schema: JsonSchema
   file: string
   /** The configuration directory. */
@@ -22,46 +22,43 @@ export interface ResolvedConfig {
   warnings: ConfigProblem[]
 }
 
-/** Checks a document for which these extensions are loaded. @throws {ConfigError} with every problem. */
+/** Checks a document against the schemas of the loaded extensions. @throws {ConfigError} with all problems. */
 export function resolveConfig(document: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
   const { file, dir, env } = document
   const schema = createConfigSchema(extensions, document.value)
   const files = resolveSecretFiles(document.value, schema, dir)
   const filled = fillDefaults(schema, files.value)
-  const misfits = listProblems(schema, filled).map((misfit) => withSuggestion(misfit, schema))
-  const config = fillDefaults(schema, without(filled, misfits)) as Config
+  const schemaProblems = listProblems(schema, filled).map((problem) => withSuggestion(problem, schema))
+  const config = fillDefaults(schema, without(filled, schemaProblems)) as Config
   const findings = checkRules({ config, extensions, env, dir })
-  const unfit = [...repeatedKeys(document), ...document.problems, ...files.problems, ...misfits]
+  const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
   const problems = [
-    ...firstOfEachKey(unfit),
-    ...findings.filter((finding) => !finding.warning && !unfit.some((one) => isSameKey(one, finding))),
+    ...firstOfEachKey(valueProblems),
+    ...findings.filter((finding) => !finding.warning && !valueProblems.some((one) => isSameKey(one, finding))),
   ]
   if (problems.length > 0) throw new ConfigError(file, placeInFile(problems, document))
-  const warnings = placeInFile([...findings, ...openSecrets(document, config, schema)], document)
+  const warnings = placeInFile([...findings, ...readableSecretWarnings(document, config, schema)], document)
   return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
-  const meant = nearest(keys.at(-1) ?? '', names)
+  const suggestion = nearest(keys.at(-1) ?? '', names)
   return {
     keys,
-    problem: `${problem}; ${meant ? `did you mean "${meant}"?` : names.length > 0 ? `known here: ${names.join(', ')}` : 'nothing is known here'}`,
+    problem: `${problem}; ${suggestion ? `did you mean "${suggestion}"?` : names.length > 0 ? `valid keys: ${names.join(', ')}` : 'no keys are allowed here'}`,
   }
 }
 
-/**
- * What does not fit is left out, so that the rules can look at all the rest in the same go. Lists keep a hole in its
- * place.
- */
-function without(value: unknown, misfits: readonly Finding[]): unknown {
+/** Removes invalid values, so that the rules can check the rest in the same pass. Lists keep a hole in their place. */
+function without(value: unknown, findings: readonly Finding[]): unknown {
   const rest = structuredClone(value)
-  for (const { keys } of misfits) remove(rest, keys)
+  for (const { keys } of findings) remove(rest, keys)
   return rest
 }
 
-/** Removes what is at `keys`; where nothing is, something required is missing, and what lacks it goes. */
+/** Removes the value at `keys`. If it does not exist, a required value is missing, and its parent is removed. */
 function remove(root: unknown, keys: readonly string[]): void {
   const key = keys.at(-1)
   if (key === undefined) return
@@ -73,18 +70,15 @@ function remove(root: unknown, keys: readonly string[]): void {
 }
 
 const repeatedKeys = ({ layout }: ConfigDocument): (Finding & { line: number })[] =>
-  layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'is given twice; keep one of them' }))
+  layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'appears twice; remove one of them' }))
 
-/**
- * Of several ways in which one value does not fit, the others follow from the first; so does what a rule says of such a
- * value.
- */
+/** Further problems of the same key usually follow from the first. */
 const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
   findings.filter((one, index) => findings.findIndex((other) => isSameKey(one, other)) === index)
 
 const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
 
-/** Where each finding is in the file. */
+/** Adds the line of each finding. */
 export function placeInFile(
   findings: readonly (Finding & { line?: number })[],
   { layout, value }: ConfigDocument,
@@ -105,21 +99,25 @@ function mappingIdOf(
   return isRecord(mapping) && typeof mapping['id'] === 'string' ? mapping['id'] : undefined
 }
 
-/** A secret that stands in a file which every user of the machine can read. */
-function openSecrets({ file, text, mode }: ConfigDocument, config: Config, schema: JsonSchema): RuleFinding[] {
-  const readable = (mode & 0o004) !== 0 && secretValues(config, schema).some((secret) => text.includes(secret))
-  return readable
+/** Warns if the file contains a secret and every user of the machine can read it. */
+function readableSecretWarnings(
+  { file, text, mode }: ConfigDocument,
+  config: Config,
+  schema: JsonSchema,
+): RuleFinding[] {
+  const isReadable = (mode & 0o004) !== 0 && secretValues(config, schema).some((secret) => text.includes(secret))
+  return isReadable
     ? [
         {
           keys: [],
-          problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
+          problem: `contains secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
           warning: true,
         },
       ]
     : []
 }
 
-/** The one spelling of values that may be written in several. */
+/** Normalizes values that can be written in several ways. */
 function normalized(config: Config): Config {
   const { token, ...hooks } = config.hooks
   const path = normalizeHooksPath(hooks.path)

@@ -1,13 +1,10 @@
-// Keys whose new value waits for the next start.
+// Configuration keys that need a restart.
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from './schema.ts'
 
-/** What a running gateway cannot change: it keeps the old value until the next start. */
 const restartKeys = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 
-/**
- * The wanted configuration with what cannot change now as it was, and the names of those keys that would have changed.
- */
+/** Returns the new configuration with the old values of keys that need a restart, and the names of those that differ. */
 export function keepUntilRestart(wanted: Config, running: Config): { config: Config; kept: string[] } {
   const config: Config = {
     ...wanted,

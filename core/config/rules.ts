@@ -1,4 +1,4 @@
-// The rules between keys: what no single key's schema can tell.
+// Checks what the schema of a single key cannot express, such as the relation between keys.
 import { agentRules } from './rules/agents.ts'
 import { channelRules } from './rules/channels.ts'
 import { gatewayRules } from './rules/gateway.ts'
@@ -12,5 +12,5 @@ export type { RuleContext, RuleFinding } from './rules/rule.ts'
 
 const rules: readonly Rule[] = [gatewayRules, hookRules, mappingRules, presetRules, agentRules, channelRules, toolRules]
 
-/** Everything that the rules find, mistakes and warnings. */
+/** All findings of the rules: errors and warnings. */
 export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => Array.from(rule(context)))

@@ -1,4 +1,4 @@
-// The whole configuration as one schema: every key with its description, its default, and whether it is a secret.
+// The schema of the configuration: all keys with descriptions, defaults and secret marks.
 import { type Static, Type } from '../typebox.ts'
 import { AgentsSection } from './schema/agents.ts'
 import { LogSection, PluginsSection, SessionSection, StorageSection } from './schema/basics.ts'
@@ -15,9 +15,8 @@ export type { ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
 /**
- * The schema of a configuration with these extensions loaded. A key with a default counts as required: defaults are
- * filled in before the check. `document` is the configuration itself where there is one: the keys of a section of
- * `providers` depend on its `kind`.
+ * Creates the schema for the loaded extensions. Keys with a default are required, because defaults are filled in before
+ * the check. The keys of a section of `providers` depend on its `kind` in `document`.
  */
 export function createConfigSchema(extensions: ConfigurableExtensions, document: { providers?: unknown } = {}) {
   return Type.Object(
@@ -37,5 +36,5 @@ export function createConfigSchema(extensions: ConfigurableExtensions, document:
   )
 }
 
-/** A checked configuration: defaults filled in, secrets resolved. */
+/** A checked configuration with defaults and resolved secrets. */
 export type Config = Static<ReturnType<typeof createConfigSchema>>

@@ -1,21 +1,21 @@
-// Walks a value and its schema side by side: what a key's schema is, and which values are secrets.
+// Walks a value together with its schema, to find the schema of each key and the secrets.
 import type { JsonSchema } from '../typebox.ts'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Where a walk stands. */
+/** The current position of a walk. */
 export interface SchemaPosition {
   keys: readonly string[]
-  /** The schema of the value; absent where the schema says nothing about it. */
+  /** The schema of the value; absent if there is none. */
   schema?: JsonSchema | undefined
-  /** Whether the schema marks it, or something that holds it, as a secret. */
+  /** Whether the schema marks it, or a parent, as a secret. */
   secret: boolean
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A copy of `value` in which `visit` replaces what it likes. Replaced values are not walked into. */
+/** Returns a copy of `value` with the replacements of `visit`. Replaced values are not visited further. */
 export function replaceValues(
   value: unknown,
   visit: (value: unknown, position: SchemaPosition) => unknown,
@@ -30,7 +30,7 @@ export function replaceValues(
     : value
 }
 
-/** The place to begin at. */
+/** The start of a walk. */
 export const rootPosition = (schema?: JsonSchema): SchemaPosition => ({ keys: [], schema, secret: false })
 
 function positionInside({ keys, schema, secret }: SchemaPosition, key: string): SchemaPosition {
@@ -42,7 +42,7 @@ function positionInside({ keys, schema, secret }: SchemaPosition, key: string): 
   }
 }
 
-/** The schema of what stands under `key` of an object, or at that index of a list. */
+/** The schema of a key of an object, or of an index of a list. */
 export function childSchema(schema: JsonSchema | undefined, key: string): Node | undefined {
   return alternatives(schema)
     .map(
@@ -55,13 +55,13 @@ export function childSchema(schema: JsonSchema | undefined, key: string): Node |
     .find(isRecord)
 }
 
-/** The keys that a schema names at this place. */
+/** The keys that the schema declares at this position. */
 export function knownKeys(schema: JsonSchema | undefined, keys: readonly string[]): string[] {
   const node = keys.reduce<Node | undefined>(childSchema, schema as Node | undefined)
   return alternatives(node).flatMap(({ properties }) => (isRecord(properties) ? Object.keys(properties) : []))
 }
 
-/** A schema and the schemas that it is combined from. */
+/** A schema and the schemas that it combines. */
 function alternatives(schema: JsonSchema | undefined): Node[] {
   if (!isRecord(schema)) return []
   const combined = ['allOf', 'anyOf', 'oneOf'].flatMap((word) =>

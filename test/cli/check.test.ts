@@ -78,7 +78,7 @@ describe('svc-gateway check', () => {
     expect(await run(folder, ['check'], { SVC_GATEWAY_CONFIG: file, TOKEN: 'short' })).toEqual({
       code: 0,
       stdout: 'ok\n',
-      stderr: 'warning: line 1: hooks.token has fewer than 24 characters and may be guessed; a longer one is safer\n',
+      stderr: 'warning: line 1: hooks.token has fewer than 24 characters and could be guessed; use a longer one\n',
     })
   })
 
@@ -110,8 +110,8 @@ describe('svc-gateway check', () => {
     expect(warnings).toEqual(
       [
         'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
-        'line 7: hooks.mappings[1].textTemplate ("news") holds "{{" without',
-        'line 8: hooks.mappings[2] ("never") is never reached, since hooks.mappings[1] ("news")',
+        'line 7: hooks.mappings[1].textTemplate ("news") contains "{{" without',
+        'line 8: hooks.mappings[2] ("never") is never reached, because hooks.mappings[1] ("news")',
         'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests get 500 until it is fixed: There is no missing.ts',
         'line 10: hooks.mappings[4].transform.module cannot be used, so requests get 500 until it is fixed: The transform broken.ts does not compile at line 1, column 25: Expected',
         'line 11: hooks.mappings[5].transform.module cannot be used, so requests get 500 until it is fixed: The transform empty.js',
@@ -144,7 +144,10 @@ describe('svc-gateway check', () => {
 
   it('says how to get a configuration when there is none', async () => {
     const { code, stderr } = await run(temporaryFolder(), ['check'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('does not exist yet; "npm start -- setup" writes it')])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('does not exist; run "npm start -- setup" to create it'),
+    ])
   })
 })
 
@@ -154,7 +157,7 @@ describe('svc-gateway setup', () => {
     const file = join(folder, 'deep', 'gateway.json5')
     const first = await run(folder, ['setup', '--config', 'deep/gateway.json5'])
     expect(first).toMatchObject({ code: 0, stderr: '' })
-    expect(first.stdout).toContain(`Wrote ${file}, readable by you alone`)
+    expect(first.stdout).toContain(`Wrote ${file}. It contains the tokens`)
     expect(await run(folder, ['check', '--config', file])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
     expect(await run(folder, ['setup', '--config', file])).toMatchObject({
       code: 1,

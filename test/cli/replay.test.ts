@@ -114,12 +114,12 @@ describe('svc-gateway requests', () => {
     expect(await found('--until', '1h')).toEqual([])
     expect(await cli('requests', '--limit', '1')).toMatchObject({
       code: 0,
-      stderr: 'There are more than 1; --limit shows more, --since and --hook fewer.\n',
+      stderr: 'There are more than 1 requests; use --limit to see more, or --since and --hook to select.\n',
     })
     expect(await cli('requests', '--since', '2999-01-01')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'There is no such request.\n',
+      stderr: 'No request matches.\n',
     })
     expect(await cli('requests', '--since', 'yesterday')).toMatchObject({
       code: 1,
@@ -169,19 +169,16 @@ describe('svc-gateway replay <request-id>', () => {
   it.each([
     [
       ['replay'],
-      'Name a request, or choose several with --hook, --status, --run-status, --since, --until or --text.\n',
+      'Give a request id, or select requests with --hook, --status, --run-status, --since, --until or --text.\n',
     ],
-    [['replay', 'x', '--hook', 'mail'], 'Name a request or choose several with a filter, not both.\n'],
+    [['replay', 'x', '--hook', 'mail'], 'Give either a request id or a filter, not both.\n'],
     [
       ['replay', '--hook', 'mail', '--body', '-'],
-      '--body is for one request; leave it out, or name a request in place of the filter.\n',
+      '--body is for a single request; omit it, or give a request id instead of the filter.\n',
     ],
-    [
-      ['replay', '--hook', 'mail', '--dry-run', '--yes'],
-      '--dry-run and --yes contradict each other; leave one of them out.\n',
-    ],
-    [['replay', 'x', '--body', 'nothing.json'], "--body names nothing.json, which can't be read (ENOENT).\n"],
-    [['replay', 'x', '--body', 'gateway.json'], '--body names gateway.json, which holds no JSON.\n'],
+    [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes exclude each other; omit one of them.\n'],
+    [['replay', 'x', '--body', 'nothing.json'], '--body: nothing.json cannot be read (ENOENT).\n'],
+    [['replay', 'x', '--body', 'gateway.json'], '--body: gateway.json is not valid JSON.\n'],
   ])('refuses with one sentence: %j', async (args, sentence) => {
     const dir = temporaryFolder()
     writeConfig(dir)
@@ -204,11 +201,14 @@ describe('svc-gateway replay with a filter', () => {
     const { cli, requests, ids } = await startWithMail(['One.', 'Two.'])
     const [one, two, bad] = ids
     const dry = await cli('replay', '--hook', 'mail', '--since', '1h')
-    expect(dry).toMatchObject({ code: 1, stderr: 'Nothing was started: 2 of 3 would be replayed; --yes does it.\n' })
+    expect(dry).toMatchObject({
+      code: 1,
+      stderr: 'Nothing was started: 2 of 3 would be replayed. Add --yes to replay them.\n',
+    })
     expect(lines(dry.stdout).map((line) => line.replace(/^(\S+) .* mail {2}/, '$1 '))).toEqual([
       `${one} would become agent main agent:main:hook:mail:ada`,
       `${two} would become agent main agent:main:hook:mail:ada`,
-      expect.stringMatching(`^${bad} refused: The hook makes no valid action of this payload: message is required`),
+      expect.stringMatching(`^${bad} rejected: The hook makes no valid action of this payload: message is required`),
     ])
     expect(await requests()).toHaveLength(3)
 
@@ -218,9 +218,9 @@ describe('svc-gateway replay with a filter', () => {
     expect((await requests()).slice(0, 2).map(({ replayOf }) => replayOf)).toEqual([two, one])
 
     const twice = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes')
-    expect(twice).toEqual({ code: 0, stdout: '', stderr: '2 of 2 were replayed already; --again takes them, too.\n' })
+    expect(twice).toEqual({ code: 0, stdout: '', stderr: '2 of 2 were already replayed; --again includes them.\n' })
     expect(await cli('replay', '--hook', 'mail', '--status', 'accepted', '--again', '--dry-run')).toMatchObject({
-      stderr: 'Nothing was started: 2 of 2 would be replayed; --yes does it.\n',
+      stderr: 'Nothing was started: 2 of 2 would be replayed. Add --yes to replay them.\n',
     })
   })
 
@@ -238,9 +238,9 @@ describe('svc-gateway replay with a filter', () => {
     expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'More than 2 requests fit; narrow the filter, or raise --limit.\n',
+      stderr: 'More than 2 requests match; narrow the filter, or raise --limit.\n',
     })
-    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'There is no such request.\n' })
+    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'No request matches.\n' })
   })
 
   it('keeps its pace, and ends at Ctrl-C between two', async () => {
@@ -261,12 +261,12 @@ describe('svc-gateway replay with a filter', () => {
     child.kill('SIGINT')
     const [code] = (await once(child, 'close')) as [number]
     const done = printed.filter((line) => line.includes('replayed as')).length
-    expect([code, said]).toEqual([130, [`${done} of 5 were replayed; the same command goes on with the rest.`]])
+    expect([code, said]).toEqual([130, [`${done} of 5 were replayed; run the same command again to continue.`]])
     expect(done).toBeLessThan(5)
     expect((await requests()).filter(({ replayOf }) => replayOf !== undefined)).toHaveLength(done)
 
     expect((await run(dir, [...args.slice(0, -1), '1000'])).stderr).toBe(
-      `${done} of 5 were replayed already; --again takes them, too.\n${5 - done} of ${5 - done} were replayed.\n`,
+      `${done} of 5 were already replayed; --again includes them.\n${5 - done} of ${5 - done} were replayed.\n`,
     )
   })
 })
@@ -285,12 +285,12 @@ describe('a command that talks to the gateway', () => {
     expect(await at(nobody)).toEqual({
       code: 2,
       stdout: '',
-      stderr: `No gateway answers at ${nobody} (ECONNREFUSED); start it, or name its address with --url.\n`,
+      stderr: `No gateway answers at ${nobody} (ECONNREFUSED); start it, or give its address with --url.\n`,
     })
     expect(await at(strange)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `What answers at ${strange} is not svc-gateway; name the gateway's address with --url.\n`,
+      stderr: `The server at ${strange} is not svc-gateway; give the gateway's address with --url.\n`,
     })
     expect(await at('127.0.0.1')).toMatchObject({
       code: 1,
@@ -299,7 +299,7 @@ describe('a command that talks to the gateway', () => {
     expect(await run(elsewhere, ['requests', '--url', gateway.url], { env })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `The gateway at ${gateway.url} refuses the credential from the environment; name the configuration that it runs with by --config.\n`,
+      stderr: `The gateway at ${gateway.url} rejects the credential from the environment; give its configuration file with --config.\n`,
     })
     expect(
       await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } }),
@@ -338,11 +338,11 @@ describe('a command that talks to the gateway', () => {
   it.each([
     [
       { gateway: { port: 0 } },
-      /^There is no credential in .*gateway\.json5; set gateway\.auth\.token, or SVC_GATEWAY_TOKEN\.\n$/,
+      /^There is no credential in .*gateway\.json5; set gateway\.auth\.token or SVC_GATEWAY_TOKEN\.\n$/,
     ],
     [
       { gateway: { port: 0, auth: { token: 't' } } },
-      /^gateway\.port in .*gateway\.json5 is 0, .*; start it, or name its address with --url\.\n$/,
+      /^gateway\.port in .*gateway\.json5 is 0, .*; start it, or give its address with --url\.\n$/,
     ],
     [
       { gateway: { port: 'x', auth: { token: '${NOT_SET}' } } },
@@ -350,7 +350,7 @@ describe('a command that talks to the gateway', () => {
     ],
     [
       { gateway: { auth: { token: { file: 'token' } }, port: 1 }, hooks: { auth: '${NOT_SET}' } },
-      /has a problem:\n.*gateway\.auth\.token names a file that can't be read/,
+      /has a problem:\n.*gateway\.auth\.token refers to a file that cannot be read/,
     ],
   ])('says what is wrong with the section of the gateway, and looks at nothing else: %j', async (changes, words) => {
     const dir = temporaryFolder()
@@ -361,7 +361,7 @@ describe('a command that talks to the gateway', () => {
 
   it('says how to get a configuration when there is none', async () => {
     expect((await run(temporaryFolder(), ['requests'])).stderr).toContain(
-      'does not exist yet; "npm start -- setup" writes it',
+      'does not exist; run "npm start -- setup" to create it',
     )
   })
 })

@@ -84,14 +84,14 @@ describe('the first run', () => {
     const written: string[] = []
     child.stderr.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
     child.stdout.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
-    await expect.poll(() => written.join('')).toContain('See what became of a run')
+    await expect.poll(() => written.join('')).toContain('Look up a run')
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
     const file = join(dir, 'gateway.json5')
     const tokens = [...readFileSync(file, 'utf8').matchAll(/token: '([\w-]{20,})'/g)].map(([, token]) => token!)
     expect(tokens).toHaveLength(2)
     for (const token of tokens) expect(written.join('')).not.toContain(token)
-    expect(written.join('')).toContain(`${file} now holds a configuration with fresh tokens.`)
+    expect(written.join('')).toContain(`This is the first run. The configuration and its new tokens are in ${file}.`)
     expect(written.join('')).toMatch(/curl -sS \S+\/hooks\/wake -H "Authorization: Bearer \$HOOK_TOKEN"/)
     const assignments = written
       .join('')
@@ -112,9 +112,9 @@ describe('a start with an empty configuration', () => {
     expect(await gateway.end('SIGTERM')).toBe(0)
     const token = /token: ?['"]([\w-]+)/.exec(readFileSync(file, 'utf8'))![1]!
     expect(gateway.output).toEqual([
-      `The gateway had no credential; a new token was written into ${file}, as gateway.auth.token.`,
+      `The gateway had no credential. A new token was written to ${file}, as gateway.auth.token.`,
       `listening on ${gateway.url}`,
-      `No agent is configured, so the agent "main" answers, with the model builtin/rules. Its files are in ${dir}/state/workspaces/main, everything else is in ${dir}/state.`,
+      `No agent is configured: the agent "main" replies, with the model builtin/rules. Its files are in ${dir}/state/workspaces/main; all other state is in ${dir}/state.`,
     ])
     expect(gateway.log.join('')).not.toContain(token)
   })
@@ -129,7 +129,7 @@ describe('a start that fails', () => {
     const ended = await run('--config', writeConfig(temporaryFolder()), '--port', String(port))
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(ended.stderr).toBe(
-      `Port ${port} is taken by another program; stop that one, or choose another port with --port or gateway.port.\n`,
+      `Port ${port} is used by another program; stop it, or choose another port with --port or gateway.port.\n`,
     )
   })
 
@@ -137,7 +137,7 @@ describe('a start that fails', () => {
     const ended = await run('--config', writeConfig(temporaryFolder(), { gateway: { bind } }))
     expect(ended.code).toBe(1)
     expect(ended.stderr).toBe(
-      'gateway.bind is no address of this machine; use 127.0.0.1, 0.0.0.0, or one of its own addresses.\n',
+      'gateway.bind is not an address of this machine; use 127.0.0.1, 0.0.0.0 or one of its addresses.\n',
     )
   })
 

@@ -81,7 +81,7 @@ describe('svc-gateway transform test', () => {
     const files = { 'gateway.json5': `{ hooks: {} }`, 'transforms/keyed.js': keyed }
     const { code, stdout, stderr } = await test(files, ['keyed.js', '--payload', '-'], JSON.stringify(payload))
     expect({ code, result: JSON.parse(stdout) }).toEqual({ code: 1, result: payload })
-    expect(stderr).toContain(`The hook would refuse this with 400 invalid_request: `)
+    expect(stderr).toContain(`The hook would reject this with 400 invalid_request: `)
     expect(stderr).toContain(sentence)
   })
 
@@ -94,7 +94,7 @@ describe('svc-gateway transform test', () => {
     const args = ['keyed.js', '--payload', '-']
     expect(await test(files(''), args, '{"message":"x"}')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('It is tried as the mapping "mine" uses it.'),
+      stderr: expect.stringContaining('It is tested as the mapping "mine" uses it.'),
     })
     expect(await test(files(''), args, '{"name":"x"}')).toMatchObject({
       code: 1,

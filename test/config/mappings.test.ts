@@ -110,14 +110,14 @@ describe('hooks.mappings', () => {
     [
       'braces that hold no path',
       { ...path, textTemplate: '{{ a + b }}' },
-      'hooks.mappings[0].textTemplate holds {{ a + b }}',
+      'hooks.mappings[0].textTemplate contains {{ a + b }}',
     ],
     [
       'a session of the payload',
       { ...path, sessionKey: '{{ key }}' },
       'hooks.mappings[0].sessionKey lets the payload choose any session',
     ],
-    ['an unknown model', { ...path, model: 'nobody/x' }, 'hooks.mappings[0].model names the provider "nobody"'],
+    ['an unknown model', { ...path, model: 'nobody/x' }, 'hooks.mappings[0].model uses the provider "nobody"'],
   ])('are warned of: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
   })
@@ -151,7 +151,7 @@ describe('hooks.mappings', () => {
       ['hmac with {url}', hmac],
     ])('are warned of without an address: %s', (_case, auth) => {
       expect(warnings(auth)).toEqual([
-        expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, nor is gateway\.publicUrl/),
+        expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, and neither is gateway\.publicUrl/),
       ])
       expect(warnings(auth, { publicUrl })).toEqual([])
       expect(warnings({ ...auth, url: `${publicUrl}/hooks/x` })).toEqual([])
@@ -226,7 +226,7 @@ describe('hooks.mappings that cannot work', () => {
     [
       'braces that are never closed',
       { ...agent, messageTemplate: '{{ a }} and {{ b' },
-      '[0].messageTemplate holds "{{" without a closing "}}"',
+      '[0].messageTemplate contains "{{" without a closing "}}"',
     ],
   ])('are warned of: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(`hooks.mappings${warning}`)])
@@ -249,7 +249,8 @@ describe('hooks.mappings that cannot work', () => {
       { ...path, match: first },
       { ...path, match: second },
     ]
-    const warning = 'hooks.mappings[1] is never reached, since hooks.mappings[0] ("first") takes every request'
+    const warning =
+      'hooks.mappings[1] is never reached, because hooks.mappings[0] ("first") matches all of its requests'
     expect(warningsOf(hooks({ mappings: [{ ...one, id: 'first' }, other] }))).toEqual(
       unreached ? [expect.stringContaining(warning)] : [],
     )
@@ -258,7 +259,7 @@ describe('hooks.mappings that cannot work', () => {
   it('name the mapping by its id as well as by its place', () => {
     const { warnings } = resolveText(hooks({ mappings: [{ ...path, id: 'orders', messageTemplate: '{{ a' }] }))
     expect(warnings.map(describeProblem)).toEqual([
-      expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") holds'),
+      expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") contains'),
     ])
     expect(problemsOf(mapping({ id: 'orders', match: { paht: 'x' } }))).toEqual([
       'line 1: hooks.mappings[0].match.paht ("orders") is not a known key; did you mean "path"?',
@@ -286,18 +287,19 @@ describe('agentId of a mapping or preset', () => {
 
 describe('where replies go', () => {
   const silent = { channels: { pager: { key: 'a-key' } } }
-  const heard = { channels: { pager: { key: 'a-key', allowFrom: ['ada'] } } }
+  const receiving = { channels: { pager: { key: 'a-key', allowFrom: ['ada'] } } }
   const preset = { channels: { pager: { key: 'a-key', defaultTo: '1', accounts: { eu: {} } } } }
   const warnings = (keys: object, rest: object) =>
     warningsOf(JSON.stringify({ ...rest, hooks: { mappings: [{ ...path, deliver: true, ...keys }] } }))
-  const nobody = 'hooks.mappings[0] sends replies to "last", but no channel lets anybody write to the agent (allowFrom)'
+  const nobody =
+    'hooks.mappings[0] sends replies to "last", but nobody may write to the agent on any channel (allowFrom)'
 
   it.each([
     [
       'a channel that no plugin brings',
       { channel: 'slack', to: '#x' },
-      heard,
-      'hooks.mappings[0].channel is "slack", which no plugin brings',
+      receiving,
+      'hooks.mappings[0].channel is "slack", which no loaded plugin provides',
     ],
     [
       'a channel that is not configured',
@@ -321,7 +323,7 @@ describe('where replies go', () => {
       'an account that is not there',
       { channel: 'pager', accountId: 'us' },
       preset,
-      'hooks.mappings[0].accountId is no account of channels.pager',
+      'hooks.mappings[0].accountId is not an account of channels.pager',
     ],
     ['no channel, where nobody can write', {}, silent, nobody],
     ['last, where nobody can write', { channel: 'last' }, silent, nobody],
@@ -332,8 +334,8 @@ describe('where replies go', () => {
   it.each([
     ['there is a recipient', { channel: 'pager', to: '{{ to }}' }, silent],
     ['the channel has one', { channel: 'pager' }, preset],
-    ['somebody may write', { channel: 'pager' }, heard],
-    ['last may lead there', {}, heard],
+    ['somebody may write', { channel: 'pager' }, receiving],
+    ['last may lead there', {}, receiving],
     ['nothing is delivered', { channel: 'slack', deliver: false }, silent],
     ['it is a wake', { action: 'wake', textTemplate: 't' }, silent],
     ['a transform may name the channel', { transform: { module: 'a.ts' } }, silent],
@@ -387,7 +389,7 @@ describe('where transforms lie', () => {
     writeFileSync(join(dirname(file), 'a.ts'), '')
     symlinkSync(join(dirname(file), 'a.ts'), join(dirname(file), 'transforms', 'a.ts'))
     expect(() => resolveConfig(readConfigFile(file, {}), extensions)).toThrow(
-      /module cannot be used: "a\.ts" resolves to .*a\.ts, which lies outside .*transforms/,
+      /module cannot be used: "a\.ts" resolves to .*a\.ts, which is outside .*transforms/,
     )
   })
 
@@ -434,8 +436,10 @@ describe('hooks.presets', () => {
   const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
 
   it('name presets that there are', () => {
-    expect(() => resolved({ presets: ['forg'] })).toThrow('hooks.presets[0] is no preset; did you mean "forge"?')
-    expect(() => resolved({ presets: ['crooked'] })).toThrow('whose mapping cannot be used: colour is not a known key')
+    expect(() => resolved({ presets: ['forg'] })).toThrow(
+      'hooks.presets[0] is not a known preset; did you mean "forge"?',
+    )
+    expect(() => resolved({ presets: ['crooked'] })).toThrow('with an invalid mapping: colour is not a known key')
   })
 
   it('are filled up by their sections, whose auth must be whole in the end', () => {
@@ -466,7 +470,11 @@ describe('hooks.presets', () => {
     ])
     expect(
       warnings({ presets: ['choosy'], choosy: { team: 'blue' }, mappings: [{ ...path, match: { path: 'choosy' } }] }),
-    ).toEqual([expect.stringContaining('hooks.presets[0] is never reached, since hooks.mappings[0] takes')])
+    ).toEqual([
+      expect.stringContaining(
+        'hooks.presets[0] is never reached, because hooks.mappings[0] matches all of its requests',
+      ),
+    ])
   })
 
   it('are warned of without auth, and sections without them', () => {

@@ -71,7 +71,7 @@ describe('a document with values', () => {
   it('leaves the prototype of objects alone', () => {
     expect(problemsOf('{ agents: { "__proto__": { default: true, polluted: 1 } } }')).toEqual([
       expect.stringContaining('agents.__proto__.polluted is not a known key'),
-      expect.stringContaining('agents.__proto__ is not a valid id'),
+      expect.stringContaining('agents.__proto__ is not a valid agent id'),
     ])
     expect(({} as Record<string, unknown>)['default']).toBeUndefined()
   })
@@ -113,20 +113,20 @@ describe('a document with mistakes', () => {
       'line 5: gateway.trustedProxies[2] must be an IP address or a CIDR block such as "10.0.0.0/8"',
       'line 7: hooks.token is required when hooks are enabled; set a long random token that nothing else uses',
       'line 9: hooks.allowedAgentIdsr is not a known key; did you mean "allowedAgentIds"?',
-      'line 10: hooks.path must not lie at /tools, where the gateway serves something else; take another path such as "/hooks"',
+      'line 10: hooks.path must not be at /tools, which the gateway uses for other routes; use another path such as "/hooks"',
       'line 11: hooks.defaultSessionKey needs the environment variable MISSING, which is not set; set it, or write ${MISSING:-default}',
       'line 14: agents.defaults.models[1].id is required',
       'line 14: agents.defaults.heartbeat.every must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none',
       'line 14: agents.defaults.heartbeat.target must be "none", "last" or the name of a loaded channel; did you mean "pager"?',
-      'line 16: agents.two.model must be in the list of allowed models, "models"; add it there or choose one of them',
-      'line 16: agents.two.default must not be true, since agents.one is the default agent already',
-      'line 17: agents.Bad Id is not a valid id of an agent; take 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
+      'line 16: agents.two.model must be in the list of allowed models ("models"); add it or choose another one',
+      'line 16: agents.two.default must not be true, because agents.one is already the default agent',
+      'line 17: agents.Bad Id is not a valid agent id; use 1 to 64 lower-case letters, digits, "-" and "_", starting with a letter or digit',
       'line 19: providers.hosted.apikey is not a known key; did you mean "apiKey"?',
       'line 19: providers.other.kind must be one of "hosted"',
       'line 21: channels.pager.retries must be a whole number',
       'line 21: channels.pager.key is required',
-      'line 22: channels.pigeon is not a known key; known here: pager',
-      'line 26: storage is given twice; keep one of them',
+      'line 22: channels.pigeon is not a known key; valid keys: pager',
+      'line 26: storage appears twice; remove one of them',
     ])
   })
 
@@ -135,8 +135,8 @@ describe('a document with mistakes', () => {
     expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual(
       [
         'line 1: hooks.token must be a string',
-        'line 1: hooks.mappings[0].auth.signed must hold {body}, or anybody could change it',
-        'line 1: hooks.mappings[0].auth.signed holds {timestamp}; say in timestampHeader or timestampPrefix where that is',
+        'line 1: hooks.mappings[0].auth.signed must contain {body}; otherwise anybody could change the body',
+        'line 1: hooks.mappings[0].auth.signed contains {timestamp}; set timestampHeader or timestampPrefix',
       ],
     )
   })
@@ -154,12 +154,12 @@ describe('a document with mistakes', () => {
 
   it('tells a mistake in the syntax with line and column', () => {
     expect(problemsOf('{\n  hooks: { enabled: true,, }\n}')).toEqual([
-      "line 2: column 26: is not valid JSON5: invalid character ','",
+      "line 2: column 26: invalid JSON5: invalid character ','",
     ])
   })
 
   it.each(['[]', '5', 'null', '"{}"'])('refuses %s, which is no object', (text) => {
-    expect(problemsOf(text)).toEqual(['line 1: must hold one object: { … }'])
+    expect(problemsOf(text)).toEqual(['line 1: must be an object: { … }'])
   })
 
   it('refuses what is not UTF-8, and a folder', () => {
@@ -167,7 +167,7 @@ describe('a document with mistakes', () => {
     const file = join(folder, 'latin.json5')
     writeFileSync(file, Buffer.from('{ a: "é" }', 'latin1'))
     expect(() => readConfigFile(file, {})).toThrow('is not UTF-8 text')
-    expect(() => readConfigFile(folder, {})).toThrow("can't be read (EISDIR)")
+    expect(() => readConfigFile(folder, {})).toThrow('cannot be read (EISDIR)')
   })
 
   it('never repeats a value that may be a secret', () => {
@@ -194,7 +194,7 @@ describe('a file that others can read', () => {
       {
         path: '',
         line: 1,
-        problem: `holds secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
+        problem: `contains secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
       },
     ])
   })

@@ -24,7 +24,7 @@ describe('hooks.token', () => {
     ['the password of the environment', '', { SVC_GATEWAY_PASSWORD: long }],
   ])('must not be %s of the gateway', (_, gateway, env) => {
     expect(problemsOf(`{ ${gateway} hooks: { enabled: true, token: '${long}' } }`, env)).toEqual([
-      'line 1: hooks.token must not be the token or password of the gateway; give the hooks a token of their own',
+      'line 1: hooks.token must differ from the token and password of the gateway; set another token',
     ])
   })
 
@@ -48,7 +48,7 @@ describe('hooks.onFailure', () => {
 
   it('is warned about where its channel is not configured', () => {
     expect(warned('pager')).toEqual([
-      expect.stringContaining('hooks.onFailure.channel names a channel that is not configured'),
+      expect.stringContaining('hooks.onFailure.channel is a channel that is not configured'),
     ])
     expect(warned('pager', "{ pager: { key: 'abcd' } }")).toEqual([])
     expect(warned('last')).toEqual([])
@@ -81,7 +81,7 @@ describe('hooks.path', () => {
     '/docs/hooks',
   ])('refuses %j, where something else is', (path) => {
     expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
-      expect.stringContaining('hooks.path must not lie at /'),
+      expect.stringContaining('hooks.path must not be at /'),
     ])
   })
 
@@ -109,8 +109,8 @@ describe('webhooks that may reach far', () => {
 
   it('are warned about when they may ask for an agent that is not there', () => {
     expect(warningsOf("{ agents: { a: {} }, hooks: { allowedAgentIds: ['A', 'main', '*', 'defaults'] } }")).toEqual([
-      expect.stringContaining('hooks.allowedAgentIds[1] names no configured agent'),
-      expect.stringContaining('hooks.allowedAgentIds[3] names no configured agent'),
+      expect.stringContaining('hooks.allowedAgentIds[1] is not a configured agent'),
+      expect.stringContaining('hooks.allowedAgentIds[3] is not a configured agent'),
     ])
     expect(warningsOf("{ hooks: { allowedAgentIds: ['main'] } }")).toEqual([])
   })
@@ -119,7 +119,7 @@ describe('webhooks that may reach far', () => {
 describe('gateway', () => {
   it('needs the credential of its mode when there is only the other', () => {
     expect(problemsOf("{ gateway: { auth: { mode: 'token', password: 'a-password-that-is-long-enough' } } }")).toEqual([
-      'line 1: gateway.auth.token is required, since gateway.auth.mode is "token"; set it or SVC_GATEWAY_TOKEN, or set the mode to "password"',
+      'line 1: gateway.auth.token is required, because gateway.auth.mode is "token"; set it or SVC_GATEWAY_TOKEN, or set the mode to "password"',
     ])
     expect(problemsOf("{ gateway: { auth: { mode: 'password' } } }", { SVC_GATEWAY_TOKEN: long })).toEqual([
       expect.stringContaining('gateway.auth.password is required'),
@@ -152,7 +152,7 @@ describe('gateway', () => {
 
   it('refuses storage that it does not have', () => {
     expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([
-      expect.stringContaining('storage.url must begin with "sqlite:"'),
+      expect.stringContaining('storage.url must be "sqlite:" and a path'),
     ])
   })
 })
@@ -213,15 +213,15 @@ describe('models', () => {
         `{ ${hosted}, agents: { defaults: { model: 'hostd/a' }, a: { model: 'zzz/a' }, b: { model: 'plain' } } }`,
       ),
     ).toEqual([
-      'line 1: agents.defaults.model names the provider "hostd", which is not configured; did you mean "hosted/…"?',
-      'line 1: agents.a.model names the provider "zzz", which is not configured; add a section providers.zzz with a kind (hosted)',
-      'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias of the list of allowed models',
+      'line 1: agents.defaults.model uses the provider "hostd", which is not configured; did you mean "hosted/…"?',
+      'line 1: agents.a.model uses the provider "zzz", which is not configured; add a section providers.zzz with a kind (hosted)',
+      'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias from the list of allowed models',
     ])
   })
 
   it('in a list may wait for their provider, and must have aliases that can be told apart', () => {
     expect(warningsOf("{ agents: { defaults: { models: ['builtin/rules', 'later/x'] } } }")).toEqual([
-      expect.stringContaining('agents.defaults.models[1] names the provider "later"'),
+      expect.stringContaining('agents.defaults.models[1] uses the provider "later"'),
     ])
     expect(
       problemsOf(
@@ -236,7 +236,7 @@ describe('models', () => {
 
   it('leave the built-in one as it is when a list lacks it, with a warning', () => {
     expect(warningsOf(`{ ${hosted}, agents: { defaults: { models: ['hosted/a'] } } }`)).toEqual([
-      expect.stringContaining('agents.defaults.model is builtin/rules, which the list'),
+      expect.stringContaining('agents.defaults.model is builtin/rules, which is not in the list'),
     ])
   })
 })
@@ -265,7 +265,7 @@ describe('channels.<name>', () => {
 describe('providers.<name>', () => {
   it('can be told from the model behind it', () => {
     expect(problemsOf("{ providers: { 'a/b': { kind: 'hosted', apiKey: 'k' } } }")).toEqual([
-      expect.stringContaining('providers.a/b is not a valid name of a provider'),
+      expect.stringContaining('providers.a/b is not a valid provider name'),
     ])
   })
 })

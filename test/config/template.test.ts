@@ -192,13 +192,15 @@ describe('the size of the text', () => {
 
   it('may be 1 MiB, and not a byte more', () => {
     expect(render('{{ text }}', { payload: { text: 'x'.repeat(mebibyte) } })).toHaveLength(mebibyte)
-    expect(() => render('{{ text }}!', { payload: { text: 'x'.repeat(mebibyte) } })).toThrow('larger than 1 MiB')
-    expect(() => render('{{ text }}', { payload: { text: 'ü'.repeat(mebibyte / 2 + 1) } })).toThrow('larger than 1 MiB')
+    expect(() => render('{{ text }}!', { payload: { text: 'x'.repeat(mebibyte) } })).toThrow('to more than 1 MiB')
+    expect(() => render('{{ text }}', { payload: { text: 'ü'.repeat(mebibyte / 2 + 1) } })).toThrow(
+      'to more than 1 MiB',
+    )
   })
 
   it('is bounded before it is built', () => {
     const template = '{{ text }}'.repeat(100_000)
-    expect(() => render(template, { payload: { text: 'x'.repeat(200_000) } })).toThrow('larger than 1 MiB')
+    expect(() => render(template, { payload: { text: 'x'.repeat(200_000) } })).toThrow('to more than 1 MiB')
   })
 
   it('of a template of nothing but braces costs no more than its length', () => {

@@ -20,7 +20,7 @@ describe('the tool policy', () => {
   it('begins with a profile that is added to, or with a list, in each place', () => {
     const scope = "allow: ['a'], alsoAllow: ['b']"
     const text = `{ tools: { ${scope}, byProvider: { builtin: { ${scope} } } },\n agents: { main: { tools: { ${scope}, byProvider: { 'builtin/rules': { ${scope} } } } } } }`
-    const end = 'must not stand beside allow; move its names there, or take a profile in place of allow'
+    const end = 'cannot be combined with allow; move its names there, or use a profile instead of allow'
     expect(problemsOf(text)).toEqual([
       `line 1: tools.alsoAllow ${end}`,
       `line 1: tools.byProvider.builtin.alsoAllow ${end}`,
@@ -36,11 +36,11 @@ describe('the tool policy', () => {
     ['tools: { byOrigin: { hooks: {} } }', 'line 1: tools.byOrigin.hooks is not a known key; did you mean "hook"?'],
     [
       "tools: { byOrigin: { hook: { profile: 'full' } } }",
-      'line 1: tools.byOrigin.hook.profile is not a known key; known here: allow, deny',
+      'line 1: tools.byOrigin.hook.profile is not a known key; valid keys: allow, deny',
     ],
     [
       'tools: { subagents: { deny: [] } }',
-      'line 1: tools.subagents.deny is not a known key; known here: tools, maxDepth, maxActive',
+      'line 1: tools.subagents.deny is not a known key; valid keys: tools, maxDepth, maxActive',
     ],
     [
       'agents: { main: { tools: { subagents: {} } } }',
@@ -48,7 +48,7 @@ describe('the tool policy', () => {
     ],
     [
       "gateway: { tools: { profile: 'full' } }",
-      'line 1: gateway.tools.profile is not a known key; known here: allow, deny',
+      'line 1: gateway.tools.profile is not a known key; valid keys: allow, deny',
     ],
   ])('refuses %s', (text, problem) => {
     expect(problemsOf(`{ ${text} }`)).toEqual([problem])
@@ -58,8 +58,8 @@ describe('the tool policy', () => {
     const text =
       "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: {}, 'elsewhere/m': {} } } }"
     expect(warningsOf(text)).toEqual([
-      'tools.byProvider.hostde names no configured provider, so it holds for no model; did you mean "Hosted"?',
-      'tools.byProvider.elsewhere/m names no configured provider, so it holds for no model',
+      'tools.byProvider.hostde is not a configured provider, so it applies to no model; did you mean "Hosted"?',
+      'tools.byProvider.elsewhere/m is not a configured provider, so it applies to no model',
     ])
   })
 })

@@ -103,9 +103,9 @@ describe('gateway config.patch', () => {
     [{ agents: { defaults: { timeoutSeconds: 'long' } } }, /timeoutSeconds must be a number/],
     [
       { agents: { defaults: { timeoutSecond: 5 } } },
-      /agents.defaults.timeoutSecond is closed to changes from inside; open are .*timeoutSeconds/,
+      /agents.defaults.timeoutSecond cannot be changed by an agent; it may change .*timeoutSeconds/,
     ],
-    [{ nonsense: { a: 1 } }, /nonsense.*is closed/],
+    [{ nonsense: { a: 1 } }, /nonsense.*cannot be changed/],
     [{ session: { historyTurns: -1 } }, /session.historyTurns must be/],
   ])('rejects an invalid change: %o', async (changes, sentence) => {
     const { call, dir } = await start()
@@ -171,7 +171,7 @@ describe('gateway config.patch', () => {
     })
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
     expect(await call('gateway', patch(changes))).toMatchObject(
-      refused(expect.stringMatching(/is closed to changes from inside/)),
+      refused(expect.stringMatching(/cannot be changed by an agent/)),
     )
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
   })
@@ -186,7 +186,7 @@ describe('gateway config.patch', () => {
       const { call, dir } = await start({ agents })
       const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
       expect(await call('gateway', patch(changes))).toMatchObject(
-        refused(expect.stringMatching(/is closed to changes from inside|not valid/)),
+        refused(expect.stringMatching(/cannot be changed by an agent|invalid/)),
       )
       expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
     }
@@ -206,7 +206,7 @@ describe('gateway config.patch', () => {
       const { call } = await start(document)
       const answer = await call('gateway', patch({ agents: changes }))
       expect(answer).toMatchObject(
-        refused(expect.stringMatching(/model is closed to changes from inside; .*byProvider/)),
+        refused(expect.stringMatching(/model cannot be changed by an agent; .*byProvider/)),
       )
     }
     const { result } = await start({ providers, agents })
@@ -218,6 +218,6 @@ describe('gateway config.patch', () => {
   it('cannot read environment variables through the file', async () => {
     const { call } = await start()
     const answer = await call('gateway', patch({ agents: { defaults: { systemPrompt: 'Say ${PATH}' } } }))
-    expect(answer).toMatchObject(refused(expect.stringContaining('may not hold "${"')))
+    expect(answer).toMatchObject(refused(expect.stringContaining('must not contain "${"')))
   })
 })

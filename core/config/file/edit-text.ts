@@ -1,9 +1,9 @@
-// Changes the text of a JSON5 file key by key; comments, order and spelling of all the rest stay as they are.
+// Changes keys in the text of a JSON5 file, and preserves comments, order and formatting of the rest.
 import JSON5 from 'json5'
 import { readLayout } from './layout.ts'
 import { isRecord } from '../walk.ts'
 
-/** The text with `changes` in it: objects are merged, null removes a key, anything else replaces. */
+/** Merges `changes` into the text: objects are merged, null removes a key, any other value replaces the old one. */
 export function mergeIntoText(
   text: string,
   changes: Readonly<Record<string, unknown>>,
@@ -24,28 +24,25 @@ function mergeKey(text: string, keys: readonly string[], value: unknown): string
 }
 
 interface Member {
-  /** More than one: objects in each other. */
+  /** Several keys create nested objects. */
   keys: readonly string[]
   value: unknown
 }
 
-/**
- * Puts a member first into an object; on a line of its own where the object begins with a line break, after a comment
- * on the brace's line.
- */
-export function addMember(text: string, inside: number, { keys, value }: Member): string {
+/** Inserts a member at the start of an object; on its own line if the object starts with a line break or a comment. */
+function addMember(text: string, inside: number, { keys, value }: Member): string {
   const [key = '', ...deeper] = keys
   const nested = deeper.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
-  const put = (at: number, piece: string) => splice(text, [at, at], piece)
+  const insertAt = (at: number, inserted: string) => splice(text, [at, at], inserted)
   const [restOfLine] = /^[ \t]*(?:\/\/.*)?(?=\r?\n)/.exec(text.slice(inside)) ?? []
   if (restOfLine === undefined) {
     const member = `${nameOf(key)}: ${onOneLine(nested)}`
-    return put(inside, /^\s*\}/.test(text.slice(inside)) ? ` ${member} ` : ` ${member},`)
+    return insertAt(inside, /^\s*\}/.test(text.slice(inside)) ? ` ${member} ` : ` ${member},`)
   }
   const at = inside + restOfLine.length
   const [untilFirst = ''] = /^(?:\r?\n[ \t]*)+(?=[^\s}])/.exec(text.slice(at)) ?? []
   const [indent = '\n  '] = /\r?\n[ \t]*$/.exec(untilFirst) ?? []
-  return put(at, `${indent}${nameOf(key)}: ${render(nested, indent.replace(/^\r?\n/, ''))},`)
+  return insertAt(at, `${indent}${nameOf(key)}: ${render(nested, indent.replace(/^\r?\n/, ''))},`)
 }
 
 interface Extent {
@@ -53,22 +50,22 @@ interface Extent {
   end: number
 }
 
-/** With its comma, and with its line where nothing else stands there. */
+/** Removes a member with its comma, and with its line if nothing else is on it. */
 function removeMember(text: string, { start, end }: Extent): string {
   const comma = /^\s*,/.exec(text.slice(end))?.[0].length ?? 0
   const before = /\n?[ \t]*$/.exec(text.slice(0, start))?.[0] ?? ''
-  const aloneInLine = before.startsWith('\n') && /^[ \t]*(?:\r?\n|$)/.test(text.slice(end + comma))
-  return splice(text, [aloneInLine ? start - before.length : start, end + comma], '')
+  const isAloneInLine = before.startsWith('\n') && /^[ \t]*(?:\r?\n|$)/.test(text.slice(end + comma))
+  return splice(text, [isAloneInLine ? start - before.length : start, end + comma], '')
 }
 
-const splice = (text: string, [from, to]: readonly [number, number], piece: string): string =>
-  text.slice(0, from) + piece + text.slice(to)
+const splice = (text: string, [from, to]: readonly [number, number], inserted: string): string =>
+  text.slice(0, from) + inserted + text.slice(to)
 
-/** The white space with which the line of an offset begins. */
+/** The indentation of the line at an offset. */
 const indentAt = (text: string, offset: number): string =>
   /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
 
-/** Keys that are to be removed from what is not there are nothing. */
+/** A null removes a key, so it has no effect in a new object. */
 const withoutNulls = (value: unknown): unknown =>
   isRecord(value)
     ? Object.fromEntries(
@@ -76,7 +73,7 @@ const withoutNulls = (value: unknown): unknown =>
       )
     : value
 
-/** On one line while that is short enough. */
+/** Renders on one line if it is short enough. */
 function render(value: unknown, indent: string): string {
   const line = onOneLine(value)
   return line.length <= 100

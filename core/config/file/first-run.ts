@@ -1,4 +1,4 @@
-// The first configuration: everything that a fresh gateway needs, with a comment for each section.
+// Writes the first configuration, with a comment for each section.
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../config-error.ts'
 import type { LocalServer } from '../local-servers.ts'
@@ -11,15 +11,15 @@ export interface FirstConfig {
 }
 
 export interface FirstConfigOptions {
-  /** Replace a file that exists. */
+  /** Replace an existing file. */
   force?: boolean | undefined
   /** Model servers to offer in comments. */
   localServers?: readonly LocalServer[]
 }
 
 /**
- * Writes a first configuration with fresh tokens.
- * @throws {ConfigError} when the file exists already and `force` is not set.
+ * Writes a first configuration with new tokens.
+ * @throws {ConfigError} if the file exists and `force` is not set.
  */
 export function writeFirstConfig(
   file: string,
@@ -31,45 +31,43 @@ export function writeFirstConfig(
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' && syscall === 'link')
-      throw new ConfigError(file, [
-        { path: '', problem: 'exists already and is not replaced; use --force to replace it' },
-      ])
-    throw new ConfigError(file, [{ path: '', problem: `can't be written (${code})` }])
+      throw new ConfigError(file, [{ path: '', problem: 'already exists; use --force to replace it' }])
+    throw new ConfigError(file, [{ path: '', problem: `cannot be written (${code})` }])
   }
   return tokens
 }
 
-/** 256 random bits, in letters, digits, "-" and "_". */
+/** 256 random bits in base64url. */
 export const createToken = (): string => randomBytes(32).toString('base64url')
 
 const firstConfigText = (
   { gatewayToken, hookToken }: FirstConfig,
   localServers: readonly LocalServer[],
-) => `// The configuration of svc-gateway, in JSON5. Every key is described in docs/configure.md.
-// Check it after a change: ${commandLine('check --config <this file>')}
+) => `// The configuration of svc-gateway, in JSON5. docs/configure.md describes all keys.
+// Check it after a change with: ${commandLine('check --config <this file>')}
 {
-  // Where the gateway listens, and the token that opens it: "Authorization: Bearer <token>".
+  // The address of the gateway, and its token: "Authorization: Bearer <token>".
   gateway: {
-    bind: '127.0.0.1', // this machine alone; '0.0.0.0' opens it to the network
+    bind: '127.0.0.1', // this machine only; '0.0.0.0' opens it to the network
     port: 18789,
     auth: { token: '${gatewayToken}' },
   },
 
-  // Webhooks. Senders use this token, never the one above.
+  // Webhooks. Senders use this token, not the one above.
   hooks: {
     enabled: true,
     path: '/hooks',
     token: '${hookToken}',
   },
 
-  // What answers. "builtin/rules" follows fixed rules: it needs no key and no network, and it is no language model.
+  // The model. "builtin/rules" follows fixed rules. It needs no key and no network, and is not a language model.
   agents: {
     defaults: {
       model: 'builtin/rules',
     },
   },
 
-  // Where replies go. The console prints them.
+  // The channels for replies. The console prints them.
   channels: {
     console: {
       allowFrom: ['*'],
@@ -85,8 +83,9 @@ function providersText(servers: readonly LocalServer[]): string {
     `  //   ${name}: { kind: 'openai-compatible', baseUrl: '${url}' },${models.length > 0 ? ` // for example the model '${name}/${models[0]}'` : ''}`,
   ])
   return `
-  // Model servers that answered on this machine when this file was written. To use one, uncomment it and name its model
-  // above. providers: {
+  // Model servers that were found on this machine when this file was written. To use one, remove the comment marks and
+  // set its model above.
+  // providers: {
 ${lines.join('\n')}
   // },
 `

@@ -1,4 +1,4 @@
-// A folder that is open: what is reached through it lies in it, even if somebody swaps a link in on the way.
+// Opens files inside a folder and never leaves it, even if somebody replaces a folder with a link meanwhile.
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, normalize, relative, sep } from 'node:path'
@@ -8,15 +8,12 @@ export interface Folder {
   open(name: string, flags: number, mode?: number): Promise<FileHandle>
   rename(from: string, to: string): Promise<void>
   remove(name: string): Promise<void>
-  /** What lies in it, sorted; links are named as links. */
+  /** The entries, sorted. Links are listed as links. */
   entries(): ReturnType<typeof readEntries>
   close(): Promise<void>
 }
 
-/**
- * Opens the folder of `path` inside `root`, and names what `path` means in it. `create`: makes the folders that are
- * missing.
- */
+/** Opens the parent folder of `path` inside `root`, and returns the last name of `path`. `create` adds missing folders. */
 export async function openParent(
   root: string,
   path: string,
@@ -25,29 +22,29 @@ export async function openParent(
   const { real, missing } = resolveInside(root, path)
   const steps = [...real, ...missing]
   const name = steps.pop()
-  if (name === undefined) throw new PathError(`"${path}" is the folder itself; name a file in it`)
+  if (name === undefined) throw new PathError(`"${path}" is the folder itself; give the path of a file in it`)
   return { folder: await descend(root, steps, create), name }
 }
 
-/** Opens the folder that `path` means inside `root`. */
+/** Opens the folder at `path` inside `root`. */
 export async function openFolder(root: string, path: string): Promise<Folder> {
   const { real, missing } = resolveInside(root, path)
   if (missing.length > 0) throw new PathError(`"${path}" does not exist`, { missing: true })
   return descend(root, real, false)
 }
 
-/** The real way from `root` to what is there, and the names that are not there yet. */
+/** The real path from `root` to the deepest existing folder, and the names that do not exist yet. */
 function resolveInside(root: string, path: string): { real: string[]; missing: string[] } {
-  // A path that climbs or begins elsewhere is refused as a whole, whatever of it exists.
+  // A path that leaves the root is rejected, whether or not it exists.
   confineOrMissing(root, path)
   const realRoot = confine(root, '.')
   const names = normalize(path)
     .split(sep)
     .filter((name) => name !== '' && name !== '.')
-  for (let there = names.length; there >= 0; there--) {
-    const real = confineOrMissing(root, names.slice(0, there).join(sep) || '.')
+  for (let depth = names.length; depth >= 0; depth--) {
+    const real = confineOrMissing(root, names.slice(0, depth).join(sep) || '.')
     if (real !== undefined)
-      return { real: relative(realRoot, real).split(sep).filter(Boolean), missing: names.slice(there) }
+      return { real: relative(realRoot, real).split(sep).filter(Boolean), missing: names.slice(depth) }
   }
   return { real: [], missing: names }
 }
@@ -61,21 +58,18 @@ function confineOrMissing(root: string, path: string): string | undefined {
   }
 }
 
-const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
-/**
- * One step at a time, each from the folder before and none through a link: the way was resolved before, so a link now
- * is one that was swapped in.
- */
+/** Opens one folder after the other without following links. Links were resolved before, so a link now is an attack. */
 async function descend(root: string, steps: readonly string[], create: boolean): Promise<Folder> {
   let path = confine(root, '.')
-  let handle = await open(path, asFolder)
+  let handle = await open(path, folderFlags)
   for (const step of steps) {
     const above = handle
     try {
       const next = locate(above, path, step)
       if (create) await mkdir(next).catch(ignoreExisting)
-      handle = await open(next, asFolder)
+      handle = await open(next, folderFlags)
     } finally {
       await above.close()
     }
@@ -100,10 +94,7 @@ async function readEntries(path: string) {
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/**
- * Linux lets a path begin at an open folder. Elsewhere Node cannot, and a link swapped in at the very moment could
- * mislead it.
- */
+/** On Linux, a path can start at an open folder. Elsewhere, a link that is created at this moment is followed. */
 const locate = ({ fd }: FileHandle, path: string, name: string): string =>
   join(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, name)
 

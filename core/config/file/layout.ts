@@ -1,18 +1,18 @@
-// Where each key of a JSON5 text stands: the line that an error names, and the place where a key can be written in.
+// Finds the positions of keys in a JSON5 text, for the lines of errors and for edits.
 import JSON5 from 'json5'
 
 export interface Layout {
-  /** The line of a key, from 1; for a key that is not there, that of the innermost object that would hold it. */
+  /** The line of a key, from 1; for a missing key, the line of its innermost existing parent. */
   lineOf(keys: readonly string[]): number
-  /** Offset just behind the opening brace or bracket of a value; absent when there is no such object or list. */
+  /** The offset after the opening brace or bracket of a value; absent if it is not an object or list. */
   insideOf(keys: readonly string[]): number | undefined
-  /** Where a key stands in the text; absent when it is not there. */
+  /** The position of a key; absent if it does not exist. */
   positionOf(keys: readonly string[]): KeyPosition | undefined
-  /** Keys that their object has already, in the order of the text. */
+  /** Keys that appear twice in their object, in the order of the text. */
   repeated: readonly { keys: readonly string[]; line: number }[]
 }
 
-/** Offsets: the key, its value, and just behind the value. */
+/** Offsets of the key, of its value, and of the end of the value. */
 export interface KeyPosition {
   start: number
   value: number
@@ -53,15 +53,15 @@ const spaceAndComments = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y
 const quoted = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'/y
 const bare = /[^\s,:[\]{}/]+/y
 
-/** Reports every value with its keys: objects and lists before what is in them. */
+/** Reports every value with its keys; objects and lists before their members. */
 function scan(text: string, report: (keys: readonly string[], entry: Entry) => void): void {
-  const { next, skip, take, offset } = createCursor(text)
+  const { next, skip, read, offset } = createCursor(text)
   const value = (keys: readonly string[], start: number) => {
     const open = next()
     const position = { start, value: offset(), end: offset() }
     if (open !== '{' && open !== '[') {
       report(keys, { offset: start, position })
-      if (!take(quoted)) take(bare)
+      if (!read(quoted)) read(bare)
       position.end = offset()
       return
     }
@@ -69,7 +69,7 @@ function scan(text: string, report: (keys: readonly string[], entry: Entry) => v
     report(keys, { offset: start, inside: offset(), position })
     for (let index = 0; !'}]'.includes(next()); index++) {
       const begin = offset()
-      const name = open === '{' ? nameOf(take(quoted), take(bare)) : String(index)
+      const name = open === '{' ? nameOf(read(quoted), read(bare)) : String(index)
       skip(':')
       value([...keys, name], begin)
       skip(',')
@@ -81,23 +81,23 @@ function scan(text: string, report: (keys: readonly string[], entry: Entry) => v
   value([], offset())
 }
 
-/** A place in a text that only moves on. */
+/** A position in the text that only moves forward. */
 function createCursor(text: string) {
   let at = 0
-  const take = (pattern: RegExp) => {
+  const read = (pattern: RegExp) => {
     pattern.lastIndex = at
-    const taken = pattern.exec(text)?.[0] ?? ''
-    at += taken.length
-    return taken
+    const found = pattern.exec(text)?.[0] ?? ''
+    at += found.length
+    return found
   }
   const next = () => {
-    take(spaceAndComments)
+    read(spaceAndComments)
     return text[at] ?? ''
   }
   const skip = (sign: string) => {
     if (next() === sign) at++
   }
-  return { take, next, skip, offset: () => at }
+  return { read, next, skip, offset: () => at }
 }
 
 const nameOf = (inQuotes: string, without: string) => JSON5.parse<string>(inQuotes || `"${without}"`)

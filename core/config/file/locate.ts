@@ -1,4 +1,4 @@
-// Where the configuration is: named, in the working directory, or in the user's home.
+// Locates the configuration file: given by name, in the working directory, or in the user's home.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config-error.ts'
@@ -13,27 +13,27 @@ export interface Surroundings {
 
 /**
  * The file to use: `--config`, else `$SVC_GATEWAY_CONFIG`, else `./gateway.json5`, else `~/.svc-gateway/gateway.json5`.
- * @returns `undefined` when nothing is named and neither of the usual files exists.
- * @throws {ConfigError} when a file is named that does not exist.
+ * @returns `undefined` if no file is given and neither default file exists.
+ * @throws {ConfigError} if a file is given that does not exist.
  */
 export function locateConfig({ option, env, cwd, home }: Surroundings): string | undefined {
-  const named = option ?? (env['SVC_GATEWAY_CONFIG']?.trim() || undefined)
-  if (named === undefined)
+  const given = option ?? (env['SVC_GATEWAY_CONFIG']?.trim() || undefined)
+  if (given === undefined)
     return [join(cwd, 'gateway.json5'), join(home, '.svc-gateway', 'gateway.json5')].find((file) => existsSync(file))
-  const file = resolve(cwd, named)
+  const file = resolve(cwd, given)
   if (existsSync(file)) return file
   throw new ConfigError(file, [
-    { path: '', problem: `there is no such file; "${commandLine(`setup --config ${file}`)}" writes one` },
+    { path: '', problem: `does not exist; run "${commandLine(`setup --config ${file}`)}" to create it` },
   ])
 }
 
-const installed = /[\\/]node_modules[\\/]/.test(import.meta.filename)
+const isInstalled = /[\\/]node_modules[\\/]/.test(import.meta.filename)
 
-/** What to type for a command of this program: its name where it is installed, npm in a checkout. */
+/** How to run a command of this program: by its name if it is installed, with npm in a checkout. */
 export const commandLine = (command: string): string =>
-  installed ? `svc-gateway ${command}` : `npm start -- ${command}`
+  isInstalled ? `svc-gateway ${command}` : `npm start -- ${command}`
 
-/** Where a first configuration goes: beside a checkout's own package, else into the user's home. */
+/** The file for a first configuration: in the checkout, or in the user's home if the program is installed. */
 export function firstConfigFile({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): string {
-  return installed ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
+  return isInstalled ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
 }

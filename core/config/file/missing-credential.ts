@@ -1,4 +1,4 @@
-// Gives a gateway that has no credential one, written into its configuration file with as little change as possible.
+// Generates a missing credential and writes it into the configuration file.
 import { ConfigError } from '../config-error.ts'
 import { type Credential, resolveCredential } from '../credentials.ts'
 import { mergeIntoText } from './edit-text.ts'
@@ -8,9 +8,9 @@ import type { GatewayConfig } from '../schema.ts'
 import { writePrivateFile } from './write.ts'
 
 /**
- * Generates and writes down the credential of a gateway for which neither the file nor the environment has one.
- * @returns the new credential, to be shown once; `undefined` when there is one already.
- * @throws {ConfigError} when the file can't be written.
+ * Generates a credential if neither the file nor the environment has one, and writes it into the file.
+ * @returns the new credential; `undefined` if there already is one.
+ * @throws {ConfigError} if the file cannot be written.
  */
 export function addMissingCredential(
   document: ConfigDocument,
@@ -22,14 +22,12 @@ export function addMissingCredential(
   try {
     writePrivateFile(document.file, withCredential(document, credential), { overwrite: true })
   } catch (error) {
-    const problem = `is missing, and a new one can't be written into the file (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}); set it or SVC_GATEWAY_${mode.toUpperCase()}`
+    const problem = `is missing, and a new one cannot be written to the file (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}); set it or SVC_GATEWAY_${mode.toUpperCase()}`
     throw new ConfigError(document.file, [{ path: `gateway.auth.${mode}`, problem }])
   }
   return credential
 }
 
-/**
- * The text with the credential in the innermost object that exists already: `gateway.auth`, `gateway`, or the whole.
- */
+/** Adds the credential to the innermost object that exists: `gateway.auth`, `gateway`, or the whole document. */
 const withCredential = ({ text }: ConfigDocument, { mode, value }: Required<Credential>): string =>
   mergeIntoText(text, { gateway: { auth: { [mode]: value } } })

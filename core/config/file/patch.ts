@@ -1,5 +1,5 @@
-// A change of the configuration from inside the gateway: checked as a whole, open only to what cannot widen what the
-// gateway lets anybody do.
+// Applies a change that an agent makes to the configuration file. Only keys that cannot extend anybody's permissions
+// may change.
 import { dotted } from '../../typebox.ts'
 import { ConfigError } from '../config-error.ts'
 import { mergeIntoText } from './edit-text.ts'
@@ -9,7 +9,7 @@ import type { ConfigurableExtensions } from '../schema.ts'
 import { isRecord } from '../walk.ts'
 import { writePrivateFile } from './write.ts'
 
-/** A change that is not made; the message says why and what would be. */
+/** A rejected change. The message says why. */
 export class PatchError extends Error {
   override readonly name = 'PatchError'
 }
@@ -22,24 +22,24 @@ export interface Patch {
 }
 
 /**
- * Merges the changes into the file: objects are merged, null removes a key, anything else replaces.
- * @returns the paths that changed
- * @throws {PatchError} with nothing written.
+ * Merges the changes into the file: objects are merged, null removes a key, any other value replaces the old one.
+ * @returns the paths that changed.
+ * @throws {PatchError} and writes nothing if the change is not allowed or not valid.
  */
 export function patchConfigFile({ file, changes, extensions, env }: Patch): string[] {
   const before = read(() => readConfigFile(file, env))
   const texts = findStrings(changes)
   if (texts.some((text) => text.includes('${')))
-    throw new PatchError('A change may not hold "${": what an environment variable holds could be read back.')
+    throw new PatchError('A change must not contain "${", because it could reveal environment variables.')
   const after = read(() => readConfigText({ ...before, text: mergeIntoText(before.text, changes) }))
   const changed = differences(before.value, after.value)
   for (const keys of changed) {
-    const why = closedBecause(keys, before)
-    if (why) throw new PatchError(`${dotted(keys)} is closed to changes from inside; ${why}. Edit ${file} by hand.`)
+    const reason = explainClosed(keys, before)
+    if (reason) throw new PatchError(`${dotted(keys)} cannot be changed by an agent; ${reason}. Edit ${file} instead.`)
   }
   if (JSON.stringify(agentIds(before.value)) !== JSON.stringify(agentIds(after.value))) {
     throw new PatchError(
-      `agents is closed to changes from inside; no agent can be added, removed or moved. Edit ${file} by hand.`,
+      `agents cannot be changed by an agent: none can be added, removed or moved. Edit ${file} instead.`,
     )
   }
   read(() => resolveConfig(after, extensions))
@@ -52,13 +52,13 @@ function read<Result>(step: () => Result): Result {
     return step()
   } catch (error) {
     if (error instanceof ConfigError)
-      throw new PatchError(`The change is not valid, and nothing was written. ${error.message}`, { cause: error })
+      throw new PatchError(`The change is invalid, and nothing was written. ${error.message}`, { cause: error })
     throw error
   }
 }
 
-/** Values that no change can turn against the operator. `<agent>`: the defaults, or an agent that there is. */
-const openKeys = [
+/** Keys that an agent may change without gaining permissions. `<agent>` is `defaults` or an existing agent. */
+const patchableKeys = [
   'agents.<agent>.model',
   'agents.<agent>.thinking',
   'agents.<agent>.timeoutSeconds',
@@ -69,24 +69,21 @@ const openKeys = [
   'session.historyTokens',
 ]
 
-const open = `open are ${openKeys.join(', ')}`
+const allowed = `it may change ${patchableKeys.join(', ')}`
 
-/**
- * What is not listed stays closed: secrets, addresses, paths, plugins, all that says who may do what, what an agent is
- * told to do, where its words go, what is kept and what is logged.
- */
-function closedBecause(keys: readonly string[], { value }: ConfigDocument): string | undefined {
+/** Why a key cannot be changed; undefined if it can. */
+function explainClosed(keys: readonly string[], { value }: ConfigDocument): string | undefined {
   const [section, name] = keys
   const pattern = (section === 'agents' ? [section, '<agent>', ...keys.slice(2)] : keys).join('.')
-  const isOpen = openKeys.some((key) => pattern === key || pattern.startsWith(`${key}.`))
-  if (!isOpen || (section === 'agents' && name !== 'defaults' && !agentIds(value).includes(name))) return open
-  // With another model an agent would leave behind what its provider's policy denies.
+  const isOpen = patchableKeys.some((key) => pattern === key || pattern.startsWith(`${key}.`))
+  if (!isOpen || (section === 'agents' && name !== 'defaults' && !agentIds(value).includes(name))) return allowed
+  // Another model could avoid the policy of the current provider.
   return keys.at(-1) === 'model' && hasProviderPolicy(value)
     ? 'the tool policy depends on the model (byProvider)'
     : undefined
 }
 
-/** Their order counts: where none is marked, the first agent is the default. */
+/** In order, because the first agent may be the default. */
 const agentIds = ({ agents }: Record<string, unknown>): unknown[] =>
   isRecord(agents) ? Object.keys(agents).filter((id) => id !== 'defaults') : []
 
@@ -100,10 +97,7 @@ function hasProviderPolicy({ tools, agents }: Record<string, unknown>): boolean 
   )
 }
 
-/**
- * Where two values differ, as deep as both can be told apart; what is only in one of them counts with all that is in
- * it.
- */
+/** The deepest paths at which two values differ. A value that exists on one side only counts with all of its keys. */
 function differences(before: unknown, after: unknown, keys: readonly string[] = []): (readonly string[])[] {
   if (isRecord(before) || isRecord(after)) {
     const [one, other] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}]

@@ -1,11 +1,11 @@
-// The only place where a path is confined: what it really is must lie inside a folder, whatever links lead there.
+// Confines paths to a folder, with all links resolved. No other file does this.
 import { realpathSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 
-/** A path that may not be used. The message says what it came to and where it must lie. */
+/** A rejected path. The message has the resolved path and the folder that it must be in. */
 export class PathError extends Error {
   override readonly name = 'PathError'
-  /** True: nothing is there, which is all that is wrong with it. */
+  /** Whether the path is allowed but does not exist. */
   readonly missing: boolean
 
   constructor(message: string, { cause, missing = false }: { cause?: unknown; missing?: boolean } = {}) {
@@ -15,18 +15,18 @@ export class PathError extends Error {
 }
 
 /**
- * The real path of `path`, which must be relative and lead to something inside `root`. `root` itself is inside.
- * @throws {PathError} when it is absolute, climbs out, does not exist, or a symbolic link leads out.
+ * The real path of `path`, which must be relative and exist inside `root`. `root` itself is allowed.
+ * @throws {PathError} if it is absolute, leaves the root, does not exist, or is a symbolic link to the outside.
  */
 export function confine(root: string, path: string): string {
   if (!isPlainRelative(path))
     throw new PathError(
-      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`,
+      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must be inside ${root}`,
     )
   const realRoot = real(root, `the folder ${root} does not exist`)
   const realPath = real(resolve(realRoot, path), `"${path}" does not exist inside ${realRoot}`)
   if (isInside(realRoot, realPath)) return realPath
-  throw new PathError(`"${path}" resolves to ${realPath}, which lies outside ${realRoot}`)
+  throw new PathError(`"${path}" resolves to ${realPath}, which is outside ${realRoot}`)
 }
 
 function isPlainRelative(path: string): boolean {
@@ -41,14 +41,14 @@ function isPlainRelative(path: string): boolean {
 }
 
 function isInside(root: string, path: string): boolean {
-  const way = relative(root, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  const inner = relative(root, path)
+  return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }
 
-function real(path: string, refusal: string): string {
+function real(path: string, message: string): string {
   try {
     return realpathSync(path)
   } catch (cause) {
-    throw new PathError(refusal, { cause, missing: (cause as NodeJS.ErrnoException).code === 'ENOENT' })
+    throw new PathError(message, { cause, missing: (cause as NodeJS.ErrnoException).code === 'ENOENT' })
   }
 }

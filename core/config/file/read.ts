@@ -1,5 +1,5 @@
-// Reads the configuration file: the raw document first, since it names the plugins whose extensions complete the
-// schema.
+// Reads the configuration file as a raw document. The check follows later, because the document names the plugins that
+// the schema depends on.
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import JSON5 from 'json5'
@@ -9,31 +9,31 @@ import { type Layout, readLayout } from './layout.ts'
 import { type Finding, resolveEnvironment } from './secrets.ts'
 import { isRecord } from '../walk.ts'
 
-/** A file that has been read, but not yet checked. */
+/** A configuration file that is read but not checked yet. */
 export interface ConfigDocument {
   /** Absolute path. */
   file: string
-  /** The configuration directory: what relative paths of the file are relative to. */
+  /** The configuration directory, the base of relative paths. */
   dir: string
   text: string
-  /** Permissions of the file, as `stat` gives them. */
+  /** Permissions of the file, as in `stat`. */
   mode: number
   layout: Layout
-  /** What the file says, environment variables put in. */
+  /** The content of the file, with environment variables resolved. */
   value: Record<string, unknown>
-  /** The plugins that it names, as far as they are strings. */
+  /** The listed plugins, without invalid entries. */
   plugins: string[]
   problems: Finding[]
   env: NodeJS.ProcessEnv
 }
 
-/** Reads a file. @throws {ConfigError} when it can't be read or is not a JSON5 object. */
+/** @throws {ConfigError} if the file cannot be read or is not a JSON5 object. */
 export function readConfigFile(path: string, env: NodeJS.ProcessEnv = process.env): ConfigDocument {
   const file = resolve(path)
   return readConfigText({ file, text: readText(file), mode: statSync(file).mode, env })
 }
 
-/** Reads a text as if it stood in that file. @throws {ConfigError} when it is not a JSON5 object. */
+/** Parses a text as the content of a file. @throws {ConfigError} if it is not a JSON5 object. */
 export function readConfigText({
   file,
   text,
@@ -52,7 +52,7 @@ function readText(file: string): string {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     throw new ConfigError(file, [
-      { path: '', problem: code?.startsWith('ERR_') ? 'is not UTF-8 text' : `can't be read (${code})` },
+      { path: '', problem: code?.startsWith('ERR_') ? 'is not UTF-8 text' : `cannot be read (${code})` },
     ])
   }
 }
@@ -60,7 +60,7 @@ function readText(file: string): string {
 function parse(file: string, text: string): Record<string, unknown> {
   const value = parseJson5(file, text)
   if (isRecord(value)) return wellFormed(value)
-  throw new ConfigError(file, [{ path: '', line: 1, problem: 'must hold one object: { … }' }])
+  throw new ConfigError(file, [{ path: '', line: 1, problem: 'must be an object: { … }' }])
 }
 
 function parseJson5(file: string, text: string): unknown {
@@ -70,7 +70,7 @@ function parseJson5(file: string, text: string): unknown {
     const { message, lineNumber, columnNumber } = error as { message: string; lineNumber: number; columnNumber: number }
     const reason = message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, '')
     throw new ConfigError(file, [
-      { path: '', line: lineNumber, problem: `column ${columnNumber}: is not valid JSON5: ${reason}` },
+      { path: '', line: lineNumber, problem: `column ${columnNumber}: invalid JSON5: ${reason}` },
     ])
   }
 }

@@ -1,10 +1,10 @@
-// Values that are kept outside the file: `${ENV}` in any string, and `{ file: "path" }` for secrets.
+// Resolves values from outside the file: `${ENV}` in any string, and `{ file: "path" }` for secrets.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JsonSchema } from '../../typebox.ts'
 import { isRecord, replaceValues, rootPosition } from '../walk.ts'
 
-/** What is wrong at a place of the configuration. */
+/** A problem of one key of the configuration. */
 export interface Finding {
   keys: readonly string[]
   problem: string
@@ -18,8 +18,8 @@ export interface Resolved {
 const references = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?/g
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` stands for the text `${`. A string that can't be
- * resolved stays as it is.
+ * Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` means the text `${`. A string that cannot be resolved
+ * is kept.
  */
 export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): Resolved {
   const problems: Finding[] = []
@@ -38,12 +38,12 @@ export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): R
 
 function expand(text: string, env: NodeJS.ProcessEnv) {
   let problem: string | undefined
-  const result = text.replace(references, (reference: string, name?: string, otherwise?: string) => {
+  const result = text.replace(references, (reference: string, name?: string, fallback?: string) => {
     if (reference === '$${') return '${'
-    // As in a shell, a default also stands in for a variable that is set to nothing.
-    const found = name === undefined ? undefined : otherwise === undefined ? env[name] : env[name] || otherwise
+    // As in a shell, the default also replaces an empty variable.
+    const found = name === undefined ? undefined : fallback === undefined ? env[name] : env[name] || fallback
     if (name === undefined)
-      problem ??= 'holds "${" that begins no ${NAME} or ${NAME:-default}; write "$${" for the text itself'
+      problem ??= 'contains "${" that does not start ${NAME} or ${NAME:-default}; write "$${" for the text "${"'
     else if (found === undefined)
       problem ??= `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
     return found ?? ''
@@ -51,9 +51,7 @@ function expand(text: string, env: NodeJS.ProcessEnv) {
   return { result, problem }
 }
 
-/**
- * Replaces `{ file: "path" }` by what is in the file, where the schema expects a secret; the path is relative to `dir`.
- */
+/** Replaces `{ file: "path" }` with the content of the file, for secrets only. The path is relative to `dir`. */
 export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: string): Resolved {
   const problems: Finding[] = []
   const value = replaceValues(
@@ -65,7 +63,7 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
       } catch (error) {
         problems.push({
           keys,
-          problem: `names a file that can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
+          problem: `refers to a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
         })
         return candidate
       }
@@ -75,7 +73,7 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
   return { value, problems }
 }
 
-/** The files that hold secrets of the document, absolute. */
+/** The absolute paths of the secret files of a document. */
 export function listSecretFiles(
   { value: document, dir }: { value: unknown; dir: string },
   schema: JsonSchema,

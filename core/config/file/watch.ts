@@ -1,78 +1,78 @@
-// Notices that the configuration file, or a file that holds one of its secrets, has changed.
+// Watches the configuration file and its secret files.
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Editors write a file in several steps: one that has not changed for so long counts as written. */
+/** Editors write a file in several steps. A file that did not change for this long counts as complete. */
 const settleMs = 100
 
 /**
- * Calls back after each change of a file: of its text, and of what a link on the way to it names, which is how
- * Kubernetes replaces a mounted ConfigMap or Secret. `files` is asked again after each change; while it throws, the
- * files stay the same. Never keeps the process alive.
+ * Calls `onChange` after each change of a file: of its content, and of links in its path, which is how Kubernetes
+ * replaces a mounted ConfigMap or Secret. `files` is called again after each change; if it throws, the list stays the
+ * same. Does not keep the process alive.
  */
 export function watchFiles(files: () => readonly string[], onChange: () => void): { close(): void } {
   const watchers = new Map<string, FSWatcher>()
   let timer: NodeJS.Timeout | undefined
-  let watched = followFiles([])
+  let watched = updateWatchers([])
   let known = fingerprintOf(watched)
   let seen = known
 
-  function followFiles(before: readonly string[]): readonly string[] {
-    const now = listed(files, before)
+  function updateWatchers(before: readonly string[]): readonly string[] {
+    const now = listFiles(files, before)
     const folders = new Set(now.flatMap((file) => [dirname(file), dirname(realPath(file))]))
-    for (const [folder, watcher] of watchers) if (!folders.has(folder)) forgetFolder(folder, watcher)
-    for (const folder of folders) if (!watchers.has(folder)) followFolder(folder)
+    for (const [folder, watcher] of watchers) if (!folders.has(folder)) unwatchFolder(folder, watcher)
+    for (const folder of folders) if (!watchers.has(folder)) watchFolder(folder)
     return now
   }
 
-  /** The folder, because a watcher of the file itself goes blind once the file is replaced. */
-  function followFolder(folder: string): void {
+  /** Watches the folder, because a watcher of a file stops working when the file is replaced. */
+  function watchFolder(folder: string): void {
     try {
-      const watcher = watch(folder, { persistent: false }, lookSoon)
-      watcher.on('error', () => forgetFolder(folder, watcher))
+      const watcher = watch(folder, { persistent: false }, scheduleCheck)
+      watcher.on('error', () => unwatchFolder(folder, watcher))
       watchers.set(folder, watcher)
     } catch {
-      // A folder that is not there yet, or one more than the system allows: SIGHUP has the files read all the same.
+      // The folder does not exist yet, or the system's limit is reached. SIGHUP still works.
     }
   }
 
-  function forgetFolder(folder: string, watcher: FSWatcher): void {
+  function unwatchFolder(folder: string, watcher: FSWatcher): void {
     watcher.close()
     watchers.delete(folder)
   }
 
-  /** Others write into these folders, too: they must neither count as a change nor put off the look at ours. */
-  function lookSoon(): void {
-    timer ??= setTimeout(look, settleMs).unref()
+  /** Other files in these folders change too. They must neither count as a change nor delay the check. */
+  function scheduleCheck(): void {
+    timer ??= setTimeout(check, settleMs).unref()
   }
 
-  function look(): void {
+  function check(): void {
     timer = undefined
     const now = fingerprintOf(watched)
     if (now === known) return
     const isSettled = now === seen
     seen = now
     if (isSettled) {
-      watched = followFiles(watched)
+      watched = updateWatchers(watched)
       known = seen = fingerprintOf(watched)
       onChange()
     }
-    lookSoon()
+    scheduleCheck()
   }
 
   return {
     close: () => {
       clearTimeout(timer)
-      for (const [folder, watcher] of watchers) forgetFolder(folder, watcher)
+      for (const [folder, watcher] of watchers) unwatchFolder(folder, watcher)
     },
   }
 }
 
-function listed(files: () => readonly string[], otherwise: readonly string[]): readonly string[] {
+function listFiles(files: () => readonly string[], fallback: readonly string[]): readonly string[] {
   try {
     return files()
   } catch {
-    return otherwise
+    return fallback
   }
 }
 
@@ -84,7 +84,7 @@ function realPath(file: string): string {
   }
 }
 
-/** Differs when any of the files was written or replaced. */
+/** Differs if a file was written or replaced. */
 const fingerprintOf = (files: readonly string[]): string => files.map(stampOf).join()
 
 function stampOf(file: string): string {

@@ -1,4 +1,4 @@
-// Writes a file that holds secrets: whole or not at all, readable by its owner alone.
+// Writes a private file atomically.
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
@@ -14,16 +14,16 @@ import {
 import { dirname } from 'node:path'
 
 /**
- * Writes `text` to `file` with mode 600, and its folder, where missing, with mode 700.
- * @throws an `EEXIST` error of the system call `link` when the file exists and `overwrite` is not set.
+ * Writes `text` to `file` with mode 600. A missing folder is created with mode 700.
+ * @throws an `EEXIST` error of the system call `link` if the file exists and `overwrite` is not set.
  */
 export function writePrivateFile(file: string, text: string, { overwrite = false } = {}): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const target = overwrite ? throughLinks(file) : file
+  const target = overwrite ? resolveLinks(file) : file
   const draft = `${target}.${randomUUID()}.tmp`
   try {
     writeDurably(draft, text)
-    // A link refuses to replace, a rename replaces at once: neither leaves half a file.
+    // `link` never replaces a file, and `rename` replaces it atomically.
     if (overwrite) renameSync(draft, target)
     else linkSync(draft, target)
     syncFolder(dirname(target))
@@ -35,7 +35,7 @@ export function writePrivateFile(file: string, text: string, { overwrite = false
 function writeDurably(file: string, text: string): void {
   const handle = openSync(file, 'wx', 0o600)
   try {
-    // All of it: one call of `writeSync` may write less than it was given, and says so only in what it returns.
+    // Not `writeSync`, which may write only a part of the text.
     writeFileSync(handle, text)
     fsyncSync(handle)
   } finally {
@@ -43,10 +43,7 @@ function writeDurably(file: string, text: string): void {
   }
 }
 
-/**
- * Makes the new name last through a power cut. Where a folder can't be synced, a cut may bring the old file back,
- * whole.
- */
+/** Makes the new name durable. If a folder cannot be synced, a power failure may restore the complete old file. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r')
@@ -56,12 +53,12 @@ function syncFolder(folder: string): void {
       closeSync(handle)
     }
   } catch {
-    // The file is in its place; not every file system syncs folders.
+    // Not all file systems can sync folders.
   }
 }
 
-/** A symbolic link stays one: what it points to is replaced. */
-function throughLinks(file: string): string {
+/** Follows a symbolic link, so that its target is replaced and the link remains. */
+function resolveLinks(file: string): string {
   try {
     return realpathSync(file)
   } catch {

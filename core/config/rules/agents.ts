@@ -1,4 +1,4 @@
-// The rules of the agents: their ids, which is the default, their models, their heartbeats.
+// Checks agents: ids, default agent, models, heartbeats.
 import type { AgentConfig, AgentDefaultsConfig } from '../schema.ts'
 import { heartbeatReplyWarnings, heartbeatRules } from './heartbeat.ts'
 import { modelListRules, modelRules } from './models.ts'
@@ -12,7 +12,7 @@ export function* agentRules(context: RuleContext): Iterable<RuleFinding> {
   const [first, ...others] = Object.keys(agents).filter((id) => agents[id]?.default)
   yield* others.map((id) => ({
     keys: ['agents', id, 'default'],
-    problem: `must not be true, since agents.${first} is the default agent already`,
+    problem: `must not be true, because agents.${first} is already the default agent`,
   }))
 }
 
@@ -38,12 +38,12 @@ function* oneAgentRules({ id, agent, defaults }: OneAgent, context: RuleContext)
     yield {
       keys,
       problem:
-        'is not a valid id of an agent; take 1 to 64 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
+        'is not a valid agent id; use 1 to 64 lower-case letters, digits, "-" and "_", starting with a letter or digit',
     }
   }
   const allowed = agent.models ?? defaults.models
   yield* modelListRules(agent.models, [...keys, 'models'], context)
-  // A model that only the defaults name has been looked at there, unless this agent has a list of its own.
+  // The model of the defaults is already checked, unless this agent has its own list.
   if (agent.model !== undefined || agent.models !== undefined)
     yield* modelRules(agent.model ?? defaults.model, { keys: [...keys, 'model'], allowed }, context)
   yield* heartbeatRules(agent.heartbeat ?? {}, { keys: [...keys, 'heartbeat'], allowed }, context)

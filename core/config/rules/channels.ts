@@ -1,4 +1,4 @@
-// The rules of channels and providers: every account has what its channel needs, and names can be told apart.
+// Checks channels and providers: required settings of accounts, and names of providers.
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
 import type { ChannelConfig } from '../schema/extensions.ts'
@@ -23,7 +23,7 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     .filter((name) => name.includes('/') || name !== name.trim() || name === '')
     .map((name) => ({
       keys: ['providers', name],
-      problem: 'is not a valid name of a provider; it must not be blank, have spaces around it or contain "/"',
+      problem: 'is not a valid provider name; it must not be blank, contain "/" or have surrounding spaces',
     }))
 }
 

@@ -1,4 +1,4 @@
-// The rules of where the gateway listens, what opens it, and where it keeps things.
+// Checks the credential, the trusted proxies and the URL of the store.
 import { isIP } from 'node:net'
 import { resolveCredential } from '../credentials.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -19,7 +19,7 @@ export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
   if (!/^sqlite:./.test(storage.url))
     yield {
       keys: ['storage', 'url'],
-      problem: 'must begin with "sqlite:" and name a file, such as "sqlite:state/gateway.db"',
+      problem: 'must be "sqlite:" and a path, such as "sqlite:state/gateway.db"',
     }
 }
 
@@ -30,11 +30,11 @@ function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {
   if (value === undefined && resolveCredential({ ...config.gateway.auth, mode: other }, env).value !== undefined) {
     yield {
       keys,
-      problem: `is required, since gateway.auth.mode is "${mode}"; set it or SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
+      problem: `is required, because gateway.auth.mode is "${mode}"; set it or SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
     }
   }
   if (value !== undefined && value.length < 24)
-    yield { keys, problem: 'has fewer than 24 characters and may be guessed; a longer one is safer', warning: true }
+    yield { keys, problem: 'has fewer than 24 characters and could be guessed; use a longer one', warning: true }
 }
 
 function isNetwork(text: string): boolean {

@@ -1,4 +1,4 @@
-// The rules of a heartbeat: how often, in which hours, and where what it says goes.
+// Checks heartbeats: interval, active hours, model and target.
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { parseDuration } from '../duration.ts'
 import { nearest } from '../nearest.ts'
@@ -35,7 +35,7 @@ function* activeHoursRules(
   if (!clock.test(end) && end !== '24:00')
     yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
   else if (start === end)
-    yield { keys: [...keys, 'end'], problem: 'must differ from the start; leave activeHours out for the whole day' }
+    yield { keys: [...keys, 'end'], problem: 'must differ from the start; omit activeHours for the whole day' }
   if (timezone !== undefined && !isTimezone(timezone))
     yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
 }
@@ -51,14 +51,14 @@ function isTimezone(name: string): boolean {
 function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {
   const targets = ['none', 'last', ...extensions.channels.keys()]
   if (targets.includes(target)) return
-  const meant = nearest(target, targets)
+  const suggestion = nearest(target, targets)
   yield {
     keys,
-    problem: `must be "none", "last" or the name of a loaded channel${meant ? `; did you mean "${meant}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}`,
+    problem: `must be "none", "last" or the name of a loaded channel${suggestion ? `; did you mean "${suggestion}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}`,
   }
 }
 
-/** Of every agent that has a heartbeat, told where its target is said. */
+/** Checks the target of every agent with a heartbeat, and reports at the key that sets the target. */
 export function* heartbeatReplyWarnings(context: RuleContext): Iterable<RuleFinding> {
   const { defaults, ...agents } = context.config.agents
   const defaultId = defaultAgentId(context.config.agents)
@@ -67,7 +67,7 @@ export function* heartbeatReplyWarnings(context: RuleContext): Iterable<RuleFind
     const { target, to } = { ...defaults.heartbeat, ...own }
     if (target === 'none' || (own === undefined && id !== defaultId)) continue
     const keys = ['agents', own?.target === undefined ? 'defaults' : id, 'heartbeat', 'target']
-    const findings = replyWarnings({ channel: target, to, silence: 'set target to "none"' }, context)
+    const findings = replyWarnings({ channel: target, to, howToDisable: 'set target to "none"' }, context)
     for (const { problem } of findings) yield { keys, problem, warning: true }
   }
 }

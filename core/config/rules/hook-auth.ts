@@ -1,17 +1,17 @@
-// The rules of the key `auth` of a mapping or preset: what belongs to which scheme, and what a secret looks like.
+// Checks the key `auth` of a mapping or preset: keys that belong to the scheme, and the format of secrets.
 import type { HookAuth, HookScheme } from '../schema/hook-auth.ts'
 import type { RuleFinding } from './rule.ts'
 
-/** What is wrong with one `auth`; keys are relative to it. */
+/** The problems of an `auth`; keys are relative to it. */
 export function* hookAuthRules(auth: HookAuth, publicUrl?: string): Iterable<RuleFinding> {
-  yield* foreignKeys(auth)
+  yield* unsupportedKeyRules(auth)
   yield* secretRules(auth)
   yield* urlRules(auth, publicUrl)
   if (auth.scheme === 'hmac') yield* hmacRules(auth)
   if (auth.scheme === 'google-oidc') yield* googleRules(auth, publicUrl)
 }
 
-const ofHmac = [
+const hmacKeys = [
   'algorithm',
   'encoding',
   'prefix',
@@ -22,8 +22,8 @@ const ofHmac = [
   'timestampUnit',
   'secretEncoding',
 ] as const
-const ofGoogle = ['audience', 'email', 'keysUrl'] as const
-const timed: readonly HookScheme[] = [
+const googleKeys = ['audience', 'email', 'keysUrl'] as const
+const timestampSchemes: readonly HookScheme[] = [
   'hmac',
   'standard-webhooks',
   'svix',
@@ -34,21 +34,24 @@ const timed: readonly HookScheme[] = [
   'zoom',
 ]
 
-/** Keys that only some schemes know. */
-const homes: Partial<Record<keyof HookAuth, readonly HookScheme[]>> = {
-  ...Object.fromEntries(ofHmac.map((key) => [key, ['hmac']])),
-  ...Object.fromEntries(ofGoogle.map((key) => [key, ['google-oidc']])),
+/** Keys that only some schemes support. */
+const schemesByKey: Partial<Record<keyof HookAuth, readonly HookScheme[]>> = {
+  ...Object.fromEntries(hmacKeys.map((key) => [key, ['hmac']])),
+  ...Object.fromEntries(googleKeys.map((key) => [key, ['google-oidc']])),
   header: ['token', 'hmac'],
-  toleranceSeconds: timed,
+  toleranceSeconds: timestampSchemes,
   url: ['twilio', 'hmac'],
   verifyToken: ['meta'],
 }
 
-function* foreignKeys(auth: HookAuth): Iterable<RuleFinding> {
+function* unsupportedKeyRules(auth: HookAuth): Iterable<RuleFinding> {
   for (const key of Object.keys(auth) as (keyof HookAuth)[]) {
-    const schemes = homes[key]
+    const schemes = schemesByKey[key]
     if (schemes && !schemes.includes(auth.scheme))
-      yield { keys: [key], problem: `means nothing to the scheme "${auth.scheme}"; it goes with ${schemes.join(', ')}` }
+      yield {
+        keys: [key],
+        problem: `is not supported by the scheme "${auth.scheme}"; it belongs to ${schemes.join(', ')}`,
+      }
   }
 }
 
@@ -58,20 +61,20 @@ function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
     if (secret !== undefined || secrets)
       yield {
         keys: [secrets ? 'secrets' : 'secret'],
-        problem: 'is not needed: Google signs with keys of its own; take it out',
+        problem: 'is not supported, because Google signs with its own keys; remove it',
       }
     return
   }
   if (secret === undefined && !secrets)
-    yield { keys: ['secret'], problem: 'is required; copy it from where the sender of the webhook shows it' }
+    yield { keys: ['secret'], problem: 'is required; copy it from the webhook settings of the service' }
   if (secret !== undefined && secrets)
-    yield { keys: ['secrets'], problem: 'stands beside secret; put all of them into secrets' }
+    yield { keys: ['secrets'], problem: 'cannot be combined with secret; move all secrets into secrets' }
   const given =
     secret === undefined
       ? (secrets ?? []).map((one, index) => ({ one, keys: ['secrets', String(index)] }))
       : [{ one: secret, keys: ['secret'] }]
   for (const { one, keys } of given) {
-    const problem = misfitOf(auth, typeof one === 'string' ? one : one.secret)
+    const problem = findSecretProblem(auth, typeof one === 'string' ? one : one.secret)
     if (problem !== undefined) yield { keys, problem }
     if (typeof one !== 'string' && Number.isNaN(Date.parse(one.notAfter))) {
       yield { keys: [...keys, 'notAfter'], problem: 'must be a time such as 2030-01-31T00:00:00Z' }
@@ -79,79 +82,82 @@ function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
   }
 }
 
-/** What is wrong with a secret, found by decoding it as its verifier will; its value is never repeated. */
-function misfitOf({ scheme, secretEncoding }: HookAuth, secret: string): string | undefined {
+/** Decodes a secret as the verifier does, and describes what is wrong. The message never contains the secret. */
+function findSecretProblem({ scheme, secretEncoding }: HookAuth, secret: string): string | undefined {
   if (scheme === 'discord')
-    return bytesIn('hex', secret) === keyBytes
+    return countBytes('hex', secret) === publicKeyBytes
       ? undefined
       : 'must be the public key of the application: 64 hexadecimal digits'
-  if (scheme === 'standard-webhooks' || scheme === 'svix') return standardMisfit(secret)
+  if (scheme === 'standard-webhooks' || scheme === 'svix') return findStandardSecretProblem(secret)
   if (scheme !== 'hmac' || secretEncoding === undefined || secretEncoding === 'utf8') return undefined
-  return bytesIn(secretEncoding, secret) > 0
+  return countBytes(secretEncoding, secret) > 0
     ? undefined
-    : `must be written in ${secretEncoding}, as secretEncoding says`
+    : `must be encoded in ${secretEncoding}, as set in secretEncoding`
 }
 
 /** Bytes in an Ed25519 public key. */
-const keyBytes = 32
+const publicKeyBytes = 32
 
-function standardMisfit(secret: string): string | undefined {
+function findStandardSecretProblem(secret: string): string | undefined {
   const [, prefix, text = ''] = /^(whsec_|whpk_)?(.*)$/s.exec(secret) ?? []
-  const bytes = bytesIn('base64', text)
+  const bytes = countBytes('base64', text)
   if (prefix === 'whpk_')
-    return bytes === keyBytes
+    return bytes === publicKeyBytes
       ? undefined
-      : `must be a public key such as whpk_… of ${keyBytes} bytes in base64, and has ${bytes}`
+      : `must be a public key such as whpk_… with ${publicKeyBytes} bytes in base64; it has ${bytes}`
   return bytes > 0 ? undefined : 'must be a secret such as whsec_… or a public key such as whpk_…, in base64'
 }
 
-/** How many bytes a text stands for; 0: it is not written so. */
-function bytesIn(encoding: 'hex' | 'base64', text: string): number {
+/** The number of bytes that a text encodes; 0 if it is invalid. */
+function countBytes(encoding: 'hex' | 'base64', text: string): number {
   const written = encoding === 'hex' ? /^(?:[0-9a-f]{2})+$/i : /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2,4}={0,2})$/i
   return written.test(text) ? Buffer.from(text, encoding).length : 0
 }
 
 function* hmacRules({ header, signed = '{body}', timestampHeader, timestampPrefix }: HookAuth): Iterable<RuleFinding> {
   if (header === undefined)
-    yield { keys: ['header'], problem: 'is required for hmac; name the header that holds the signature' }
+    yield { keys: ['header'], problem: 'is required for hmac; set the header with the signature' }
   const known = /\{(?:body|timestamp|method|url|headers\.[^{}]+)\}/g
   if (/[{}]/.test(signed.replaceAll(known, ''))) {
     yield {
       keys: ['signed'],
-      problem: 'may hold {body}, {timestamp}, {method}, {url} and {headers.<name>}, and no other braces',
+      problem: 'may contain {body}, {timestamp}, {method}, {url} and {headers.<name>}, but no other braces',
     }
   }
-  if (!signed.includes('{body}')) yield { keys: ['signed'], problem: 'must hold {body}, or anybody could change it' }
-  const stamped = signed.includes('{timestamp}')
-  const source = [timestampHeader, timestampPrefix].filter((one) => one !== undefined).length
-  if (stamped && source === 0)
-    yield { keys: ['signed'], problem: 'holds {timestamp}; say in timestampHeader or timestampPrefix where that is' }
-  if (!stamped && source > 0) yield { keys: ['signed'], problem: 'must hold {timestamp}, or anybody could change it' }
-  if (source > 1) yield { keys: ['timestampPrefix'], problem: 'stands beside timestampHeader; keep one of the two' }
+  if (!signed.includes('{body}'))
+    yield { keys: ['signed'], problem: 'must contain {body}; otherwise anybody could change the body' }
+  const hasTimestamp = signed.includes('{timestamp}')
+  const sourceCount = [timestampHeader, timestampPrefix].filter((one) => one !== undefined).length
+  if (hasTimestamp && sourceCount === 0)
+    yield { keys: ['signed'], problem: 'contains {timestamp}; set timestampHeader or timestampPrefix' }
+  if (!hasTimestamp && sourceCount > 0)
+    yield { keys: ['signed'], problem: 'must contain {timestamp}; otherwise anybody could change the time' }
+  if (sourceCount > 1)
+    yield { keys: ['timestampPrefix'], problem: 'cannot be combined with timestampHeader; remove one of them' }
 }
 
 function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
   const keys = ['url']
   const signsUrl = scheme === 'twilio' || (scheme === 'hmac' && signed.includes('{url}'))
   if (url !== undefined && !/^https?:\/\/[^\s/]/.test(url))
-    yield { keys, problem: 'must be the whole address, beginning with https://' }
+    yield { keys, problem: 'must be a complete URL that starts with https://' }
   if (url !== undefined && scheme === 'hmac' && !signsUrl)
-    yield { keys, problem: 'means nothing unless signed holds {url}; take it out' }
+    yield { keys, problem: 'has no effect unless signed contains {url}; remove it' }
   if (!signsUrl || url !== undefined || publicUrl !== undefined) return
   const problem =
-    'is not set, nor is gateway.publicUrl; the signature covers the address that the sender calls, which the gateway cannot know behind TLS, so set one of them'
+    'is not set, and neither is gateway.publicUrl; the signature covers the URL that the sender calls, which the gateway cannot know behind a proxy, so set one of them'
   yield { keys, problem, warning: true }
 }
 
 function* googleRules({ audience, email, keysUrl }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
   if (audience === undefined && publicUrl === undefined) {
     const problem =
-      'is required; set the audience of the push subscription, or gateway.publicUrl where that is the address of the hook'
+      'is required; set the audience of the push subscription, or gateway.publicUrl if the audience is the URL of the hook'
     yield { keys: ['audience'], problem }
   }
-  // Anybody at Google can have a token made for this audience: the account alone tells ours from theirs.
+  // Any Google account can get a token for this audience. Only the account identifies ours.
   if (email === undefined)
     yield { keys: ['email'], problem: 'is required; set the service account of the push subscription' }
   if (keysUrl !== undefined && !/^https?:\/\//.test(keysUrl))
-    yield { keys: ['keysUrl'], problem: 'must be an address that begins with https://' }
+    yield { keys: ['keysUrl'], problem: 'must be a URL that starts with https://' }
 }

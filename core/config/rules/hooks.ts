@@ -1,5 +1,4 @@
-// The rules of the webhook endpoints: a token of their own, a path that hides nothing, session keys and agents that
-// make sense.
+// Checks the webhook endpoints: token, path, session keys, agents and alerts.
 import { agentIdsOf } from '../agent-ids.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
@@ -22,39 +21,39 @@ function* tokenRules({ config, env }: RuleContext): Iterable<RuleFinding> {
     return
   }
   if (allCredentials(config.gateway.auth, env).includes(token)) {
-    yield { keys, problem: 'must not be the token or password of the gateway; give the hooks a token of their own' }
+    yield { keys, problem: 'must differ from the token and password of the gateway; set another token' }
   }
   if (token.length < 24)
-    yield { keys, problem: 'has fewer than 24 characters and may be guessed; a longer one is safer', warning: true }
+    yield { keys, problem: 'has fewer than 24 characters and could be guessed; use a longer one', warning: true }
 }
 
 function* pathRules({ config }: RuleContext): Iterable<RuleFinding> {
   const keys = ['hooks', 'path']
   const path = normalizeHooksPath(config.hooks.path)
-  if (path === '/') yield { keys, problem: 'must not be the root; name a path such as "/hooks"' }
+  if (path === '/') yield { keys, problem: 'must not be the root; use a path such as "/hooks"' }
   else if (!/^(?:\/[\w.~-]+)+$/.test(path) || /\/\.{1,2}(?:\/|$)/.test(path)) {
     yield {
       keys,
       problem: 'must be a plain path such as "/hooks": letters, digits, "-", "_", "." and "~" between single slashes',
     }
   }
-  const shadowed = reservedPaths.find((reserved) => path === reserved || path.startsWith(`${reserved}/`))
-  if (shadowed)
+  const reserved = reservedPaths.find((one) => path === one || path.startsWith(`${one}/`))
+  if (reserved)
     yield {
       keys,
-      problem: `must not lie at ${shadowed}, where the gateway serves something else; take another path such as "/hooks"`,
+      problem: `must not be at ${reserved}, which the gateway uses for other routes; use another path such as "/hooks"`,
     }
 }
 
 function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<RuleFinding> {
   if (hooks.allowRequestSessionKey && hooks.allowedSessionKeyPrefixes === undefined) {
     const problem =
-      'lets a webhook continue any session; hooks.allowedSessionKeyPrefixes, such as ["hook:"], would bound that'
+      'lets a webhook continue any session; set hooks.allowedSessionKeyPrefixes, such as ["hook:"], to limit this'
     yield { keys: ['hooks', 'allowRequestSessionKey'], problem, warning: true }
   }
   const ids = new Set(['*', ...agentIdsOf(agents)])
   yield* (hooks.allowedAgentIds ?? []).flatMap((id, index) => {
-    const problem = `names no configured agent; webhooks that ask for it reach the default agent`
+    const problem = 'is not a configured agent; webhooks that request it use the default agent'
     return ids.has(id.trim().toLowerCase())
       ? []
       : [{ keys: ['hooks', 'allowedAgentIds', String(index)], problem, warning: true }]
@@ -71,5 +70,5 @@ function* onFailureRules(context: RuleContext): Iterable<RuleFinding> {
   if (!names.includes(channel))
     yield { keys, problem: `must be "last" or the name of a loaded channel (${names.join(', ') || 'none is loaded'})` }
   else if (!config.channels[channel]?.enabled)
-    yield { keys, problem: `names a channel that is not configured; add channels.${channel}`, warning: true }
+    yield { keys, problem: `is a channel that is not configured; add channels.${channel}`, warning: true }
 }

@@ -1,30 +1,30 @@
-// The rules of model references: a known provider, an entry in the list where there is one, an alias that is unique.
+// Checks references to models: the provider, the list of allowed models, and unique aliases.
 import { nearest } from '../nearest.ts'
 import type { ModelEntry } from '../schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export interface ModelKey {
   keys: readonly string[]
-  /** The list that the model must be in; absent: any. */
+  /** The allowed models; absent: any. */
   allowed: readonly ModelEntry[] | undefined
 }
 
-/** The model that is there without any settings: it may stay the default beside a list that lacks it. */
+/** Needs no configuration. As the default, it does not have to be in the list of allowed models. */
 const builtinModel = 'builtin/rules'
 
-/** One model that an agent or a heartbeat uses: `<provider>/<model>`, or an alias of its list. */
+/** Checks the model of an agent or a heartbeat: `<provider>/<model>`, or an alias of its list. */
 export function* modelRules(model: string, { keys, allowed }: ModelKey, context: RuleContext): Iterable<RuleFinding> {
   const entries = allowed?.flatMap((entry) => [entryOf(entry)])
   if (entries?.some(({ alias }) => alias === model)) return
-  const misfit = referenceProblem(model, context)
-  if (misfit) yield { keys, problem: misfit }
+  const problem = findReferenceProblem(model, context)
+  if (problem) yield { keys, problem }
   else if (!entries || entries.some(({ id }) => id === model)) return
   else if (model !== builtinModel)
-    yield { keys, problem: 'must be in the list of allowed models, "models"; add it there or choose one of them' }
+    yield { keys, problem: 'must be in the list of allowed models ("models"); add it or choose another one' }
   else
     yield {
       keys,
-      problem: `is ${builtinModel}, which the list of allowed models lacks; name one of the list to use a real model`,
+      problem: `is ${builtinModel}, which is not in the list of allowed models; set a model of the list`,
       warning: true,
     }
 }
@@ -38,12 +38,12 @@ export function* modelListRules(
   for (const [index, entry] of Object.entries(models ?? [])) {
     const { id, alias } = entryOf(entry)
     const keysOfEntry = [...keys, index]
-    const misfit = referenceProblem(id, context)
-    // A provider may be set up later; until then a request for the model is refused.
-    if (misfit)
+    const problem = findReferenceProblem(id, context)
+    // The provider may be configured later. Until then, requests for the model are rejected.
+    if (problem)
       yield {
         keys: typeof entry === 'string' ? keysOfEntry : [...keysOfEntry, 'id'],
-        problem: misfit,
+        problem,
         warning: id.includes('/'),
       }
     if (alias === undefined) continue
@@ -52,23 +52,23 @@ export function* modelListRules(
     if (alias.includes('/'))
       yield {
         keys: [...keysOfEntry, 'alias'],
-        problem: 'must not contain "/", which would make it a <provider>/<model>',
+        problem: 'must not contain "/", because it would look like <provider>/<model>',
       }
     aliases.add(alias)
   }
 }
 
-function referenceProblem(model: string, { config, extensions }: RuleContext): string | undefined {
+function findReferenceProblem(model: string, { config, extensions }: RuleContext): string | undefined {
   const [, provider] = /^([^/]+)\/./.exec(model.trim()) ?? []
   if (provider === undefined)
-    return 'must be <provider>/<model>, such as "builtin/rules", or an alias of the list of allowed models'
+    return 'must be <provider>/<model>, such as "builtin/rules", or an alias from the list of allowed models'
   const names = ['builtin', ...Object.keys(config.providers)]
   if (names.includes(provider)) return undefined
-  const meant = nearest(provider, names)
-  const fix = meant
-    ? `did you mean "${meant}/…"?`
+  const suggestion = nearest(provider, names)
+  const fix = suggestion
+    ? `did you mean "${suggestion}/…"?`
     : `add a section providers.${provider} with a kind (${[...extensions.providers.keys()].join(', ') || 'none is loaded'})`
-  return `names the provider "${provider}", which is not configured; ${fix}`
+  return `uses the provider "${provider}", which is not configured; ${fix}`
 }
 
 const entryOf = (entry: ModelEntry) =>

@@ -1,4 +1,4 @@
-// The rules of `hooks.presets` and of the sections of presets: each is there, and its service can prove who it is.
+// Checks `hooks.presets` and the sections of presets.
 import { listProblems } from '../../typebox.ts'
 import { nearest } from '../nearest.ts'
 import { resolvePresetSettings } from '../preset-settings.ts'
@@ -12,7 +12,7 @@ import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
   const { config, extensions } = context
-  // Names that do not fit the schema have left holes, which `flatMap` skips.
+  // Invalid names have left holes, which `flatMap` skips.
   yield* config.hooks.presets.flatMap((name, index) => [
     ...nameRules(name, ['hooks', 'presets', String(index)], context),
   ])
@@ -25,30 +25,31 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
   const preset = extensions.presets.get(name)
   if (!preset) {
     const names = [...extensions.presets.keys()]
-    const meant = nearest(name, names)
+    const suggestion = nearest(name, names)
     yield {
       keys,
-      problem: `is no preset${meant ? `; did you mean "${meant}"?` : `; there are ${names.join(', ') || 'none'}`}`,
+      problem: `is not a known preset${suggestion ? `; did you mean "${suggestion}"?` : `; known presets: ${names.join(', ') || 'none'}`}`,
     }
     return
   }
-  const [misfit] = listProblems(Mapping, preset.mapping)
-  for (const lack of listProblems(
+  const [mappingProblem] = listProblems(Mapping, preset.mapping)
+  for (const missing of listProblems(
     preset.config ?? {},
     resolvePresetSettings(preset, presetSection(config.hooks, name)),
   )) {
-    yield { keys: ['hooks', name, ...lack.keys], problem: lack.problem }
+    yield { keys: ['hooks', name, ...missing.keys], problem: missing.problem }
   }
-  if (misfit) yield { keys, problem: `is a preset whose mapping cannot be used: ${misfit.path} ${misfit.problem}` }
-  // What Google pushes may come by way of a watcher that has the hook token.
+  if (mappingProblem)
+    yield { keys, problem: `is a preset with an invalid mapping: ${mappingProblem.path} ${mappingProblem.problem}` }
+  // A mail watcher with the hook token may send Gmail's webhooks.
   if (preset.auth && preset.auth.scheme !== 'google-oidc' && !presetSection(config.hooks, name).auth) {
-    const problem = `has no hooks.${name}.auth: it is reached with the hook token alone, and what the service signs is not looked at`
+    const problem = `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the service is not verified; set hooks.${name}.auth.secret`
     yield { keys, problem, warning: true }
   }
   const section = presetSection(config.hooks, name)
   const mapping = { ...preset.mapping, ...section } as MappingConfig
   const findings = [...(preset.toAction ? [] : textWarnings(mapping)), ...replyWarnings(mapping, context)]
-  // What the section says is told at its key, what the preset itself says at its name.
+  // Findings about keys of the section are reported there, the others at the name of the preset.
   for (const {
     keys: [key = ''],
     ...rest
@@ -61,14 +62,14 @@ function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding
   const keys = ['hooks', name]
   const { auth, ...section } = presetSection(config.hooks, name)
   if (!config.hooks.presets.includes(name))
-    yield { keys, problem: `has no effect, since hooks.presets does not name "${name}"`, warning: true }
+    yield { keys, problem: `has no effect, because hooks.presets does not contain "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
   if (auth) findings.push(...authRules({ ...extensions.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
   for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
 }
 
 function* authRules(auth: object, publicUrl: string | undefined): Iterable<RuleFinding> {
-  const misfits = listProblems(HookAuth, auth)
-  const findings = misfits.length > 0 ? misfits : hookAuthRules(auth as HookAuth, publicUrl)
+  const schemaProblems = listProblems(HookAuth, auth)
+  const findings = schemaProblems.length > 0 ? schemaProblems : hookAuthRules(auth as HookAuth, publicUrl)
   for (const { keys, ...rest } of findings) yield { keys: ['auth', ...keys], ...rest }
 }

@@ -1,4 +1,4 @@
-// Warnings about replies that cannot be delivered: to a channel that cannot be used, or to nobody.
+// Warns about replies that cannot be delivered, because of the channel or a missing recipient.
 import { fallbackChannel } from '../../action.ts'
 import { resolveAccounts } from '../accounts.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -11,43 +11,43 @@ export interface ReplyTarget {
   channel?: string | undefined
   to?: string | undefined
   accountId?: string | undefined
-  /** What an operator does who wants no replies. */
-  silence?: string
+  /** How to turn replies off, for the message. */
+  howToDisable?: string
 }
 
-/** Only what the configuration can tell: which route the main session knows is told in the reply to a request. */
+/** Checks only the configuration. The response to a request also considers the reply routes of the main session. */
 export function* replyWarnings(
-  { action, deliver, channel = 'last', to, accountId, silence = 'set deliver to false' }: ReplyTarget,
+  { action, deliver, channel = 'last', to, accountId, howToDisable = 'set deliver to false' }: ReplyTarget,
   context: RuleContext,
 ): Iterable<RuleFinding> {
   if (action === 'wake' || deliver === false) return
   const name = channel.trim()
   if (name !== 'last') yield* channelWarnings({ name, to, accountId }, context)
-  else if (!mayLead({ to, accountId }, context)) {
+  else if (!canResolveLast({ to, accountId }, context)) {
     const problem =
-      'sends replies to "last", but no channel lets anybody write to the agent (allowFrom), so they are not delivered'
-    yield { keys: [], problem: `${problem}; name a channel and a recipient ("to"), or ${silence}`, warning: true }
+      'sends replies to "last", but nobody may write to the agent on any channel (allowFrom), so they are not delivered'
+    yield { keys: [], problem: `${problem}; set a channel and a recipient ("to"), or ${howToDisable}`, warning: true }
   }
 }
 
-interface Named extends Pick<ReplyTarget, 'to' | 'accountId'> {
+interface NamedTarget extends Pick<ReplyTarget, 'to' | 'accountId'> {
   name: string
 }
 
-function* channelWarnings({ name, to, accountId }: Named, { config, extensions }: RuleContext): Iterable<RuleFinding> {
+function* channelWarnings(
+  { name, to, accountId }: NamedTarget,
+  { config, extensions }: RuleContext,
+): Iterable<RuleFinding> {
   const channel = extensions.channels.get(name)
   const section = config.channels[name]
   const warn = (key: string, problem: string): RuleFinding => ({ keys: [key], problem, warning: true })
   if (!channel)
     yield warn(
       'channel',
-      `is "${name}", which no plugin brings, so replies are not delivered; install one and list it in plugins`,
+      `is "${name}", which no loaded plugin provides, so replies are not delivered; add a plugin to plugins`,
     )
   else if (!section?.enabled)
-    yield warn(
-      'channel',
-      `is "${name}", which is not configured, so replies are not delivered; add channels.${name} to the config`,
-    )
+    yield warn('channel', `is "${name}", which is not configured, so replies are not delivered; add channels.${name}`)
   else {
     const accounts = resolveAccounts(section, channel.config)
     const account = accounts.find(({ id }) => id === (accountId ?? accounts[0]?.id))
@@ -55,21 +55,21 @@ function* channelWarnings({ name, to, accountId }: Named, { config, extensions }
     if (!account)
       yield warn(
         'accountId',
-        `is no account of channels.${name}, so replies are not delivered; it has ${ids || 'none'}`,
+        `is not an account of channels.${name}, so replies are not delivered; its accounts: ${ids || 'none'}`,
       )
-    else if (to === undefined && account.defaultTo === undefined && !hearsSomebody(section)) {
-      yield warn('channel', `is "${name}", where replies have no recipient; set "to", or channels.${name}.defaultTo`)
+    else if (to === undefined && account.defaultTo === undefined && !acceptsMessages(section)) {
+      yield warn('channel', `is "${name}", where replies have no recipient; set "to" or channels.${name}.defaultTo`)
     }
   }
 }
 
-/** A message that came in leaves a route; without one, `last` means the fallback. */
-function mayLead({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
+/** An incoming message defines `last`. Without one, `last` is the fallback channel. */
+function canResolveLast({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
   const { config, extensions } = context
-  const heard = Object.entries(config.channels).some(
-    ([name, section]) => extensions.channels.has(name) && section.enabled && hearsSomebody(section),
+  const canReceive = Object.entries(config.channels).some(
+    ([name, section]) => extensions.channels.has(name) && section.enabled && acceptsMessages(section),
   )
-  return heard || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
+  return canReceive || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
 }
 
-const hearsSomebody = ({ allowFrom = [] }: { allowFrom?: readonly string[] }): boolean => allowFrom.length > 0
+const acceptsMessages = ({ allowFrom = [] }: { allowFrom?: readonly string[] }): boolean => allowFrom.length > 0

@@ -1,12 +1,9 @@
-// What a rule is: it looks at a configuration whose values fit the schema, and yields what it finds.
+// The type of a rule: it checks a configuration that matches the schema, and yields its findings.
 import type { Config, ConfigurableExtensions } from '../schema.ts'
 import type { Finding } from '../file/secrets.ts'
 
 export interface RuleContext {
-  /**
-   * Values that do not fit the schema are left out; a list that had one has a hole there, so that the others keep their
-   * index.
-   */
+  /** Without values that do not match the schema. They leave holes in lists, so that the others keep their index. */
   config: Config
   extensions: ConfigurableExtensions
   env: NodeJS.ProcessEnv
@@ -15,7 +12,7 @@ export interface RuleContext {
 }
 
 export interface RuleFinding extends Finding {
-  /** A warning is told; anything else stops the start. */
+  /** A warning does not prevent the start. */
   warning?: boolean
 }
 

@@ -1,5 +1,4 @@
-// The rules of the tool policy: a scope begins with a profile or with a list, not with both; providers that it names
-// are there.
+// Checks the tool policy: `allow` excludes `alsoAllow`, and providers must be configured.
 import { nearest } from '../nearest.ts'
 import type { ToolPolicyConfig, ToolScope } from '../schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -14,7 +13,7 @@ export function* toolRules({ config }: RuleContext): Iterable<RuleFinding> {
 
 interface PolicyContext {
   keys: readonly string[]
-  /** The names that a provider may have. */
+  /** The names of the configured providers. */
   providers: readonly string[]
 }
 
@@ -31,18 +30,18 @@ function* scopeRules({ allow, alsoAllow }: ToolScope, keys: readonly string[]): 
   if (!allow || !alsoAllow) return
   yield {
     keys: [...keys, 'alsoAllow'],
-    problem: 'must not stand beside allow; move its names there, or take a profile in place of allow',
+    problem: 'cannot be combined with allow; move its names there, or use a profile instead of allow',
   }
 }
 
-/** Lists under a slip of the pen would hold for nobody, unnoticed. */
+/** Lists under a misspelled provider would never apply. */
 function* providerWarnings(reference: string, { keys, providers }: PolicyContext): Iterable<RuleFinding> {
   const [name = ''] = reference.trim().toLowerCase().split('/', 1)
   if (providers.some((provider) => provider.toLowerCase() === name)) return
-  const meant = nearest(name, providers)
+  const suggestion = nearest(name, providers)
   yield {
     keys,
-    problem: `names no configured provider, so it holds for no model${meant ? `; did you mean "${meant}"?` : ''}`,
+    problem: `is not a configured provider, so it applies to no model${suggestion ? `; did you mean "${suggestion}"?` : ''}`,
     warning: true,
   }
 }

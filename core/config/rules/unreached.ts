@@ -1,5 +1,4 @@
-// Warnings about mappings and presets that no request reaches, because one before them takes every request that they
-// could have.
+// Warns about mappings and presets that no request reaches, because an earlier one matches all of their requests.
 import { dotted } from '../../typebox.ts'
 import { normalizeHookName } from '../hooks-path.ts'
 import { presetSection } from '../schema/hooks.ts'
@@ -9,14 +8,11 @@ import type { RuleContext, RuleFinding } from './rule.ts'
 interface Entry {
   keys: readonly string[]
   id: string | undefined
-  /** What a request must fulfil, each as text; none: any request does. */
+  /** The conditions of the match, each as text; empty: any request matches. */
   conditions: readonly string[]
 }
 
-/**
- * An entry before it takes all of its requests where its conditions are some of those here, or the same. Looked up, so
- * that long lists cost little.
- */
+/** An earlier entry matches all requests of a later one if its conditions are a subset of the later one's. */
 export function* unreachedWarnings(context: RuleContext): Iterable<RuleFinding> {
   const firsts = new Map<string, Entry>()
   for (const entry of entriesOf(context)) {
@@ -30,14 +26,14 @@ function unreached({ keys }: Entry, before: Entry): RuleFinding {
   const name = `${dotted(before.keys)}${before.id === undefined ? '' : ` (${JSON.stringify(before.id)})`}`
   return {
     keys,
-    problem: `is never reached, since ${name} takes every request that it could have; change the order, or take one of the two out`,
+    problem: `is never reached, because ${name} matches all of its requests; change the order, or remove one of them`,
     warning: true,
   }
 }
 
-/** In the order in which they are tried. */
+/** Mappings and presets, in the order in which they are tried. */
 function entriesOf({ config: { hooks }, extensions }: RuleContext): Entry[] {
-  // Entries that do not fit the schema have left holes, which `flatMap` skips.
+  // Invalid entries have left holes, which `flatMap` skips.
   const mappings = hooks.mappings.flatMap(({ id, match = {} }, index) => ({
     keys: ['hooks', 'mappings', String(index)],
     id,
@@ -57,7 +53,7 @@ function entriesOf({ config: { hooks }, extensions }: RuleContext): Entry[] {
 const conditionsOf = (match: NonNullable<MappingConfig['match']>): string[] =>
   Object.entries(match).map(([key, value]) => JSON.stringify([key, key === 'path' ? normalizeHookName(value) : value]))
 
-/** Of two conditions four, so that this stays small. */
+/** There are at most two conditions, so at most four subsets. */
 function subsetsOf([condition, ...others]: readonly string[]): string[][] {
   if (condition === undefined) return [[]]
   const without = subsetsOf(others)

@@ -1,10 +1,10 @@
-// The config section `agents`: the defaults of all agents, and each agent by its id.
+// The config section `agents`: the defaults for all agents, and each agent by its id.
 import { thinkingLevels } from '../../action.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import { AgentTools } from './tool-policy.ts'
 
-/** One entry of a list of allowed models. */
+/** An entry of a list of allowed models. */
 export type ModelEntry = string | { id: string; alias?: string; reasoning?: boolean }
 
 const ModelList = Type.Array(
@@ -15,13 +15,13 @@ const ModelList = Type.Array(
     additionalProperties: false,
     properties: {
       id: Type.String({ pattern: notBlank, description: 'The model, as <provider>/<model>.' }),
-      alias: Type.String({ pattern: notBlank, description: 'A short name for it.' }),
-      reasoning: Type.Boolean({ description: 'Whether the model can think; false sends it no thinking level.' }),
+      alias: Type.String({ pattern: notBlank, description: 'A short name for the model.' }),
+      reasoning: Type.Boolean({ description: 'Whether the model can think; with false it gets no thinking level.' }),
     },
   }),
   {
     description:
-      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. Not set: any.',
+      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. Default: any.',
   },
 )
 
@@ -29,15 +29,15 @@ const Thinking = Type.Enum([...thinkingLevels], { description: 'How long the mod
 
 const ActiveHours = Type.Object(
   {
-    start: Type.String({ description: 'First minute, as "HH:MM".' }),
+    start: Type.String({ description: 'The start, as "HH:MM".' }),
     end: Type.String({
-      description: 'The minute at which they end, as "HH:MM"; "24:00" is allowed, and it may lie past midnight.',
+      description: 'The end, exclusive, as "HH:MM". "24:00" is allowed. An end before the start is on the next day.',
     }),
     timezone: Type.Optional(
-      Type.String({ description: 'IANA time zone, such as "Europe/Berlin". Not set: the one of the machine.' }),
+      Type.String({ description: 'IANA time zone, such as "Europe/Berlin". Default: the one of the machine.' }),
     ),
   },
-  { additionalProperties: false, description: 'The hours in which the heartbeat beats. Not set: always.' },
+  { additionalProperties: false, description: 'The hours in which heartbeats run. Default: all day.' },
 )
 
 const Heartbeat = Type.Object(
@@ -45,24 +45,22 @@ const Heartbeat = Type.Object(
     every: Type.Unsafe<string | number>({
       type: ['string', 'number'],
       default: '30m',
-      description:
-        'Time between two beats, such as "90s", "30m" or "1h30m"; 0 for none but those that an event asks for.',
+      description: 'Interval between heartbeats, such as "90s", "30m" or "1h30m". With 0, only events start one.',
     }),
     activeHours: Type.Optional(ActiveHours),
     target: Type.String({
       default: 'none',
-      description: 'Where what it says goes: "none", "last" (where the last message came from) or a channel.',
+      description: 'Where replies go: "none", "last" (where the last message came from) or the name of a channel.',
     }),
     to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
-    prompt: Type.Optional(Type.String({ pattern: notBlank, description: 'What the agent is asked at each beat.' })),
+    prompt: Type.Optional(Type.String({ pattern: notBlank, description: 'The prompt of each heartbeat.' })),
     model: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'The model of the beats. Not set: the one of the agent.' }),
+      Type.String({ pattern: notBlank, description: 'The model for heartbeats. Default: the one of the agent.' }),
     ),
     ackMaxChars: Type.Integer({
       minimum: 0,
       default: 300,
-      description:
-        'A reply that acknowledges with HEARTBEAT_OK and has at most this many other characters is not delivered.',
+      description: 'A reply that contains HEARTBEAT_OK and at most this many other characters is not delivered.',
     }),
   },
   { additionalProperties: false, default: {}, description: 'The periodic check of the main session.' },
@@ -75,27 +73,27 @@ const Retry = Type.Object(
       maximum: 604_800,
       default: 3600,
       description:
-        'How long a run is tried again after its model failed for a passing reason (5xx, 429, no connection), in seconds; 0: not at all.',
+        'How long a run is retried after its model failed temporarily (5xx, 429, no connection), in seconds. 0 disables retries.',
     }),
     initialDelaySeconds: Type.Number({
       exclusiveMinimum: 0,
       default: 5,
-      description: 'Longest wait before the second attempt, in seconds; it doubles each time.',
+      description: 'Maximum delay before the second attempt, in seconds. It doubles with each attempt.',
     }),
     maxDelaySeconds: Type.Number({
       exclusiveMinimum: 0,
       default: 300,
-      description: 'Longest wait between two attempts, in seconds.',
+      description: 'Maximum delay between two attempts, in seconds.',
     }),
     blockSession: Type.Boolean({
       default: true,
-      description: 'Whether the later runs of its session wait meanwhile; false lets them go before it.',
+      description: 'Whether later runs of the session wait meanwhile. With false they run first.',
     }),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'How runs are tried again whose model failed for a passing reason.',
+    description: 'How runs are retried after their model failed temporarily.',
   },
 )
 
@@ -111,32 +109,32 @@ const AgentDefaults = Type.Object(
     workspace: Type.Optional(
       Type.String({
         pattern: notBlank,
-        description: 'Folder of the files of the agent, relative to the configuration directory.',
+        description: "Folder of the agent's files, relative to the configuration directory.",
       }),
     ),
     systemPrompt: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'What the agent is told about itself before anything else.' }),
+      Type.String({ pattern: notBlank, description: 'Instructions for the agent, at the start of the prompt.' }),
     ),
     timeoutSeconds: Type.Number({
       exclusiveMinimum: 0,
       maximum: 86_400,
       default: 600,
-      description: 'Longest time of one run, in seconds.',
+      description: 'Maximum duration of a run, in seconds.',
     }),
     maxConcurrent: Type.Integer({
       minimum: 1,
       default: 4,
-      description: 'How many runs go on at once, over all agents.',
+      description: 'Maximum number of runs at the same time, over all agents.',
     }),
     maxAttempts: Type.Integer({
       minimum: 1,
       default: 2,
-      description: 'How often a run is begun when the gateway dies under it, the first time included.',
+      description: 'How often a run is started in total if the gateway dies during it.',
     }),
     retry: Retry,
     heartbeat: Heartbeat,
   },
-  { additionalProperties: false, default: {}, description: 'What holds for every agent that does not say otherwise.' },
+  { additionalProperties: false, default: {}, description: 'The defaults for all agents.' },
 )
 
 const {
@@ -150,7 +148,9 @@ const {
 const Agent = overridesOf(
   Type.Object(
     {
-      default: Type.Boolean({ description: 'Makes this the default agent. None so marked: the first.' }),
+      default: Type.Boolean({
+        description: 'Makes this the default agent. If no agent sets it, the first one is the default.',
+      }),
       name: Type.String({ pattern: notBlank, description: 'The name of the agent, for people.' }),
       ...overridable,
       retry: overridesOf(Retry),
@@ -159,7 +159,7 @@ const Agent = overridesOf(
     },
     {
       additionalProperties: false,
-      description: 'One agent, by its id; what it leaves out it takes from the defaults.',
+      description: 'One agent, by its id. Missing keys are taken from the defaults.',
     },
   ),
 )
@@ -168,7 +168,7 @@ export type HeartbeatConfig = Static<typeof Heartbeat>
 export type AgentDefaultsConfig = Static<typeof AgentDefaults>
 export type AgentConfig = Static<typeof Agent>
 
-/** The defaults under `defaults`; every other key is the id of an agent. */
+/** `defaults`, and the agents by their ids. */
 export type AgentsConfig = { defaults: AgentDefaultsConfig } & { [id: string]: AgentConfig }
 
 export const AgentsSection = Type.Unsafe<AgentsConfig>(
@@ -177,7 +177,7 @@ export const AgentsSection = Type.Unsafe<AgentsConfig>(
     {
       additionalProperties: Agent,
       default: {},
-      description: 'The agents by their ids, and under "defaults" what holds for all of them.',
+      description: 'The agents by their ids, and "defaults" for all of them.',
     },
   ),
 )

@@ -6,16 +6,20 @@ export const SessionSection = Type.Object(
     mainKey: Type.String({ pattern: notBlank, default: 'main', description: 'Name of the main session of an agent.' }),
     scope: Type.Enum(['per-agent', 'global'], {
       default: 'per-agent',
-      description: 'Whether every agent has a main session or all share one.',
+      description: 'Whether each agent has a main session or all agents share one.',
     }),
-    historyTurns: Type.Integer({ minimum: 0, default: 20, description: 'How many earlier turns a model is shown.' }),
+    historyTurns: Type.Integer({
+      minimum: 0,
+      default: 20,
+      description: 'How many earlier turns of a session the model sees.',
+    }),
     historyTokens: Type.Integer({
       minimum: 0,
       default: 32_000,
-      description: 'How many tokens, estimated, earlier turns may take.',
+      description: 'How many tokens, estimated, the earlier turns may take.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'What the sessions of the agents remember.' },
+  { additionalProperties: false, default: {}, description: 'The sessions of agents.' },
 )
 
 export const StorageSection = Type.Object(
@@ -23,45 +27,46 @@ export const StorageSection = Type.Object(
     url: Type.String({
       pattern: notBlank,
       default: 'sqlite:state/gateway.db',
-      description: 'Where everything is kept; a path after "sqlite:" is relative to the configuration directory.',
+      description: 'The location of the store. A path after "sqlite:" is relative to the configuration directory.',
     }),
     retention: Type.Object(
       {
         days: Type.Integer({
           minimum: 0,
           default: 30,
-          description: 'How many days deliveries, runs and messages are kept after they are over; 0: for good.',
+          description: 'How many days ended requests, runs and deliveries are kept; 0 keeps them forever.',
         }),
         bodyHours: Type.Integer({
           minimum: 0,
           default: 72,
-          description: 'How many hours the bodies of webhook requests are kept; 0: as long as the requests.',
+          description: 'How many hours request bodies are kept; 0 keeps them as long as their requests.',
         }),
         maxMb: Type.Integer({
           minimum: 0,
           default: 0,
-          description: 'How many MiB the store may take before the oldest of them are forgotten sooner; 0: any number.',
+          description:
+            'Maximum size of the store in MiB; beyond it the oldest ended records are purged sooner. 0: no limit.',
         }),
       },
-      { additionalProperties: false, default: {}, description: 'How long what is over is kept.' },
+      { additionalProperties: false, default: {}, description: 'How long ended records are kept.' },
     ),
   },
-  { additionalProperties: false, default: {}, description: 'Where everything is kept.' },
+  { additionalProperties: false, default: {}, description: 'The store.' },
 )
 
 export const LogSection = Type.Object(
   {
     level: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       default: 'info',
-      description: 'The least important lines that are written.',
+      description: 'The lowest level that is logged.',
     }),
     pretty: Type.Optional(
       Type.Boolean({
-        description: 'Lines for people instead of JSON. Not set: when the standard error is a terminal.',
+        description: 'Readable text instead of JSON. Default: if standard error is a terminal.',
       }),
     ),
   },
-  { additionalProperties: false, default: {}, description: 'The log, on the standard error.' },
+  { additionalProperties: false, default: {}, description: 'The log on standard error.' },
 )
 
 export const PluginsSection = Type.Array(Type.String({ pattern: notBlank }), {

@@ -1,4 +1,4 @@
-// The config sections whose keys come from the loaded extensions: `channels`, `tools`, `providers`.
+// The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
 import type { Channel, Preset, Provider, Toolset } from '../../plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
@@ -13,7 +13,7 @@ import {
   type ToolPolicyConfig,
 } from './tool-policy.ts'
 
-/** The loaded extensions that have settings, by name. */
+/** The loaded extensions, by name. */
 export interface ConfigurableExtensions {
   channels: ReadonlyMap<string, Channel<never>>
   toolsets: ReadonlyMap<string, Toolset<never>>
@@ -21,10 +21,10 @@ export interface ConfigurableExtensions {
   presets: ReadonlyMap<string, Preset<never>>
 }
 
-/** A section `channels.<name>`: the gateway's own keys and, beside them, the channel's. */
+/** A section `channels.<name>`: keys of the gateway and of the channel. */
 export interface ChannelConfig {
   enabled: boolean
-  /** Absent: nobody may talk to it. */
+  /** Absent: nobody may write to the agent. */
   allowFrom?: string[]
   defaultTo?: string
   groups?: ChannelGroupsConfig
@@ -41,14 +41,14 @@ export interface ToolsConfig extends ToolPolicyConfig {
   subagents: SubagentsConfig
   timeoutSeconds: number
   effects?: EffectsConfig
-  /** A toolset's own section, by its name. */
+  /** The section of a toolset, by its name. */
   [toolset: string]: unknown
 }
 
 const DefaultTo = Type.Optional(
   Type.String({
     pattern: notBlank,
-    description: 'The recipient when neither the request nor an earlier message names one.',
+    description: 'The recipient if neither the request nor an earlier message names one.',
   }),
 )
 
@@ -56,20 +56,17 @@ const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
   allowFrom: Type.Optional(
     Type.Array(Type.String({ pattern: notBlank }), {
-      description: 'Who may talk to it, by sender id; ["*"] for all. Not set: nobody.',
+      description: 'Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.',
     }),
   ),
   defaultTo: DefaultTo,
   groups: ChannelGroups,
 }
 
-/** The keys of a channel's section that are the gateway's: its account settings are all the others. */
+/** The keys of a channel's section that belong to the gateway. All others are settings of the channel. */
 export const gatewayKeysOfChannel: ReadonlySet<string> = new Set([...Object.keys(channelKeys), 'accounts'])
 
-/**
- * The section `channels`. What an account lacks is found by the rules, since it may stand in the section or in the
- * account.
- */
+/** The section `channels`. The rules check for missing keys, because they may be in the section or in the account. */
 export function channelsSection(channels: ConfigurableExtensions['channels']) {
   const sections = [...channels].map(([name, channel]) => [name, Type.Optional(channelSection(channel))])
   return Type.Unsafe<Record<string, ChannelConfig>>(
@@ -90,8 +87,8 @@ function channelSection({ config, description }: Channel<never>) {
   }
   const accounts = {
     type: 'object',
-    additionalProperties: { ...account, description: 'One account: its settings override those of the channel.' },
-    description: 'Several accounts by their ids. Not set: the section itself is the only one.',
+    additionalProperties: { ...account, description: 'One account. Its settings override those of the channel.' },
+    description: 'Several accounts by their ids. Default: the section itself is the only account.',
   }
   return Type.Unsafe<ChannelConfig>({
     ...account,
@@ -108,7 +105,7 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
     exclusiveMinimum: 0,
     maximum: 86_400,
     default: 60,
-    description: 'Longest time of one tool call, in seconds.',
+    description: 'Maximum duration of a tool call, in seconds.',
   })
   return Type.Unsafe<ToolsConfig>({
     type: 'object',
@@ -122,11 +119,11 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
     required: ['subagents', 'timeoutSeconds'],
     additionalProperties: false,
     default: {},
-    description: 'The tools: who may use which, limits, and the settings of toolsets by their names.',
+    description: 'The tool policy, limits, and the settings of toolsets by their names.',
   })
 }
 
-/** A toolset that can do without settings has its defaults without being named; one that can't waits for them. */
+/** A section without required keys gets its defaults even if it is absent. */
 function toolsetSection(config: JsonSchema) {
   const section = objectSchema(config)
   return section.required.every((key) => 'default' in (section.properties[key] ?? {}))
@@ -134,9 +131,9 @@ function toolsetSection(config: JsonSchema) {
     : { ...config, ...section }
 }
 
-/** The section `providers`: each named section takes the keys of its `kind`. */
+/** The section `providers`. The keys of each entry depend on its `kind`. */
 export function providersSection(providers: ConfigurableExtensions['providers'], document: unknown) {
-  const kind = Type.Enum([...providers.keys()], { description: 'The provider that serves these models.' })
+  const kind = Type.Enum([...providers.keys()], { description: 'The provider of these models.' })
   const sectionOf = (settings: unknown) => {
     const provider = providers.get(String((settings as { kind?: unknown } | null)?.kind))
     const { properties, required, additionalProperties } = objectSchema(provider?.config ?? {})
@@ -156,7 +153,7 @@ export function providersSection(providers: ConfigurableExtensions['providers'],
     properties: Object.fromEntries(sections),
     additionalProperties: {
       ...sectionOf({}),
-      description: 'One source of models; its name is the left side of <provider>/<model>.',
+      description: 'A source of models. Its name is the left side of <provider>/<model>.',
     },
     default: {},
     description: 'Sources of models by their names.',
@@ -170,9 +167,7 @@ interface ObjectSchema {
   additionalProperties: unknown
 }
 
-/**
- * An extension's schema as an object schema; keys that it does not declare are refused, unless it takes them expressly.
- */
+/** An extension's schema as an object schema. Undeclared keys are rejected unless the schema allows them explicitly. */
 function objectSchema(schema: JsonSchema): ObjectSchema {
   const { properties = {}, required = [], additionalProperties = false } = schema as Partial<ObjectSchema>
   return { type: 'object', properties, required, additionalProperties }

@@ -1,4 +1,4 @@
-// The config section `gateway`: where it listens, who may use it, how it stops.
+// The config section `gateway`: the address, the credential and the stop behavior.
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { HttpTools } from './tool-policy.ts'
 
@@ -14,13 +14,13 @@ const AuthRateLimit = Type.Object(
       minimum: 1000,
       maximum: 86_400_000,
       default: 60_000,
-      description: 'Length of the window, in milliseconds.',
+      description: 'Length of the window in milliseconds.',
     }),
     lockoutMs: Type.Integer({
       minimum: 1000,
       maximum: 86_400_000,
       default: 300_000,
-      description: 'How long an address stays locked out, in milliseconds.',
+      description: 'How long an address is locked out, in milliseconds.',
     }),
     exemptLoopback: Type.Boolean({
       default: true,
@@ -30,7 +30,7 @@ const AuthRateLimit = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Locks out addresses that keep failing to authenticate. An empty object turns it on with its defaults.',
+      'Locks out addresses that repeatedly fail to authenticate. An empty object turns it on with the defaults.',
   },
 )
 
@@ -39,7 +39,7 @@ const GatewayAuth = Type.Object(
     mode: Type.Optional(
       Type.Enum(['token', 'password'], {
         description:
-          'Which credential counts. Not set: the password when only a password is configured, else the token.',
+          'The credential that is used. Default: the password if only a password is configured, else the token.',
       }),
     ),
     token: Type.Optional(
@@ -53,7 +53,7 @@ const GatewayAuth = Type.Object(
       Type.String({
         secret: true,
         pattern: notBlank,
-        description: 'The password that callers send in the same header, when the mode is "password".',
+        description: 'The password that callers send in the same header if the mode is "password".',
       }),
     ),
     rateLimit: Type.Optional(AuthRateLimit),
@@ -61,7 +61,7 @@ const GatewayAuth = Type.Object(
   {
     additionalProperties: false,
     default: {},
-    description: 'The credential of the gateway: for tools, runs and the control API.',
+    description: 'The gateway credential, for tools, runs and the control API.',
   },
 )
 
@@ -71,7 +71,7 @@ export const GatewaySection = Type.Object(
       minimum: 0,
       maximum: 65_535,
       default: 18_789,
-      description: 'The TCP port; 0 takes a free one.',
+      description: 'The TCP port; 0 picks a free one.',
     }),
     bind: Type.String({
       pattern: notBlank,
@@ -82,29 +82,32 @@ export const GatewaySection = Type.Object(
       Type.String({
         pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
         description:
-          'The address at which senders reach the gateway, such as "https://hooks.example.com"; it may end in a path that a proxy takes off.',
+          'The public address of the gateway, such as "https://hooks.example.com". It may end in a path that a proxy removes.',
       }),
     ),
     auth: GatewayAuth,
     tools: HttpTools,
     trustedProxies: Type.Array(Type.String(), {
       default: [],
-      description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is believed.',
+      description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is trusted.',
     }),
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ pattern: String.raw`^https?://[^/\s]+$` }), {
-        description:
-          'Origins of web pages, such as "https://app.example.com", that may talk to the gateway beside those of its own.',
+        description: 'More origins of web pages that may call the gateway, such as "https://app.example.com".',
       }),
     ),
     drainSeconds: Type.Number({
       minimum: 0,
       maximum: 3600,
       default: 10,
-      description: 'How long a stopping gateway lets running work finish, in seconds.',
+      description: 'How long a stopping gateway waits for running work, in seconds.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'Where the gateway listens, who may use it, how it stops.' },
+  {
+    additionalProperties: false,
+    default: {},
+    description: 'The address, the credential and the stop behavior of the gateway.',
+  },
 )
 
 export type GatewayConfig = Static<typeof GatewaySection>

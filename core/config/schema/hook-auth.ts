@@ -1,7 +1,7 @@
-// How the sender of one webhook proves who it is: the key `auth` of a mapping or preset.
+// The key `auth` of a mapping or preset: how senders of a webhook authenticate.
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
-/** The schemes that there are. What each does is described in the table of the hooks. */
+/** All schemes. `hooks/auth/schemes.ts` defines them. */
 export const hookSchemes = [
   'token',
   'hmac',
@@ -33,7 +33,7 @@ const DatedSecret = Type.Object(
     secret: Secret('The secret.'),
     notAfter: Type.String({
       pattern: notBlank,
-      description: 'When it ceases to be accepted, such as `2030-01-31T00:00:00Z`.',
+      description: 'When it expires, such as `2030-01-31T00:00:00Z`.',
     }),
   },
   { additionalProperties: false },
@@ -41,57 +41,51 @@ const DatedSecret = Type.Object(
 
 export const HookAuth = Type.Object(
   {
-    scheme: Type.Enum([...hookSchemes], { description: 'How the sender proves who it is.' }),
+    scheme: Type.Enum([...hookSchemes], { description: 'How the sender authenticates.' }),
     secret: Type.Optional(
-      Secret('What the sender signs with, or sends; for public keys (`discord`, `whpk_…`) the key.'),
+      Secret('The secret that the sender signs with or sends, or its public key (`discord`, `whpk_…`).'),
     ),
     secrets: Type.Optional(
       Type.Array(Type.Union([Secret('A secret.'), DatedSecret]), {
         minItems: 1,
-        description: 'Several secrets that are accepted at once, so that one can replace another without a gap.',
+        description: 'Several valid secrets, for rotation.',
       }),
     ),
-    header: Text('For token and hmac: the header that holds the token or signature.'),
+    header: Text('For token and hmac: the header with the token or signature.'),
     algorithm: Type.Optional(
-      Type.Enum(['sha256', 'sha1', 'sha512'], { description: 'For hmac: the hash; sha256 if left out.' }),
+      Type.Enum(['sha256', 'sha1', 'sha512'], { description: 'For hmac: the hash. Default: sha256.' }),
     ),
     encoding: Type.Optional(
-      Type.Enum(['hex', 'base64'], { description: 'For hmac: how the signature is written; hex if left out.' }),
+      Type.Enum(['hex', 'base64'], { description: 'For hmac: the encoding of the signature. Default: hex.' }),
     ),
-    prefix: Type.Optional(
-      Type.String({ description: 'For hmac: what stands before each signature, such as `sha256=`.' }),
-    ),
-    separator: Text('For hmac: what stands between several signatures in the header, such as `,`.'),
+    prefix: Type.Optional(Type.String({ description: 'For hmac: the text before each signature, such as `sha256=`.' })),
+    separator: Text('For hmac: the text between several signatures in the header, such as `,`.'),
     signed: Text(
-      'For hmac: what is signed, of `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`; `{body}` if left out.',
+      'For hmac: what is signed, a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`. Default: `{body}`.',
     ),
-    timestampHeader: Text('For hmac: the header that holds the time of signing.'),
-    timestampPrefix: Text(
-      'For hmac: what stands before the time of signing where it is in the header of the signature, such as `t=`.',
-    ),
+    timestampHeader: Text('For hmac: the header with the time of signing.'),
+    timestampPrefix: Text('For hmac: the text before the time, if it is in the header of the signature, such as `t=`.'),
     timestampUnit: Type.Optional(
-      Type.Enum(['s', 'ms'], { description: 'For hmac: the unit of the timestamp; s if left out.' }),
+      Type.Enum(['s', 'ms'], { description: 'For hmac: the unit of the timestamp. Default: s.' }),
     ),
     secretEncoding: Type.Optional(
-      Type.Enum(['utf8', 'hex', 'base64'], { description: 'For hmac: how the secret is written; utf8 if left out.' }),
+      Type.Enum(['utf8', 'hex', 'base64'], { description: 'For hmac: the encoding of the secret. Default: utf8.' }),
     ),
     toleranceSeconds: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 86_400,
-        description: 'How far a timestamp may be off, in seconds; 300 if left out, for linear 60.',
+        description: 'How far a timestamp may differ, in seconds. Default: 300, for linear 60.',
       }),
     ),
     url: Text(
-      'For twilio, and hmac with `{url}`: the address of the hook as its sender calls it; the one below gateway.publicUrl if left out.',
+      'For twilio, and hmac with `{url}`: the complete URL that the sender calls. Default: below gateway.publicUrl.',
     ),
-    verifyToken: Type.Optional(Secret('For meta: the token that the app asks with when the hook is set up.')),
-    audience: Text(
-      'For google-oidc: the audience that the token must be made for; the address of the hook below gateway.publicUrl if left out.',
-    ),
-    email: Text('For google-oidc: the service account that must have made it.'),
-    keysUrl: Text("For google-oidc: where the signer's public keys are; Google's if left out."),
+    verifyToken: Type.Optional(Secret('For meta: the token of the verification request.')),
+    audience: Text('For google-oidc: the required audience. Default: the URL of the hook below gateway.publicUrl.'),
+    email: Text('For google-oidc: the required service account.'),
+    keysUrl: Text("For google-oidc: the URL of the public keys. Default: Google's."),
   },
-  { additionalProperties: false, description: 'How the sender proves who it is, in place of the hook token.' },
+  { additionalProperties: false, description: 'How the sender authenticates, instead of the hook token.' },
 )
 export type HookAuth = Static<typeof HookAuth>

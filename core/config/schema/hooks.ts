@@ -1,5 +1,4 @@
-// The config section `hooks`: the webhook endpoints, their token, their limits, what becomes of hooks of one's own
-// name.
+// The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
 import type { Preset } from '../../plugin.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
@@ -17,33 +16,37 @@ const HookRateLimit = Type.Object(
       minimum: 1000,
       maximum: 86_400_000,
       default: 60_000,
-      description: 'Length of the window, in milliseconds.',
+      description: 'Length of the window in milliseconds.',
     }),
     lockoutMs: Type.Integer({
       minimum: 1000,
       maximum: 86_400_000,
       default: 60_000,
-      description: 'How long an address stays locked out, in milliseconds.',
+      description: 'How long an address is locked out, in milliseconds.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'Locks out addresses that keep sending wrong hook tokens.' },
+  {
+    additionalProperties: false,
+    default: {},
+    description: 'Locks out addresses that repeatedly send wrong hook tokens.',
+  },
 )
 
 const OnFailure = Type.Object(
   {
     channel: Type.String({
       pattern: notBlank,
-      description: 'The channel: its name, or "last" for where the last message came from.',
+      description: 'The name of a channel, or "last" for the one of the last message.',
     }),
     accountId: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'The account of the channel that sends it. Not set: the first.' }),
+      Type.String({ pattern: notBlank, description: 'The account of that channel. Default: the first.' }),
     ),
     to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
   },
   {
     additionalProperties: false,
     description:
-      'Who is told when a run of a webhook has failed, at most once for a cause in ten minutes. Not set: nobody.',
+      'Who is alerted when the run of a webhook has failed, at most once per cause in ten minutes. Default: nobody.',
   },
 )
 
@@ -53,7 +56,7 @@ export const HooksSection = Type.Object(
     token: Type.Optional(
       Type.String({
         secret: true,
-        description: 'The token that senders of webhooks use; not the credential of the gateway.',
+        description: 'The token that senders of webhooks use. It must differ from the credential of the gateway.',
       }),
     ),
     path: Type.String({ default: '/hooks', description: 'Path prefix of the webhook endpoints.' }),
@@ -61,28 +64,27 @@ export const HooksSection = Type.Object(
       minimum: 1,
       maximum: 67_108_864,
       default: 262_144,
-      description: 'Largest body of a webhook, in bytes.',
+      description: 'Maximum body size of a webhook in bytes.',
     }),
     keepBody: Type.Boolean({
       default: true,
-      description: 'Whether the bodies of webhook requests are kept, to look at and to replay. A mapping may differ.',
+      description: 'Whether request bodies are stored, to inspect and replay them. Mappings can override it.',
     }),
     maxQueuedRuns: Type.Integer({
       minimum: 1,
       default: 10_000,
-      description: 'How many accepted runs may wait; beyond it webhooks are answered 503.',
+      description: 'Maximum number of queued runs; beyond it webhooks get 503.',
     }),
     rateLimit: HookRateLimit,
     allowedAgentIds: Type.Optional(
       Type.Array(Type.String({ pattern: notBlank }), {
-        description:
-          'The agents that a webhook may ask for by id. Not set or containing "*": any. An empty list: none.',
+        description: 'The agents that a webhook may request by id. Default, or with "*": any. An empty list: none.',
       }),
     ),
     defaultSessionKey: Type.Optional(
       Type.String({
         pattern: notBlank,
-        description: 'Session of agent webhooks that name none. Not set: each gets a session of its own.',
+        description: 'Session of agent webhooks without a session key. Default: a new session for each run.',
       }),
     ),
     allowRequestSessionKey: Type.Boolean({
@@ -91,40 +93,38 @@ export const HooksSection = Type.Object(
     }),
     allowedSessionKeyPrefixes: Type.Optional(
       Type.Array(Type.String({ pattern: notBlank }), {
-        description:
-          'What an explicit session key must begin with. Not set: anything. An empty list: none is accepted.',
+        description: 'What an explicit session key must start with. Default: anything. An empty list accepts none.',
       }),
     ),
     onFailure: Type.Optional(OnFailure),
     mappings: Type.Array(Mapping, {
       default: [],
-      description: 'What becomes of hooks of other names; the first that matches a request has it.',
+      description: 'How requests to other names are handled. The first mapping that matches is used.',
     }),
     presets: Type.Array(Type.String({ pattern: notBlank }), {
       default: [],
-      description: 'Ready-made mappings, by their names; they come after the mappings.',
+      description: 'Names of presets. Mappings take precedence over them.',
     }),
     transformsDir: Type.String({
       pattern: notBlank,
       path: true,
       default: 'transforms',
-      description:
-        'Folder of the transforms, relative to the configuration directory: `transforms` in it, or a folder inside that.',
+      description: 'Folder of the transforms: `transforms` in the configuration directory, or a folder inside it.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'The webhook endpoints, their token, their limits.' },
+  { additionalProperties: false, default: {}, description: 'The webhook endpoints.' },
 )
 
 export type HooksConfig = Static<typeof HooksSection>
 
-/** The section `hooks` with a section for each preset. */
+/** The section `hooks`, with a section for each preset. */
 export function hooksSection(presets: ReadonlyMap<string, Preset<never>>) {
   const { properties, ...rest } = HooksSection
   const sections = Array.from(presets, ([name, preset]) => [name, Type.Optional(presetSectionOf(preset))])
   return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties } })
 }
 
-/** The preset's own settings and the keys of a mapping. What its settings lack is found by the rules. */
+/** The preset's own settings and the keys of a mapping. The rules check for missing settings. */
 function presetSectionOf({ config = Type.Object({}), description }: Preset<never>) {
   const { properties } = overridesOf(config as typeof PresetSection) as { properties?: object }
   return Type.Unsafe<PresetConfig>({
@@ -134,6 +134,6 @@ function presetSectionOf({ config = Type.Object({}), description }: Preset<never
   })
 }
 
-/** The section of one preset; empty where there is none. */
+/** The section of a preset; empty if there is none. */
 export const presetSection = (hooks: HooksConfig, name: string): PresetConfig =>
   (hooks as unknown as Record<string, PresetConfig | undefined>)[name] ?? {}

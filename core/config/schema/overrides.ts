@@ -1,9 +1,9 @@
-// Turns the schema of a section into that of a section which overrides it: no key is required, none has a default.
+// Turns the schema of a section into the schema of a section that overrides it.
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 
 type Properties = Record<string, Record<string, unknown>>
 
-/** The same keys, all optional and without defaults, so that an absent key leaves what it overrides as it is. */
+/** Makes all keys optional and removes their defaults, so that an absent key overrides nothing. */
 export function overridesOf<Schema extends TSchema>(schema: Schema) {
   const {
     required: _required,

@@ -1,21 +1,19 @@
-// The tool policy's keys, wherever they stand: in `tools`, in an agent, in a group of a channel, in `gateway`.
+// The keys of the tool policy, for `tools`, agents, groups of channels and `gateway`.
 import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
 
 const Names = (description: string) => Type.Array(Type.String({ pattern: notBlank }), { description })
 
-/** An object whose keys are the user's. */
+/** An object whose keys the user chooses. */
 const ById = <Schema extends TSchema>(entry: Schema, description: string) =>
   Type.Unsafe<Record<string, Static<Schema>>>({ type: 'object', additionalProperties: entry, description })
 
 const listKeys = {
   allow: Type.Optional(
     Names(
-      'The tools that may be used: names, names with "*", "group:<name>", or the name of a toolset. Not set: all. An empty list: none.',
+      'The tools that may be used: names, names with "*", "group:<name>", or the name of a toolset. Default: all. An empty list: none.',
     ),
   ),
-  deny: Type.Optional(
-    Names('The tools that may not be used, written in the same way. What is denied stays denied, whatever allows it.'),
-  ),
+  deny: Type.Optional(Names('The tools that may not be used, in the same syntax. It takes precedence over "allow".')),
 }
 
 const Lists = (description: string) => Type.Object(listKeys, { additionalProperties: false, description })
@@ -23,94 +21,92 @@ const Lists = (description: string) => Type.Object(listKeys, { additionalPropert
 const scopeKeys = {
   profile: Type.Optional(
     Type.Enum(['minimal', 'coding', 'messaging', 'full'], {
-      description: 'A ready-made list of allowed tools to begin with.',
+      description: 'A predefined list of allowed tools.',
     }),
   ),
-  alsoAllow: Type.Optional(
-    Names('Tools that are allowed beside those of the profile. It cannot stand beside "allow".'),
-  ),
+  alsoAllow: Type.Optional(Names('Tools in addition to those of the profile. It cannot be combined with "allow".')),
   ...listKeys,
 }
 
 const Scope = Type.Object(scopeKeys, {
   additionalProperties: false,
-  description: 'One provider, or one model as <provider>/<model>, which goes before its provider.',
+  description: 'A provider, or a model as <provider>/<model>, which takes precedence.',
 })
 
 const ByOrigin = Type.Object(
   {
     hook: Type.Optional(
       Lists(
-        'Runs that a webhook started. Without "allow": all but exec, gateway, cron, write, edit, sessions_list and sessions_history, under the rule of two. With it: what it lists, without that rule.',
+        'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that rule.',
       ),
     ),
   },
-  { additionalProperties: false, description: 'What holds in addition for runs that came from a certain side.' },
+  { additionalProperties: false, description: 'More lists for runs with a certain origin.' },
 )
 
 /** The policy keys that `tools` and `agents.<id>.tools` share. */
 export const policyKeys = {
   ...scopeKeys,
-  byProvider: Type.Optional(ById(Scope, 'What holds in addition while a certain provider or model is used.')),
+  byProvider: Type.Optional(ById(Scope, 'More lists while a certain provider or model is used.')),
   byOrigin: Type.Optional(ByOrigin),
 }
 
-/** What tools do, in the operator's words. */
+/** The effects of tools, as the operator declares them. */
 export const effectsKey = Type.Optional(
   ById(
     Type.Array(Type.Enum(['reads-private', 'sends']), {
-      description: 'What these tools do: "reads-private", "sends", both, or nothing of it.',
+      description: 'The effects of these tools: "reads-private", "sends", both, or none.',
     }),
-    'What tools do that matters for the rule of two, by their names, in place of what they say of themselves.',
+    'The effects of tools for the rule of two, by name. They replace the effects that the tools declare.',
   ),
 )
 
-/** The policy key that `tools` alone has. */
+/** The policy key that only `tools` has. */
 export const subagentsKey = Type.Object(
   {
     tools: Type.Optional(
       Lists(
-        'Sessions of subagents. Without "allow": all but gateway, cron, whatsapp_login and group:sessions. With it: what it lists, those included.',
+        'The tools of subagents. Without "allow": all except gateway, cron, whatsapp_login and group:sessions. With it: only what it lists.',
       ),
     ),
     maxDepth: Type.Integer({
       minimum: 0,
       maximum: 5,
       default: 1,
-      description: 'How deep subagents may start subagents; 0: there are none.',
+      description: 'How deep subagents may start subagents; 0 disables subagents.',
     }),
     maxActive: Type.Integer({
       minimum: 1,
       maximum: 1000,
       default: 8,
-      description: 'How many runs that its tools have started one session may have under way.',
+      description: 'Maximum number of active runs that the tools of one session have started.',
     }),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'Subagents: how many, how deep, and what holds for their tools in addition.',
+    description: 'Limits and tools of subagents.',
   },
 )
 
 export const AgentTools = Type.Object(policyKeys, {
   additionalProperties: false,
-  description: 'The tools of this agent, narrowed beyond what "tools" says.',
+  description: 'The tools of this agent, of those that "tools" allows.',
 })
 
 export const HttpTools = Type.Object(
   {
     allow: Type.Optional(
       Names(
-        'Those of sessions_spawn, sessions_send, gateway and whatsapp_login that may be called over HTTP after all. Exact names only.',
+        'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, gateway, whatsapp_login. Exact names only.',
       ),
     ),
-    deny: Type.Optional(Names('Further tools that may not be called over HTTP. Exact names only.')),
+    deny: Type.Optional(Names('More tools that may not be called over HTTP. Exact names only.')),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'Which tools can be called over HTTP, beside what the policy says.',
+    description: 'The tools that may be called over HTTP, of those that the policy allows.',
   },
 )
 
@@ -121,19 +117,19 @@ export const ChannelGroups = Type.Optional(
       { tools: Type.Optional(Lists('The tools in this group.')) },
       {
         additionalProperties: false,
-        description: 'One group or channel by its id on the platform; "*" for those that are not named.',
+        description: 'A group or channel by its id on the platform; "*" for all that are not listed.',
       },
     ),
-    'What holds in groups and channels of the platform.',
+    'Settings for groups and channels of the platform.',
   ),
 )
 
 const AnyLists = Lists('Two lists.')
 
-/** Two lists; an absent one restricts nothing. */
+/** An absent list restricts nothing. */
 export type ToolLists = Static<typeof AnyLists>
 export type ToolScope = Static<typeof Scope>
-/** A place in the configuration that holds a whole policy. */
+/** A section with all keys of the policy. */
 export type ToolPolicyConfig = Static<typeof AgentTools>
 export type EffectsConfig = Static<typeof effectsKey>
 export type SubagentsConfig = Static<typeof subagentsKey>

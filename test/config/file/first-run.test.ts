@@ -45,7 +45,7 @@ describe('writeFirstConfig', () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, '// mine')
-    expect(() => writeFirstConfig(file)).toThrow('exists already and is not replaced; use --force to replace it')
+    expect(() => writeFirstConfig(file)).toThrow('already exists; use --force to replace it')
     expect(readFileSync(file, 'utf8')).toBe('// mine')
     expect(readdirSync(folder)).toEqual(['gateway.json5'])
     writeFirstConfig(file, { force: true })
@@ -56,10 +56,10 @@ describe('writeFirstConfig', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
     expect(() => writeFirstConfig(join(folder, 'file', 'gateway.json5'))).toThrow(
-      /can't be written \((?:ENOTDIR|EEXIST)\)/,
+      /cannot be written \((?:ENOTDIR|EEXIST)\)/,
     )
     mkdirSync(join(folder, 'gateway.json5'))
-    expect(() => writeFirstConfig(join(folder, 'gateway.json5'), { force: true })).toThrow("can't be written (EISDIR)")
+    expect(() => writeFirstConfig(join(folder, 'gateway.json5'), { force: true })).toThrow('cannot be written (EISDIR)')
     expect(existsSync(join(folder, 'gateway.json5'))).toBe(true)
   })
 

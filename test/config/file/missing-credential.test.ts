@@ -82,7 +82,7 @@ describe('addMissingCredential', () => {
     // A name that is too long for the draft beside it fails for every user, root included.
     const long = { ...document, file: join(dirname(file), 'x'.repeat(250)) }
     expect(() => addMissingCredential(long, {})).toThrow(
-      "gateway.auth.token is missing, and a new one can't be written into the file (ENAMETOOLONG); set it or SVC_GATEWAY_TOKEN",
+      'gateway.auth.token is missing, and a new one cannot be written to the file (ENAMETOOLONG); set it or SVC_GATEWAY_TOKEN',
     )
     expect(readFileSync(file, 'utf8')).toBe('{}')
   })

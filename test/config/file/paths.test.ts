@@ -49,17 +49,17 @@ describe('confine', () => {
   ])('refuses %j for how it is written', (path) => {
     const { root } = setting()
     expect(() => confine(root, path)).toThrow(
-      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must lie inside ${root}`,
+      `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must be inside ${root}`,
     )
   })
 
   it('refuses a link that leads out, and says where to', () => {
     const { dir, root } = setting()
     expect(() => confine(root, 'leak.js')).toThrow(
-      `"leak.js" resolves to ${join(dir, 'outside.js')}, which lies outside ${root}`,
+      `"leak.js" resolves to ${join(dir, 'outside.js')}, which is outside ${root}`,
     )
     expect(() => confine(root, 'beside/d.js')).toThrow(
-      `"beside/d.js" resolves to ${join(dir, 'root-beside/d.js')}, which lies outside ${root}`,
+      `"beside/d.js" resolves to ${join(dir, 'root-beside/d.js')}, which is outside ${root}`,
     )
   })
 

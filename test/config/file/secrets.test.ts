@@ -28,7 +28,7 @@ describe('${ENV}', () => {
 
   it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${ A }'])('%j is refused', (text) => {
     expect(expand(text, { A: 'x' }).problems).toEqual([
-      { keys: ['key'], problem: expect.stringContaining('write "$${" for the text itself') },
+      { keys: ['key'], problem: expect.stringContaining('write "$${" for the text "${"') },
     ])
   })
 
@@ -76,7 +76,7 @@ describe('{ file }', () => {
 
   it('says which file is missing', () => {
     expect(problemsOf("{ hooks: { enabled: true, token: { file: 'nowhere' } } }")).toEqual([
-      expect.stringMatching(/^line 1: hooks\.token names a file that can't be read \(ENOENT\): .*\/nowhere$/),
+      expect.stringMatching(/^line 1: hooks\.token refers to a file that cannot be read \(ENOENT\): .*\/nowhere$/),
     ])
   })
 })

@@ -24,7 +24,7 @@ describe('writing the configuration file', () => {
     const { code, stderr } = await startLimited(4_096, '--config', file)
     expect(code).toBe(1)
     expect(stderr).toContain(
-      "gateway.auth.token is missing, and a new one can't be written into the file (EFBIG); set it or SVC_GATEWAY_TOKEN",
+      'gateway.auth.token is missing, and a new one cannot be written to the file (EFBIG); set it or SVC_GATEWAY_TOKEN',
     )
     expect(readFileSync(file, 'utf8')).toBe(text)
     expect(readdirSync(dir)).toEqual(['gateway.json5'])

@@ -1,19 +1,18 @@
-// The life of a process that serves: what it has opened, and its end in good order, at whatever moment a signal or an
-// error ends it.
+// Handles signals and fatal errors of a serving process: closes what was opened, in reverse order, and exits.
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { describeError } from '../errors.ts'
 
-export interface Life {
-  /** Aborts when the process is to end: a start that is under way ends then. */
+export interface ProcessLifetime {
+  /** Aborts when the process must end. A start that is in progress is then cancelled. */
   signal: AbortSignal
-  /** Closed at the end, the last first. */
+  /** Disposed at the end, in reverse order. */
   opened: AsyncDisposableStack
-  /** From now on the end is logged, and waits as long as the configuration says. */
-  configured(settings: Settings): void
-  /** The start is over, whatever came of it. */
-  started(): void
-  /** Closes what was opened; from now on a signal ends the process at once. */
+  /** Sets the log and the drain time, once the configuration is known. */
+  configure(settings: Settings): void
+  /** Reports that the start has ended, with or without success. A stop waits for this. */
+  markStarted(): void
+  /** Closes what was opened. From now on a signal ends the process at once. */
   close(): Promise<void>
 }
 
@@ -22,17 +21,17 @@ interface Settings {
   drainSeconds: number
 }
 
-/** What the gateway gives itself beyond its drain time. */
+/** How much longer than `drainSeconds` a stop may take before the process is ended. */
 const graceSeconds = 5
 
-/** SIGTERM and SIGINT let running work finish, also while the process starts; a second one ends at once. */
-export function createLife(): Life {
+/** SIGTERM and SIGINT let running work finish, also during the start. A second signal ends the process at once. */
+export function createProcessLifetime(): ProcessLifetime {
   const opened = new AsyncDisposableStack()
   const stop = new AbortController()
   const start = Promise.withResolvers<void>()
   let settings: Settings | undefined
 
-  // What a plugin left unhandled must not end everybody else's work.
+  // A rejection that a plugin does not handle must not end the work of others.
   process.on('unhandledRejection', (error) =>
     settings?.log.error(describeError(error), 'a promise was rejected and nobody handled it'),
   )
@@ -52,8 +51,8 @@ export function createLife(): Life {
   return {
     signal: stop.signal,
     opened,
-    configured: (given) => void (settings = given),
-    started: start.resolve,
+    configure: (given) => void (settings = given),
+    markStarted: start.resolve,
     close: async () => {
       if (!stop.signal.aborted) ending.uninstall()
       await opened.disposeAsync()
