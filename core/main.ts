@@ -7,7 +7,8 @@ import { join } from 'node:path'
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 16)) {
   process.stderr.write(
-    `svc-gateway needs Node.js 24.16 or newer; this is ${process.version}. Install a newer version from https://nodejs.org.\n`,
+    `svc-gateway needs Node.js 24.16 or newer; this is ${process.version}. Install a newer version from ` +
+      `https://nodejs.org.\n`,
   )
   process.exit(1)
 }

@@ -36,7 +36,7 @@ export const examples: readonly Example[] = pages.flatMap((page) => {
 
 // ── Configurations ──────────────────────────────────────────────────────────────────────────────
 
-/** What the examples rely on: a channel, the agents and models that they name, and the MCP servers of earlier examples. */
+/** What the examples rely on: a channel, agents, models, and the MCP servers of earlier examples. */
 const assumed: Document = {
   ...baseDocument,
   channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },

@@ -77,7 +77,8 @@ function locateGateway({ config, url }: ControlOptions): GatewayAddress & { cred
 function addressOf({ bind, port }: Listening, file: string): string {
   if (port === 0)
     throw new CommandError(
-      `gateway.port in ${file} is 0, and no running gateway has recorded its port; start it, or give its address with --url.`,
+      `gateway.port in ${file} is 0, and no running gateway has recorded its port; start it, or give its ` +
+        `address with --url.`,
     )
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

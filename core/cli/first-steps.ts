@@ -19,7 +19,8 @@ export function describeFirstSteps({ file, address, hooksPath, ...tokens }: Firs
   const authorization = (token: string, variable: string): string =>
     showTokens ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`
   const post = (path: string, body: object): string =>
-    `  curl -sS ${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d '${JSON.stringify(body)}'`
+    `  curl -sS ${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d ` +
+    `'${JSON.stringify(body)}'`
   return [
     '',
     `This is the first run. The configuration and its new tokens are in ${file}.`,
@@ -65,5 +66,8 @@ export function describeState({ config, dir }: { config: Config; dir: string }):
   if (Object.keys(config.agents).some((id) => id !== 'defaults')) return ''
   const { id, model, workspace } = createAgents(config, dir).default
   const store = resolve(dir, config.storage.url.replace(/^sqlite:/, ''))
-  return `No agent is configured: the agent "${id}" replies, with the model ${model}. Its files are in ${workspace}; all other state is in ${dirname(store)}.\n`
+  return (
+    `No agent is configured: the agent "${id}" replies, with the model ${model}. Its files are in ` +
+    `${workspace}; all other state is in ${dirname(store)}.\n`
+  )
 }

@@ -24,7 +24,8 @@ export async function replayMany(control: Control, options: ManyOptions): Promis
     const rejected = dry.seen - dry.done.length
     if (!options.yes || stop.aborted()) {
       printNotice(
-        `Nothing was started: ${dry.done.length} of ${selected.length} would be replayed${stop.aborted() ? ' (interrupted)' : '. Add --yes to replay them'}.`,
+        `Nothing was started: ${dry.done.length} of ${selected.length} would be ` +
+          `replayed${stop.aborted() ? ' (interrupted)' : '. Add --yes to replay them'}.`,
       )
       return setExitCode(stop, rejected)
     }

@@ -29,7 +29,8 @@ function offer(servers: readonly LocalServer[]): string[] {
       `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
   )
   return [
-    'The built-in rules model replies. These model servers run on this machine; the file has their sections as comments:',
+    'The built-in rules model replies. These model servers run on this machine; the file has their sections as ' +
+      'comments:',
     ...found,
   ]
 }

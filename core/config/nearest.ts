@@ -9,6 +9,12 @@ export function nearest(typed: string, names: readonly string[]): string | undef
     : undefined
 }
 
+/** A question for an error message about an unknown name, or `otherwise` if no name is similar. */
+export function suggest(typed: string, names: readonly string[], otherwise: string): string {
+  const name = nearest(typed, names)
+  return name === undefined ? otherwise : `did you mean "${name}"?`
+}
+
 /** The number of letters that were added, dropped, changed or swapped with their neighbor. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]

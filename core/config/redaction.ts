@@ -40,7 +40,7 @@ const longestFirst = (values: readonly string[]): string[] =>
     .toSorted((a, b) => b.length - a.length)
 
 export interface Redactor {
-  /** Adds values. Values of earlier configurations stay hidden, because running work and other services may use them. */
+  /** Adds values. Values of earlier configurations stay hidden, because running work may still use them. */
   hide(values: readonly string[]): void
   /** Redacts a text. */
   text(text: string): string

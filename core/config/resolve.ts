@@ -4,7 +4,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
 import type { ConfigDocument } from './file/read.ts'
 import { normalizeHooksPath } from './hooks-path.ts'
-import { nearest } from './nearest.ts'
+import { suggest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
 import { resolvePaths } from './file/relative-paths.ts'
 import { checkRules, type RuleFinding } from './rules.ts'
@@ -44,11 +44,8 @@ export function resolveConfig(document: ConfigDocument, extensions: Configurable
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
-  const suggestion = nearest(keys.at(-1) ?? '', names)
-  return {
-    keys,
-    problem: `${problem}; ${suggestion ? `did you mean "${suggestion}"?` : names.length > 0 ? `valid keys: ${names.join(', ')}` : 'no keys are allowed here'}`,
-  }
+  const known = names.length > 0 ? `valid keys: ${names.join(', ')}` : 'no keys are allowed here'
+  return { keys, problem: `${problem}; ${suggest(keys.at(-1) ?? '', names, known)}` }
 }
 
 /** Removes invalid values, so that the rules can check the rest in the same pass. Lists keep a hole in their place. */

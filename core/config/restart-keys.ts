@@ -4,7 +4,7 @@ import type { Config } from './schema.ts'
 
 const restartKeys = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 
-/** Returns the new configuration with the old values of keys that need a restart, and the names of those that differ. */
+/** Returns the new configuration with the old values of keys that need a restart, and the keys that differ. */
 export function keepUntilRestart(wanted: Config, running: Config): { config: Config; kept: string[] } {
   const config: Config = {
     ...wanted,

@@ -1,4 +1,4 @@
-// Compiles and renders templates such as `Mail from {{ messages[0].from }}`. They only look values up; they run no code.
+// Compiles and renders templates such as `Mail from {{ messages[0].from }}`. They look values up and run no code.
 import { GatewayError } from '../errors.ts'
 
 /** The values that a template can use. */
@@ -60,7 +60,10 @@ export function findTemplateProblem(text: string): string | undefined {
   const segments = parseSegments(text)
   const invalid = segments.find(({ literal, inner }) => literal === undefined && !compileExpression(inner))
   if (invalid)
-    return `contains {{${invalid.inner}}}, which is not a path such as {{ payload.items[0].name }} and always renders as nothing`
+    return (
+      `contains {{${invalid.inner}}}, which is not a path such as {{ payload.items[0].name }} and always ` +
+      `renders as nothing`
+    )
   return segments.at(-1)?.literal?.includes('{{')
     ? 'contains "{{" without a closing "}}", so it is sent as plain text; add "}}"'
     : undefined

@@ -95,42 +95,49 @@ describe('svc-gateway check', () => {
     expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
 
-  it('says what the start and a reload log: hooks that cannot work, transforms that cannot run, policies that name no tool', async () => {
-    const folder = temporaryFolder()
-    const file = join(folder, 'gateway.json5')
-    writeFileSync(file, brokenHooks, { mode: 0o600 })
-    mkdirSync(join(folder, 'transforms'))
-    writeFileSync(join(folder, 'transforms', 'broken.ts'), 'export default function (')
-    writeFileSync(join(folder, 'transforms', 'empty.js'), 'export const name = 1')
-    writeFileSync(join(folder, 'transforms', 'fine.js'), 'export default () => undefined')
-    const { code, stdout, stderr } = await run(folder, ['check'])
-    const warnings = stderr.trimEnd().split('\n')
-    expect([code, stdout]).toEqual([0, 'ok\n'])
-    expect(existsSync(join(folder, 'started'))).toBe(false)
-    expect(warnings).toEqual(
-      [
-        'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
-        'line 7: hooks.mappings[1].textTemplate ("news") contains "{{" without',
-        'line 8: hooks.mappings[2] ("never") is never reached, because hooks.mappings[1] ("news")',
-        'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests get 500 until it is fixed: There is no missing.ts',
-        'line 10: hooks.mappings[4].transform.module cannot be used, so requests get 500 until it is fixed: The transform broken.ts does not compile at line 1, column 25: Expected',
-        'line 11: hooks.mappings[5].transform.module cannot be used, so requests get 500 until it is fixed: The transform empty.js',
-        'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
-      ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
-    )
-
-    const gateway = await spawnGateway(file)
-    const logged = () =>
-      gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
-    const configWarnings = () =>
-      logged().flatMap(({ component, level, msg }) =>
-        component === 'config' && level === 40 ? [`warning: ${msg}`] : [],
+  it(
+    'says what the start and a reload log: hooks that cannot work, transforms that cannot run, policies that ' +
+      'name no tool',
+    async () => {
+      const folder = temporaryFolder()
+      const file = join(folder, 'gateway.json5')
+      writeFileSync(file, brokenHooks, { mode: 0o600 })
+      mkdirSync(join(folder, 'transforms'))
+      writeFileSync(join(folder, 'transforms', 'broken.ts'), 'export default function (')
+      writeFileSync(join(folder, 'transforms', 'empty.js'), 'export const name = 1')
+      writeFileSync(join(folder, 'transforms', 'fine.js'), 'export default () => undefined')
+      const { code, stdout, stderr } = await run(folder, ['check'])
+      const warnings = stderr.trimEnd().split('\n')
+      expect([code, stdout]).toEqual([0, 'ok\n'])
+      expect(existsSync(join(folder, 'started'))).toBe(false)
+      expect(warnings).toEqual(
+        [
+          'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
+          'line 7: hooks.mappings[1].textTemplate ("news") contains "{{" without',
+          'line 8: hooks.mappings[2] ("never") is never reached, because hooks.mappings[1] ("news")',
+          'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests are answered 500 ' +
+            'until it is mended: There is no missing.ts',
+          'line 10: hooks.mappings[4].transform.module cannot be used, so requests are answered 500 until it is ' +
+            'mended: The transform broken.ts does not compile at line 1, column 25: Expected',
+          'line 11: hooks.mappings[5].transform.module cannot be used, so requests are answered 500 until it is ' +
+            'mended: The transform empty.js',
+          'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
+        ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
       )
-    await expect.poll(configWarnings).toEqual(warnings)
-    gateway.process.kill('SIGHUP')
-    await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
-    expect(await gateway.end('SIGTERM')).toBe(0)
-  })
+
+      const gateway = await spawnGateway(file)
+      const logged = () =>
+        gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
+      const configWarnings = () =>
+        logged().flatMap(({ component, level, msg }) =>
+          component === 'config' && level === 40 ? [`warning: ${msg}`] : [],
+        )
+      await expect.poll(configWarnings).toEqual(warnings)
+      gateway.process.kill('SIGHUP')
+      await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
+      expect(await gateway.end('SIGTERM')).toBe(0)
+    },
+  )
 
   it('names the extension that was refused, whose section is then unknown', async () => {
     const folder = temporaryFolder()

@@ -139,7 +139,8 @@ describe('svc-gateway replay <request-id>', () => {
       /^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; it came with hook-token\n\n1\. agent\n/,
     )
     expect(stdout).toContain(
-      '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not delivered\n  tools     agents_list, ',
+      '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not ' +
+        'delivered\n  tools     agents_list, ',
     )
     expect(stdout).toMatch(/ {4}\| <<<OUTSIDE TEXT \w+>>>\n[^]* {4}\| Hello\\u001b\[2J\n {4}\| You\.\n/)
     expect(stdout).toMatch(/\nNothing was started\.\n$/)
@@ -299,7 +300,9 @@ describe('a command that talks to the gateway', () => {
     expect(await run(elsewhere, ['requests', '--url', gateway.url], { env })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `The gateway at ${gateway.url} rejects the credential from the environment; give its configuration file with --config.\n`,
+      stderr:
+        `The gateway at ${gateway.url} rejects the credential from the environment; give its ` +
+        `configuration file with --config.\n`,
     })
     expect(
       await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } }),

@@ -114,7 +114,8 @@ describe('a start with an empty configuration', () => {
     expect(gateway.output).toEqual([
       `The gateway had no credential. A new token was written to ${file}, as gateway.auth.token.`,
       `listening on ${gateway.url}`,
-      `No agent is configured: the agent "main" replies, with the model builtin/rules. Its files are in ${dir}/state/workspaces/main; all other state is in ${dir}/state.`,
+      `No agent is configured: the agent "main" replies, with the model builtin/rules. Its files are in ` +
+        `${dir}/state/workspaces/main; all other state is in ${dir}/state.`,
     ])
     expect(gateway.log.join('')).not.toContain(token)
   })

@@ -30,7 +30,9 @@ async function test(files: Record<string, string>, args: string[], input = '') {
   return await done.promise
 }
 
-const hello = `export default ({ payload, headers, now }) => { console.warn('hm'); return payload.who ? { message: [payload.who, headers['x-event'], now].join() } : null }
+const hello =
+  `export default ({ payload, headers, now }) => { console.warn('hm'); return payload.who ? { ` +
+  `message: [payload.who, headers['x-event'], now].join() } : null }
 export const other = () => { throw new TypeError('secret ' + 5) }`
 
 describe('svc-gateway transform test', () => {

@@ -20,7 +20,8 @@ it('is the section itself when it lists none', () => {
 it('lays the settings of each over those of the section, and defaults under both', () => {
   expect(
     accountsOf(
-      "{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', defaultTo: '2' } } }",
+      "{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', " +
+        "defaultTo: '2' } } }",
     ),
   ).toEqual([
     { id: 'a', settings: { key: 'shared', retries: 7 }, defaultTo: '1' },

@@ -161,7 +161,8 @@ describe('hooks.mappings', () => {
       const problems = problemsOf(mapping({ ...path, auth: google }))
       expect(problems).toEqual([
         expect.stringContaining(
-          'hooks.mappings[0].auth.audience is required; set the audience of the push subscription, or gateway.publicUrl',
+          'hooks.mappings[0].auth.audience is required; set the audience of the push subscription, or ' +
+            'gateway.publicUrl',
         ),
       ])
       expect(warnings(google, { publicUrl })).toEqual([])
@@ -273,7 +274,8 @@ describe('agentId of a mapping or preset', () => {
 
   it('is warned of where no agent has it', () => {
     expect(warnings('suport', { main: {}, support: {} })).toEqual([
-      'hooks.mappings[0].agentId names no configured agent, so the default agent "main" is used; did you mean "support"?',
+      'hooks.mappings[0].agentId names no configured agent, so the default agent "main" is used; did you mean ' +
+        '"support"?',
     ])
     expect(warnings('defaults', {})).toEqual([expect.stringContaining('add agents.defaults, or leave it out')])
     expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" is used')])

@@ -9,7 +9,8 @@ const setting = () =>
   gateway: { auth: { mode: 'token', token: 'gateway-token-secret-1234', password: 'gateway-password-secret-1' } },
   hooks: { token: 'hook-token-secret-12345678' },
   providers: { 'my.host': { kind: 'hosted', apiKey: 'api-key-secret', headers: { 'x-key': 'header-secret' } } },
-  channels: { pager: { key: 'pager-secret', region: 'eu', accounts: { 'o\\'ps "1"': { key: 'pager-secret-of-ops' } } } },
+  channels: { pager: { key: 'pager-secret', region: 'eu',
+    accounts: { 'o\\'ps "1"': { key: 'pager-secret-of-ops' } } } },
 }`)
 
 describe('redaction', () => {
@@ -48,19 +49,24 @@ describe('redaction', () => {
 
   it('leaves out values that are too short to be secrets', () => {
     const { config, schema } = resolveText(
-      `{ providers: { p: { kind: 'hosted', apiKey: 'sixsix', headers: { debug: '1', verbose: 'true', level: ' debug ' } } } }`,
+      `{ providers: { p: { kind: 'hosted', apiKey: 'sixsix', headers: { debug: '1', verbose: 'true', level: ' ` +
+        `debug ' } } } }`,
     )
     expect(secretValues(config, schema)).toEqual(['sixsix'])
   })
 
-  it('names the credentials of the environment, whatever the mode, and those of the configuration without white space around them', () => {
-    const env = { SVC_GATEWAY_TOKEN: ' token-of-env ', SVC_GATEWAY_PASSWORD: 'password-of-env' }
-    expect(logSecrets(resolveText(`{ gateway: { auth: { token: '  token-of-file  ' } } }`), env).toSorted()).toEqual([
-      'password-of-env',
-      'token-of-env',
-      'token-of-file',
-    ])
-  })
+  it(
+    'names the credentials of the environment, whatever the mode, and those of the configuration without white ' +
+      'space around them',
+    () => {
+      const env = { SVC_GATEWAY_TOKEN: ' token-of-env ', SVC_GATEWAY_PASSWORD: 'password-of-env' }
+      expect(logSecrets(resolveText(`{ gateway: { auth: { token: '  token-of-file  ' } } }`), env).toSorted()).toEqual([
+        'password-of-env',
+        'token-of-env',
+        'token-of-file',
+      ])
+    },
+  )
 })
 
 describe('a redactor', () => {

@@ -113,14 +113,19 @@ describe('a document with mistakes', () => {
       'line 5: gateway.trustedProxies[2] must be an IP address or a CIDR block such as "10.0.0.0/8"',
       'line 7: hooks.token is required when hooks are enabled; set a long random token that nothing else uses',
       'line 9: hooks.allowedAgentIdsr is not a known key; did you mean "allowedAgentIds"?',
-      'line 10: hooks.path must not be at /tools, which the gateway uses for other routes; use another path such as "/hooks"',
-      'line 11: hooks.defaultSessionKey needs the environment variable MISSING, which is not set; set it, or write ${MISSING:-default}',
+      'line 10: hooks.path must not be at /tools, which the gateway uses for other routes; use another path ' +
+        'such as "/hooks"',
+      'line 11: hooks.defaultSessionKey needs the environment variable MISSING, which is not set; set it, or ' +
+        'write ${MISSING:-default}',
       'line 14: agents.defaults.models[1].id is required',
-      'line 14: agents.defaults.heartbeat.every must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none',
-      'line 14: agents.defaults.heartbeat.target must be "none", "last" or the name of a loaded channel; did you mean "pager"?',
+      'line 14: agents.defaults.heartbeat.every must be a duration of at most 24 days, such as "90s", "30m" or ' +
+        '"1h30m", or 0 for none',
+      'line 14: agents.defaults.heartbeat.target must be "none", "last" or the name of a loaded channel; did ' +
+        'you mean "pager"?',
       'line 16: agents.two.model must be in the list of allowed models ("models"); add it or choose another one',
       'line 16: agents.two.default must not be true, because agents.one is already the default agent',
-      'line 17: agents.Bad Id is not a valid agent id; use 1 to 64 lower-case letters, digits, "-" and "_", starting with a letter or digit',
+      'line 17: agents.Bad Id is not a valid agent id; use 1 to 64 lower-case letters, digits, "-" and "_", ' +
+        'starting with a letter or digit',
       'line 19: providers.hosted.apikey is not a known key; did you mean "apiKey"?',
       'line 19: providers.other.kind must be one of "hosted"',
       'line 21: channels.pager.retries must be a whole number',

@@ -119,7 +119,8 @@ describe('webhooks that may reach far', () => {
 describe('gateway', () => {
   it('needs the credential of its mode when there is only the other', () => {
     expect(problemsOf("{ gateway: { auth: { mode: 'token', password: 'a-password-that-is-long-enough' } } }")).toEqual([
-      'line 1: gateway.auth.token is required, because gateway.auth.mode is "token"; set it or SVC_GATEWAY_TOKEN, or set the mode to "password"',
+      'line 1: gateway.auth.token is required, because gateway.auth.mode is "token"; set it or ' +
+        'SVC_GATEWAY_TOKEN, or set the mode to "password"',
     ])
     expect(problemsOf("{ gateway: { auth: { mode: 'password' } } }", { SVC_GATEWAY_TOKEN: long })).toEqual([
       expect.stringContaining('gateway.auth.password is required'),
@@ -178,7 +179,8 @@ describe('agents.<id>.heartbeat', () => {
     ])
     expect(
       warningsOf(
-        "{ agents: { defaults: { heartbeat: { activeHours: { start: '22:00', end: '24:00', timezone: 'Asia/Tokyo' } } } } }",
+        "{ agents: { defaults: { heartbeat: { activeHours: { start: '22:00', end: '24:00', timezone: " +
+          "'Asia/Tokyo' } } } } }",
       ),
     ).toEqual([])
   })
@@ -194,13 +196,15 @@ describe('models', () => {
 
   it('are known by reference or by alias', () => {
     const agents =
-      "agents: { defaults: { model: 'quick', models: [{ id: 'hosted/small', alias: 'quick' }, 'hosted/org/big'] }, a: { model: 'hosted/org/big' } }"
+      "agents: { defaults: { model: 'quick', models: [{ id: 'hosted/small', alias: 'quick' }, 'hosted/org/big'] " +
+      "}, a: { model: 'hosted/org/big' } }"
     expect(warningsOf(`{ ${hosted}, ${agents} }`)).toEqual([])
   })
 
   it('of an agent with a list of its own must be in that', () => {
     const agents =
-      "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], heartbeat: { model: 'hosted/b' } } }"
+      "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], " +
+      "heartbeat: { model: 'hosted/b' } } }"
     expect(problemsOf(`{ ${hosted}, ${agents} }`)).toEqual([
       expect.stringContaining('agents.a.model must be in the list of allowed models'),
       expect.stringContaining('agents.b.heartbeat.model must be in the list of allowed models'),
@@ -214,8 +218,10 @@ describe('models', () => {
       ),
     ).toEqual([
       'line 1: agents.defaults.model uses the provider "hostd", which is not configured; did you mean "hosted/…"?',
-      'line 1: agents.a.model uses the provider "zzz", which is not configured; add a section providers.zzz with a kind (hosted)',
-      'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias from the list of allowed models',
+      'line 1: agents.a.model uses the provider "zzz", which is not configured; add a section providers.zzz ' +
+        'with a kind (hosted)',
+      'line 1: agents.b.model must be <provider>/<model>, such as "builtin/rules", or an alias from the list of ' +
+        'allowed models',
     ])
   })
 
@@ -225,7 +231,8 @@ describe('models', () => {
     ])
     expect(
       problemsOf(
-        `{ ${hosted}, agents: { defaults: { models: [{ id: 'hosted/a', alias: 'x' }, { id: 'hosted/b', alias: 'x' }, { id: 'c', alias: 'a/b' }] } } }`,
+        `{ ${hosted}, agents: { defaults: { models: [{ id: 'hosted/a', alias: 'x' }, { id: 'hosted/b', alias: ` +
+          `'x' }, { id: 'c', alias: 'a/b' }] } } }`,
       ),
     ).toEqual([
       expect.stringContaining('agents.defaults.models[1].alias must be unique'),
@@ -248,7 +255,8 @@ describe('channels.<name>', () => {
     )
     expect(
       problemsOf(
-        "{ channels: { pager: { region: 'eu', accounts: { a: { key: 'own-key' }, b: {}, c: { key: 'abc', kye: 'abcd' } } } } }",
+        "{ channels: { pager: { region: 'eu', accounts: { a: { key: 'own-key' }, b: {}, c: { key: 'abc', kye: " +
+          "'abcd' } } } } }",
       ),
     ).toEqual([
       'line 1: channels.pager.accounts.c.kye is not a known key; did you mean "key"?',

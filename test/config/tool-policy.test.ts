@@ -5,10 +5,13 @@ import { problemsOf, resolveText, warningsOf } from './document.ts'
 describe('the tool policy', () => {
   it('may stand in tools, in an agent, in groups and in gateway', () => {
     const text = `{
-      tools: { profile: 'coding', alsoAllow: ['x'], deny: [], byProvider: { builtin: { profile: 'full', allow: ['y'] } }, byOrigin: { hook: { allow: [] } },
+      tools: { profile: 'coding', alsoAllow: ['x'], deny: [],
+        byProvider: { builtin: { profile: 'full', allow: ['y'] } }, byOrigin: { hook: { allow: [] } },
         subagents: { tools: { deny: ['z'] } }, weather: { unit: 'f' } },
-      agents: { main: { tools: { allow: ['a'], byProvider: { 'builtin/rules': { alsoAllow: ['b'] } }, byOrigin: { hook: { deny: ['c'] } } } } },
-      channels: { pager: { key: '12345', groups: { '*': { tools: { allow: ['d'] } }, empty: {} }, accounts: { one: { groups: { g: { tools: { deny: ['e'] } } } } } } },
+      agents: { main: { tools: { allow: ['a'], byProvider: { 'builtin/rules': { alsoAllow: ['b'] } },
+        byOrigin: { hook: { deny: ['c'] } } } } },
+      channels: { pager: { key: '12345', groups: { '*': { tools: { allow: ['d'] } }, empty: {} },
+        accounts: { one: { groups: { g: { tools: { deny: ['e'] } } } } } } },
       gateway: { tools: { allow: ['gateway'], deny: ['f'] }, auth: { token: '0123456789abcdef01234567' } },
     }`
     const { config, warnings } = resolveText(text)
@@ -19,7 +22,9 @@ describe('the tool policy', () => {
 
   it('begins with a profile that is added to, or with a list, in each place', () => {
     const scope = "allow: ['a'], alsoAllow: ['b']"
-    const text = `{ tools: { ${scope}, byProvider: { builtin: { ${scope} } } },\n agents: { main: { tools: { ${scope}, byProvider: { 'builtin/rules': { ${scope} } } } } } }`
+    const text =
+      `{ tools: { ${scope}, byProvider: { builtin: { ${scope} } } },\n agents: { main: { tools: { ` +
+      `${scope}, byProvider: { 'builtin/rules': { ${scope} } } } } } }`
     const end = 'cannot be combined with allow; move its names there, or use a profile instead of allow'
     expect(problemsOf(text)).toEqual([
       `line 1: tools.alsoAllow ${end}`,
@@ -56,7 +61,8 @@ describe('the tool policy', () => {
 
   it('tells of lists for a provider that is not there', () => {
     const text =
-      "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: {}, 'elsewhere/m': {} } } }"
+      "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: " +
+      "{}, 'elsewhere/m': {} } } }"
     expect(warningsOf(text)).toEqual([
       'tools.byProvider.hostde is not a configured provider, so it applies to no model; did you mean "Hosted"?',
       'tools.byProvider.elsewhere/m is not a configured provider, so it applies to no model',

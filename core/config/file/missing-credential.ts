@@ -22,7 +22,9 @@ export function addMissingCredential(
   try {
     writePrivateFile(document.file, withCredential(document, credential), { overwrite: true })
   } catch (error) {
-    const problem = `is missing, and a new one cannot be written to the file (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}); set it or SVC_GATEWAY_${mode.toUpperCase()}`
+    const problem =
+      `is missing, and a new one cannot be written to the file ` +
+      `(${(error as NodeJS.ErrnoException).code ?? 'unknown error'}); set it or SVC_GATEWAY_${mode.toUpperCase()}`
     throw new ConfigError(document.file, [{ path: `gateway.auth.${mode}`, problem }])
   }
   return credential

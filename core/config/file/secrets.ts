@@ -18,8 +18,8 @@ export interface Resolved {
 const references = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?/g
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` means the text `${`. A string that cannot be resolved
- * is kept.
+ * Replaces `${NAME}` and `${NAME:-default}` in every string; `$${` means the text `${`. Strings that cannot be
+ * resolved are kept.
  */
 export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): Resolved {
   const problems: Finding[] = []
@@ -63,7 +63,9 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
       } catch (error) {
         problems.push({
           keys,
-          problem: `refers to a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
+          problem:
+            `refers to a file that cannot be read ` +
+            `(${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
         })
         return candidate
       }

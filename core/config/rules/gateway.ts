@@ -30,7 +30,9 @@ function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {
   if (value === undefined && resolveCredential({ ...config.gateway.auth, mode: other }, env).value !== undefined) {
     yield {
       keys,
-      problem: `is required, because gateway.auth.mode is "${mode}"; set it or SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
+      problem:
+        `is required, because gateway.auth.mode is "${mode}"; set it or ` +
+        `SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
     }
   }
   if (value !== undefined && value.length < 24)

@@ -1,7 +1,7 @@
 // Checks heartbeats: interval, active hours, model and target.
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
 import { parseDuration } from '../duration.ts'
-import { nearest } from '../nearest.ts'
+import { suggest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema.ts'
 import { type ModelKey, modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
@@ -51,10 +51,10 @@ function isTimezone(name: string): boolean {
 function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {
   const targets = ['none', 'last', ...extensions.channels.keys()]
   if (targets.includes(target)) return
-  const suggestion = nearest(target, targets)
+  const loaded = `loaded are: ${targets.slice(2).join(', ') || 'none'}`
   yield {
     keys,
-    problem: `must be "none", "last" or the name of a loaded channel${suggestion ? `; did you mean "${suggestion}"?` : ` (${targets.slice(2).join(', ') || 'none is loaded'})`}`,
+    problem: `must be "none", "last" or the name of a loaded channel; ${suggest(target, targets, loaded)}`,
   }
 }
 

@@ -145,14 +145,16 @@ function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: stri
     yield { keys, problem: 'has no effect unless signed contains {url}; remove it' }
   if (!signsUrl || url !== undefined || publicUrl !== undefined) return
   const problem =
-    'is not set, and neither is gateway.publicUrl; the signature covers the URL that the sender calls, which the gateway cannot know behind a proxy, so set one of them'
+    'is not set, and neither is gateway.publicUrl; the signature covers the URL that the sender calls, which ' +
+    'the gateway cannot know behind a proxy, so set one of them'
   yield { keys, problem, warning: true }
 }
 
 function* googleRules({ audience, email, keysUrl }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
   if (audience === undefined && publicUrl === undefined) {
     const problem =
-      'is required; set the audience of the push subscription, or gateway.publicUrl if the audience is the URL of the hook'
+      'is required; set the audience of the push subscription, or gateway.publicUrl if the audience is the URL ' +
+      'of the hook'
     yield { keys: ['audience'], problem }
   }
   // Any Google account can get a token for this audience. Only the account identifies ours.

@@ -67,7 +67,8 @@ function findReferenceProblem(model: string, { config, extensions }: RuleContext
   const suggestion = nearest(provider, names)
   const fix = suggestion
     ? `did you mean "${suggestion}/…"?`
-    : `add a section providers.${provider} with a kind (${[...extensions.providers.keys()].join(', ') || 'none is loaded'})`
+    : `add a section providers.${provider} with a kind ` +
+      `(${[...extensions.providers.keys()].join(', ') || 'none is loaded'})`
   return `uses the provider "${provider}", which is not configured; ${fix}`
 }
 

@@ -1,6 +1,6 @@
 // Checks `hooks.presets` and the sections of presets.
 import { listProblems } from '../../typebox.ts'
-import { nearest } from '../nearest.ts'
+import { suggest } from '../nearest.ts'
 import { resolvePresetSettings } from '../preset-settings.ts'
 import { presetSection } from '../schema/hooks.ts'
 import { HookAuth } from '../schema/hook-auth.ts'
@@ -25,11 +25,8 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
   const preset = extensions.presets.get(name)
   if (!preset) {
     const names = [...extensions.presets.keys()]
-    const suggestion = nearest(name, names)
-    yield {
-      keys,
-      problem: `is not a known preset${suggestion ? `; did you mean "${suggestion}"?` : `; known presets: ${names.join(', ') || 'none'}`}`,
-    }
+    const known = `known presets: ${names.join(', ') || 'none'}`
+    yield { keys, problem: `is not a known preset; ${suggest(name, names, known)}` }
     return
   }
   const [mappingProblem] = listProblems(Mapping, preset.mapping)
@@ -43,7 +40,9 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
     yield { keys, problem: `is a preset with an invalid mapping: ${mappingProblem.path} ${mappingProblem.problem}` }
   // A mail watcher with the hook token may send Gmail's webhooks.
   if (preset.auth && preset.auth.scheme !== 'google-oidc' && !presetSection(config.hooks, name).auth) {
-    const problem = `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the service is not verified; set hooks.${name}.auth.secret`
+    const problem =
+      `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the ` +
+      `service is not verified; set hooks.${name}.auth.secret`
     yield { keys, problem, warning: true }
   }
   const section = presetSection(config.hooks, name)

@@ -41,7 +41,9 @@ function* providerWarnings(reference: string, { keys, providers }: PolicyContext
   const suggestion = nearest(name, providers)
   yield {
     keys,
-    problem: `is not a configured provider, so it applies to no model${suggestion ? `; did you mean "${suggestion}"?` : ''}`,
+    problem:
+      `is not a configured provider, so it applies to no ` +
+      `model${suggestion ? `; did you mean "${suggestion}"?` : ''}`,
     warning: true,
   }
 }

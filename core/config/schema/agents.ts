@@ -21,7 +21,8 @@ const ModelList = Type.Array(
   }),
   {
     description:
-      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. Default: any.',
+      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. ' +
+      'Default: any.',
   },
 )
 
@@ -73,7 +74,8 @@ const Retry = Type.Object(
       maximum: 604_800,
       default: 3600,
       description:
-        'How long a run is retried after its model failed temporarily (5xx, 429, no connection), in seconds. 0 disables retries.',
+        'How long a run is retried after its model failed temporarily (5xx, 429, no connection), in seconds. 0 ' +
+        'disables retries.',
     }),
     initialDelaySeconds: Type.Number({
       exclusiveMinimum: 0,

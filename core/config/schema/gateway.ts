@@ -82,7 +82,8 @@ export const GatewaySection = Type.Object(
       Type.String({
         pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
         description:
-          'The public address of the gateway, such as "https://hooks.example.com". It may end in a path that a proxy removes.',
+          'The public address of the gateway, such as "https://hooks.example.com". It may end in a path that a ' +
+          'proxy removes.',
       }),
     ),
     auth: GatewayAuth,

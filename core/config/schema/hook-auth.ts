@@ -61,7 +61,8 @@ export const HookAuth = Type.Object(
     prefix: Type.Optional(Type.String({ description: 'For hmac: the text before each signature, such as `sha256=`.' })),
     separator: Text('For hmac: the text between several signatures in the header, such as `,`.'),
     signed: Text(
-      'For hmac: what is signed, a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`. Default: `{body}`.',
+      'For hmac: what is signed, a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`. ' +
+        'Default: `{body}`.',
     ),
     timestampHeader: Text('For hmac: the header with the time of signing.'),
     timestampPrefix: Text('For hmac: the text before the time, if it is in the header of the signature, such as `t=`.'),

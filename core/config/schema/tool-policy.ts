@@ -10,7 +10,8 @@ const ById = <Schema extends TSchema>(entry: Schema, description: string) =>
 const listKeys = {
   allow: Type.Optional(
     Names(
-      'The tools that may be used: names, names with "*", "group:<name>", or the name of a toolset. Default: all. An empty list: none.',
+      'The tools that may be used: names, names with "*", "group:<name>", or the name of a toolset. Default: ' +
+        'all. An empty list: none.',
     ),
   ),
   deny: Type.Optional(Names('The tools that may not be used, in the same syntax. It takes precedence over "allow".')),
@@ -37,7 +38,8 @@ const ByOrigin = Type.Object(
   {
     hook: Type.Optional(
       Lists(
-        'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that rule.',
+        'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, ' +
+          'sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that rule.',
       ),
     ),
   },
@@ -66,7 +68,8 @@ export const subagentsKey = Type.Object(
   {
     tools: Type.Optional(
       Lists(
-        'The tools of subagents. Without "allow": all except gateway, cron, whatsapp_login and group:sessions. With it: only what it lists.',
+        'The tools of subagents. Without "allow": all except gateway, cron, whatsapp_login and group:sessions. ' +
+          'With it: only what it lists.',
       ),
     ),
     maxDepth: Type.Integer({
@@ -98,7 +101,8 @@ export const HttpTools = Type.Object(
   {
     allow: Type.Optional(
       Names(
-        'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, gateway, whatsapp_login. Exact names only.',
+        'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, ' +
+          'gateway, whatsapp_login. Exact names only.',
       ),
     ),
     deny: Type.Optional(Names('More tools that may not be called over HTTP. Exact names only.')),

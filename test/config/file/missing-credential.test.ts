@@ -24,7 +24,8 @@ function after(text: string): string {
 describe('addMissingCredential', () => {
   it('puts it where it belongs and leaves comments and layout alone', () => {
     expect(after('{\n  // Where it listens\n  gateway: { // here\n    // the port\n    port: 1,\n  },\n}\n')).toBe(
-      "{\n  // Where it listens\n  gateway: { // here\n    auth: { token: '<new>' },\n    // the port\n    port: 1,\n  },\n}\n",
+      "{\n  // Where it listens\n  gateway: { // here\n    auth: { token: '<new>' },\n    // the port\n    " +
+        'port: 1,\n  },\n}\n',
     )
     expect(after('{\n\tgateway: {\n\n\t\tauth: {\n\t\t\tmode: "token" } } }')).toBe(
       '{\n\tgateway: {\n\n\t\tauth: {\n\t\t\ttoken: \'<new>\',\n\t\t\tmode: "token" } } }',
@@ -82,7 +83,8 @@ describe('addMissingCredential', () => {
     // A name that is too long for the draft beside it fails for every user, root included.
     const long = { ...document, file: join(dirname(file), 'x'.repeat(250)) }
     expect(() => addMissingCredential(long, {})).toThrow(
-      'gateway.auth.token is missing, and a new one cannot be written to the file (ENAMETOOLONG); set it or SVC_GATEWAY_TOKEN',
+      'gateway.auth.token is missing, and a new one cannot be written to the file (ENAMETOOLONG); set it or ' +
+        'SVC_GATEWAY_TOKEN',
     )
     expect(readFileSync(file, 'utf8')).toBe('{}')
   })

@@ -50,7 +50,8 @@ describe('${ENV}', () => {
   it('names the variable that is missing, and every one of them', () => {
     expect(problemsOf("{ hooks: { token: '${ONE}' },\n gateway: { auth: { token: 'x${TWO}' } } }")).toEqual([
       'line 1: hooks.token needs the environment variable ONE, which is not set; set it, or write ${ONE:-default}',
-      'line 2: gateway.auth.token needs the environment variable TWO, which is not set; set it, or write ${TWO:-default}',
+      'line 2: gateway.auth.token needs the environment variable TWO, which is not set; set it, or write ' +
+        '${TWO:-default}',
     ])
   })
 })
@@ -58,7 +59,8 @@ describe('${ENV}', () => {
 describe('{ file }', () => {
   it('is read for secrets, relative to the configuration, without the line end', () => {
     const file = write(
-      "{ hooks: { token: { file: 'hook.token' } }, channels: { pager: { accounts: { a: { key: { file: '${DIR}/pager' } } } } } }",
+      "{ hooks: { token: { file: 'hook.token' } }, channels: { pager: { accounts: { a: { key: { file: " +
+        "'${DIR}/pager' } } } } } }",
     )
     writeFileSync(join(dirname(file), 'hook.token'), 'token of the hooks, from a file\r\n')
     writeFileSync(join(dirname(file), 'pager'), 'two\nlines\n\n')
