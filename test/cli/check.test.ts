@@ -1,4 +1,4 @@
-// The command `check`, as a process of its own.
+// Tests the commands `check` and `setup` as child processes.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ function temporaryFolder(): string {
   return folder
 }
 
-/** Runs `svc-gateway <args>` in a folder that is its home, too. */
+/** Runs `svc-gateway <args>` in a folder that is also its home. */
 async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
   const options = {
@@ -41,17 +41,18 @@ const brokenHooks = `{
       { match: { path: 'd' }, transform: { module: 'fine.js' } },
     ],
   },
-  tools: { deny: ['web_fech', 'exec', 'everything__*'], mcp: { servers: { everything: { command: 'touch', args: ['started'] } } } },
+  tools: { deny: ['web_fech', 'exec', 'everything__*'],
+    mcp: { servers: { everything: { command: 'touch', args: ['started'] } } } },
 }`
 
 describe('svc-gateway check', () => {
-  it('says ok and ends with 0', async () => {
+  it('prints ok and exits with 0', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'gateway.json5'), "{ channels: { console: { allowFrom: ['*'] } } }")
     expect(await run(folder, ['check'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
 
-  it('tells every problem with its line and ends with 1', async () => {
+  it('reports all errors with their lines and exits with 1', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'other.json5')
     writeFileSync(
@@ -71,7 +72,7 @@ describe('svc-gateway check', () => {
     })
   })
 
-  it('warns and is content', async () => {
+  it('prints warnings and exits with 0', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, "{ hooks: { enabled: true, token: '${TOKEN}' } }")
@@ -82,7 +83,7 @@ describe('svc-gateway check', () => {
     })
   })
 
-  it('ends with 1 for a warning where --strict is given', async () => {
+  it('exits with 1 for a warning with --strict', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, "{ hooks: { enabled: true, token: 'short' } }", { mode: 0o600 })
@@ -95,61 +96,57 @@ describe('svc-gateway check', () => {
     expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
 
-  it(
-    'says what the start and a reload log: hooks that cannot work, transforms that cannot run, policies that ' +
-      'name no tool',
-    async () => {
-      const folder = temporaryFolder()
-      const file = join(folder, 'gateway.json5')
-      writeFileSync(file, brokenHooks, { mode: 0o600 })
-      mkdirSync(join(folder, 'transforms'))
-      writeFileSync(join(folder, 'transforms', 'broken.ts'), 'export default function (')
-      writeFileSync(join(folder, 'transforms', 'empty.js'), 'export const name = 1')
-      writeFileSync(join(folder, 'transforms', 'fine.js'), 'export default () => undefined')
-      const { code, stdout, stderr } = await run(folder, ['check'])
-      const warnings = stderr.trimEnd().split('\n')
-      expect([code, stdout]).toEqual([0, 'ok\n'])
-      expect(existsSync(join(folder, 'started'))).toBe(false)
-      expect(warnings).toEqual(
-        [
-          'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
-          'line 7: hooks.mappings[1].textTemplate ("news") contains "{{" without',
-          'line 8: hooks.mappings[2] ("never") is never reached, because hooks.mappings[1] ("news")',
-          'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests are answered 500 ' +
-            'until it is mended: There is no missing.ts',
-          'line 10: hooks.mappings[4].transform.module cannot be used, so requests are answered 500 until it is ' +
-            'mended: The transform broken.ts does not compile at line 1, column 25: Expected',
-          'line 11: hooks.mappings[5].transform.module cannot be used, so requests are answered 500 until it is ' +
-            'mended: The transform empty.js',
-          'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
-        ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
+  it('prints the same warnings that the start and a reload log', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'gateway.json5')
+    writeFileSync(file, brokenHooks, { mode: 0o600 })
+    mkdirSync(join(folder, 'transforms'))
+    writeFileSync(join(folder, 'transforms', 'broken.ts'), 'export default function (')
+    writeFileSync(join(folder, 'transforms', 'empty.js'), 'export const name = 1')
+    writeFileSync(join(folder, 'transforms', 'fine.js'), 'export default () => undefined')
+    const { code, stdout, stderr } = await run(folder, ['check'])
+    const warnings = stderr.trimEnd().split('\n')
+    expect([code, stdout]).toEqual([0, 'ok\n'])
+    expect(existsSync(join(folder, 'started'))).toBe(false)
+    expect(warnings).toEqual(
+      [
+        'line 6: hooks.mappings[0] has neither messageTemplate nor transform',
+        'line 7: hooks.mappings[1].textTemplate ("news") contains "{{" without',
+        'line 8: hooks.mappings[2] ("never") is never reached, because hooks.mappings[1] ("news")',
+        'line 9: hooks.mappings[3].transform.module ("missing") cannot be used, so requests get 500 ' +
+          'until it is fixed: There is no missing.ts',
+        'line 10: hooks.mappings[4].transform.module cannot be used, so requests get 500 until it is ' +
+          'fixed: The transform broken.ts does not compile at line 1, column 25: Expected',
+        'line 11: hooks.mappings[5].transform.module cannot be used, so requests get 500 until it is ' +
+          'fixed: The transform empty.js',
+        'line 15: tools.deny names "web_fech", but no loaded tool has this name; did you mean "web_fetch"?',
+      ].map((warning) => expect.stringContaining(`warning: ${warning}`)),
+    )
+
+    const gateway = await spawnGateway(file)
+    const logged = () =>
+      gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
+    const configWarnings = () =>
+      logged().flatMap(({ component, level, msg }) =>
+        component === 'config' && level === 40 ? [`warning: ${msg}`] : [],
       )
+    await expect.poll(configWarnings).toEqual(warnings)
+    gateway.process.kill('SIGHUP')
+    await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
+    expect(await gateway.end('SIGTERM')).toBe(0)
+  })
 
-      const gateway = await spawnGateway(file)
-      const logged = () =>
-        gateway.log.map((line) => JSON.parse(line) as { component: string; level: number; msg: string })
-      const configWarnings = () =>
-        logged().flatMap(({ component, level, msg }) =>
-          component === 'config' && level === 40 ? [`warning: ${msg}`] : [],
-        )
-      await expect.poll(configWarnings).toEqual(warnings)
-      gateway.process.kill('SIGHUP')
-      await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
-      expect(await gateway.end('SIGTERM')).toBe(0)
-    },
-  )
-
-  it('names the extension that was refused, whose section is then unknown', async () => {
+  it('reports a rejected plugin before its unknown section', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./pager.js'], channels: { pager: {} } }")
     const { code, stderr } = await run(folder, ['check'])
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^warning: The plugin "\.\/pager\.js" was refused: .*\n.* has a problem:\n {2}line 1: channels\.pager is not a known key/,
+      /^warning: The plugin "\.\/pager\.js" was refused: .*\n.* has a problem:\n {2}line 1: channels\.pager is not /,
     )
   })
 
-  it('says how to get a configuration when there is none', async () => {
+  it('explains how to create a configuration if there is none', async () => {
     const { code, stderr } = await run(temporaryFolder(), ['check'])
     expect([code, stderr]).toEqual([
       1,
@@ -159,7 +156,7 @@ describe('svc-gateway check', () => {
 })
 
 describe('svc-gateway setup', () => {
-  it('writes a configuration that is ok, once', async () => {
+  it('writes a valid configuration and does not replace it', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'deep', 'gateway.json5')
     const first = await run(folder, ['setup', '--config', 'deep/gateway.json5'])

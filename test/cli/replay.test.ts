@@ -1,4 +1,4 @@
-// The commands `requests` and `replay`, as processes of their own, against a gateway that runs as one.
+// Tests the commands `requests` and `replay` as child processes, against a running gateway.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ interface Done {
   stderr: string
 }
 
-/** Runs `svc-gateway <args>` in a folder that is its home, too. */
+/** Runs `svc-gateway <args>` in a folder that is also its home. */
 async function run(
   folder: string,
   args: string[],
@@ -48,7 +48,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A gateway at a port that its configuration names, and the commands in its folder. */
+/** Starts a gateway on a configured port. The commands run in its folder. */
 async function start(changes: Document = {}) {
   const dir = temporaryFolder()
   const port = await freePort()
@@ -88,7 +88,7 @@ async function start(changes: Document = {}) {
 const lines = (text: string) => text.split('\n').filter(Boolean)
 
 describe('svc-gateway requests', () => {
-  it('lists what came in, newest first, sifted, and as JSON', async () => {
+  it('lists requests, newest first, filtered, and as JSON', async () => {
     const { send, cli, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'One.' })
     await send('/hooks/wake', { text: 'Two.', mode: 'next-heartbeat' })
@@ -129,14 +129,14 @@ describe('svc-gateway requests', () => {
 })
 
 describe('svc-gateway replay <request-id>', () => {
-  it('shows what would happen, and lets nothing in it steer the terminal', async () => {
+  it('shows a dry run with control characters escaped', async () => {
     const { send, cli, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'Hello\u001b[2J\nYou.' })
     const id = (await requests())[0]!.id
     const { code, stdout, stderr } = await cli('replay', id, '--dry-run')
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; it came with hook-token\n\n1\. agent\n/,
+      /^ {2}hook {6}mapping mail, by its path\n {2}auth {6}hook-token is asked for; .* hook-token\n\n1\. agent\n/,
     )
     expect(stdout).toContain(
       '  session   agent:main:hook:mail:ada\n  model     builtin/rules, at most 600 seconds\n  reply     is not ' +
@@ -147,7 +147,7 @@ describe('svc-gateway replay <request-id>', () => {
     expect(await requests()).toHaveLength(1)
   })
 
-  it('does it once more, also with another body or through another mapping', async () => {
+  it('replays a request, also with another body or mapping', async () => {
     const { dir, send, cli, get, requests } = await start()
     await send('/hooks/mail', { from: 'ada', text: 'Hello' })
     const id = (await requests())[0]!.id
@@ -180,7 +180,7 @@ describe('svc-gateway replay <request-id>', () => {
     [['replay', '--hook', 'mail', '--dry-run', '--yes'], '--dry-run and --yes exclude each other; omit one of them.\n'],
     [['replay', 'x', '--body', 'nothing.json'], '--body: nothing.json cannot be read (ENOENT).\n'],
     [['replay', 'x', '--body', 'gateway.json'], '--body: gateway.json is not valid JSON.\n'],
-  ])('refuses with one sentence: %j', async (args, sentence) => {
+  ])('rejects with one sentence: %j', async (args, sentence) => {
     const dir = temporaryFolder()
     writeConfig(dir)
     writeFileSync(join(dir, 'gateway.json'), 'none')
@@ -189,7 +189,7 @@ describe('svc-gateway replay <request-id>', () => {
 })
 
 describe('svc-gateway replay with a filter', () => {
-  /** So many requests of mail, the last of them refused. */
+  /** Sends this many requests of mail; the last one is rejected. */
   async function startWithMail(texts: readonly string[]) {
     const started = await start()
     for (const text of texts) await started.send('/hooks/mail', { from: 'ada', text })
@@ -198,7 +198,7 @@ describe('svc-gateway replay with a filter', () => {
     return { ...started, ids: (await started.requests()).map(({ id }) => id).toReversed() }
   }
 
-  it('shows first what it would do, and does it when told, the oldest first, and not twice', async () => {
+  it('does a dry run first, replays with --yes, oldest first, and not twice', async () => {
     const { cli, requests, ids } = await startWithMail(['One.', 'Two.'])
     const [one, two, bad] = ids
     const dry = await cli('replay', '--hook', 'mail', '--since', '1h')
@@ -225,7 +225,7 @@ describe('svc-gateway replay with a filter', () => {
     })
   })
 
-  it('tells programs the same', async () => {
+  it('prints the same as JSON', async () => {
     const { cli, ids } = await startWithMail(['One.'])
     const { stdout } = await cli('replay', '--since', '1h', '--dry-run', '--json')
     expect(lines(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([
@@ -234,7 +234,7 @@ describe('svc-gateway replay with a filter', () => {
     ])
   })
 
-  it('begins nothing when more fit than it may take, or none', async () => {
+  it('starts nothing if too many requests match, or none', async () => {
     const { cli } = await startWithMail(['One.', 'Two.'])
     expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
       code: 1,
@@ -244,7 +244,7 @@ describe('svc-gateway replay with a filter', () => {
     expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'No request matches.\n' })
   })
 
-  it('keeps its pace, and ends at Ctrl-C between two', async () => {
+  it('respects --rate and stops at Ctrl-C between two requests', async () => {
     const { dir, requests } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
     const args = ['replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '2']
     const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], {
@@ -272,8 +272,8 @@ describe('svc-gateway replay with a filter', () => {
   })
 })
 
-describe('a command that talks to the gateway', () => {
-  it('says so when there is none, when it refuses, and when it is something else', async () => {
+describe('a command that calls the gateway', () => {
+  it('reports a missing gateway, a rejected credential and a foreign server', async () => {
     const { dir, gateway } = await start()
     const other = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -327,11 +327,11 @@ describe('a command that talks to the gateway', () => {
       headers: { authorization: `Bearer ${hookToken}` },
     })
     expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
-    // The configuration names another port, which waits for the next start.
+    // The configuration has a new port, which takes effect at the next start.
     writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
     expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
     await gateway.end('SIGKILL')
-    // Whoever has the port of a gateway that crashed does not get the credential.
+    // A program that took over the port of a crashed gateway must not receive the credential.
     expect(await run(dir, ['requests'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('No gateway answers at http://127.0.0.1:2 '),
@@ -362,7 +362,7 @@ describe('a command that talks to the gateway', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(words)])
   })
 
-  it('says how to get a configuration when there is none', async () => {
+  it('explains how to create a configuration if there is none', async () => {
     expect((await run(temporaryFolder(), ['requests'])).stderr).toContain(
       'does not exist; run "npm start -- setup" to create it',
     )

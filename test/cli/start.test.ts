@@ -1,4 +1,4 @@
-// The command `start`: a first run that explains itself, and starts that fail with one clear text and an end.
+// Tests the command `start`: the output of the first run, and starts that fail.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,14 +25,14 @@ const run = (...args: string[]): Promise<Ended> =>
     )
   })
 
-/** The pid of the gateway that serves this folder. */
+/** The process id of the gateway of this folder. */
 const pidIn = (dir: string): number =>
   JSON.parse(readFileSync(join(dir, 'state', 'gateway.json5.listening'), 'utf8')).pid
 
 describe('the first run', () => {
-  it('writes a configuration and prints requests that work as they stand, in a terminal', async () => {
+  it('writes a configuration and prints commands with the tokens in a terminal', async () => {
     const dir = temporaryFolder()
-    // `script` gives the command a terminal, and shows here what is written to it.
+    // `script` runs the command in a terminal and prints its output.
     const terminal = ['-qefc', [process.execPath, ...command('--port', '0')].join(' '), '/dev/null']
     const child = spawn('script', terminal, {
       cwd: dir,
@@ -73,7 +73,7 @@ describe('the first run', () => {
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
   })
 
-  it('prints requests that read the tokens from the file, and not the tokens, without a terminal', async () => {
+  it('prints commands that read the tokens from the file without a terminal', async () => {
     const dir = join(temporaryFolder(), "it's here")
     mkdirSync(dir)
     const child = spawn(process.execPath, command('--port', '0'), {
@@ -103,7 +103,7 @@ describe('the first run', () => {
 })
 
 describe('a start with an empty configuration', () => {
-  it('prints where the new credential is, which agent answers, and where the state is', async () => {
+  it('prints where the new credential and the state are, and which agent replies', async () => {
     const dir = temporaryFolder()
     const file = join(dir, 'gateway.json5')
     writeFileSync(file, '{}', { mode: 0o600 })
@@ -122,7 +122,7 @@ describe('a start with an empty configuration', () => {
 })
 
 describe('a start that fails', () => {
-  it('ends, where another program has the port', async () => {
+  it('exits if another program uses the port', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void other.close())
     await once(other, 'listening')
@@ -134,7 +134,7 @@ describe('a start that fails', () => {
     )
   })
 
-  it.each(['192.0.2.1', 'no-such-host.invalid'])('ends, where the machine has no address %s', async (bind) => {
+  it.each(['192.0.2.1', 'no-such-host.invalid'])('exits if the machine has no address %s', async (bind) => {
     const ended = await run('--config', writeConfig(temporaryFolder(), { gateway: { bind } }))
     expect(ended.code).toBe(1)
     expect(ended.stderr).toBe(
@@ -142,7 +142,7 @@ describe('a start that fails', () => {
     )
   })
 
-  it('names a refused plugin before it calls its section unknown', async () => {
+  it('reports a rejected plugin before its unknown section', async () => {
     const ended = await run(
       '--config',
       writeConfig(temporaryFolder(), { plugins: ['./pager.ts'], channels: { pager: {} } }),
@@ -151,7 +151,7 @@ describe('a start that fails', () => {
     expect(ended.stderr).toMatch(/The plugin \\"\.\/pager\.ts\\" was refused[^]*channels\.pager is not a known key/)
   })
 
-  it('takes a mistyped command for what it is', async () => {
+  it('reports an unknown command', async () => {
     const ended = await run('chekc')
     expect(ended.code).toBe(1)
     expect(ended.stderr).toContain('There is no command "chekc"; did you mean "check"?')
@@ -159,7 +159,7 @@ describe('a start that fails', () => {
 })
 
 describe('the log of a start', () => {
-  it('tells when webhooks are off, and of a file that everybody can read', async () => {
+  it('warns if webhooks are off and if everybody can read the file', async () => {
     const file = join(temporaryFolder(), 'gateway.json5')
     writeFileSync(file, '{ gateway: { port: 0, auth: { token: "gateway-token-of-the-tests-0123456789" } } }')
     chmodSync(file, 0o644)

@@ -1,4 +1,4 @@
-// The command `transform test`, as a process of its own.
+// Tests the command `transform test` as a child process.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 
 const main = new URL('../../core/main.ts', import.meta.url).pathname
 
-/** Runs `svc-gateway transform test <args>` in a folder of its own with some files. */
+/** Runs `svc-gateway transform test <args>` in a new folder with some files. */
 async function test(files: Record<string, string>, args: string[], input = '') {
   const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-transform-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -36,7 +36,7 @@ const hello =
 export const other = () => { throw new TypeError('secret ' + 5) }`
 
 describe('svc-gateway transform test', () => {
-  it('prints what the transform returns, and what it says beside it', async () => {
+  it('prints the result and the console output', async () => {
     const files = { 'transforms/hello.js': hello, 'payload.json': '{ "who": "Ann" }' }
     const done = await test(files, [
       'hello.js',
@@ -54,7 +54,7 @@ describe('svc-gateway transform test', () => {
     })
   })
 
-  it('takes the payload from standard input, and the folder from the configuration', async () => {
+  it('reads the payload from standard input and the folder from the configuration', async () => {
     const files = {
       'there/gateway.json5': `{ hooks: { transformsDir: 'transforms/mine' } }`,
       'there/transforms/mine/hello.js': hello,
@@ -79,7 +79,7 @@ describe('svc-gateway transform test', () => {
     ],
   ]
 
-  it.each(refusals)('refuses what the hook would refuse: %s', async (_case, payload, sentence) => {
+  it.each(refusals)('rejects what the hook would reject: %s', async (_case, payload, sentence) => {
     const files = { 'gateway.json5': `{ hooks: {} }`, 'transforms/keyed.js': keyed }
     const { code, stdout, stderr } = await test(files, ['keyed.js', '--payload', '-'], JSON.stringify(payload))
     expect({ code, result: JSON.parse(stdout) }).toEqual({ code: 1, result: payload })
@@ -87,7 +87,7 @@ describe('svc-gateway transform test', () => {
     expect(stderr).toContain(sentence)
   })
 
-  it('puts the result over the mapping that uses the transform', async () => {
+  it('combines the result with the mapping that uses the transform', async () => {
     const mapping = `{ id: 'mine', match: { path: 'in' }, sessionKey: 'main', transform: { module: 'keyed.js' } }`
     const files = (hooks: string) => ({
       'gateway.json5': `{ hooks: { ${hooks} mappings: [${mapping}] } }`,
@@ -109,7 +109,7 @@ describe('svc-gateway transform test', () => {
     })
   })
 
-  it('accepts a session of the hooks, and a payload that a hook accepts', async () => {
+  it('accepts session keys and payloads that a hook accepts', async () => {
     const files = { 'transforms/keyed.js': keyed }
     expect(await test(files, ['keyed.js', '--payload', '-'], '{"message":"x","sessionKey":"hook:mine"}')).toMatchObject(
       { code: 0 },
@@ -122,7 +122,7 @@ describe('svc-gateway transform test', () => {
     })
   })
 
-  it('shows the transform no credential, as the hook does', async () => {
+  it('hides credentials from the transform, as the hook does', async () => {
     const files = { 'transforms/see.js': 'export default ({ headers }) => ({ message: Object.keys(headers).join() })' }
     const headers = ['--header', 'Authorization: Bearer x', '--header', 'x-event: push']
     expect(await test(files, ['see.js', '--payload', '-', ...headers], '{}')).toMatchObject({

@@ -11,13 +11,13 @@ const accountsOf = (section: string) => {
   return resolveAccounts(settings, channel.config)
 }
 
-it('is the section itself when it lists none', () => {
+it('returns the section itself if it lists no accounts', () => {
   expect(accountsOf("{ key: 'shared', defaultTo: '1', allowFrom: ['*'] }")).toEqual([
     { id: 'default', settings: { key: 'shared', retries: 3 }, defaultTo: '1' },
   ])
 })
 
-it('lays the settings of each over those of the section, and defaults under both', () => {
+it('merges defaults, the section and the account', () => {
   expect(
     accountsOf(
       "{ key: 'shared', retries: 5, defaultTo: '1', accounts: { a: { retries: 7 }, b: { key: 'own-key', " +

@@ -1,4 +1,4 @@
-// Which credential opens the gateway.
+// The precedence of the gateway credentials.
 import { describe, expect, it } from 'vitest'
 import { resolveCredential } from '../../core/config/credentials.ts'
 

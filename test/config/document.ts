@@ -1,4 +1,4 @@
-// Configurations for tests: a text, extensions to go with it, and what becomes of the two.
+// Helpers for configuration tests: resolve a text with test extensions, and return its errors or warnings.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** Writes a configuration into a folder of its own. */
+/** Writes a configuration into a new folder. */
 export function write(text: string, mode = 0o600): string {
   const file = join(temporaryFolder(), 'gateway.json5')
   writeFileSync(file, text, { mode })
@@ -62,7 +62,7 @@ export function write(text: string, mode = 0o600): string {
 export const resolveText = (text: string, env: NodeJS.ProcessEnv = {}): ResolvedConfig =>
   resolveConfig(readConfigFile(write(text), env), extensions)
 
-/** The error that a text deserves. */
+/** The error of an invalid configuration. */
 export function errorOf(text: string, env: NodeJS.ProcessEnv = {}): ConfigError {
   try {
     resolveText(text, env)
@@ -73,13 +73,13 @@ export function errorOf(text: string, env: NodeJS.ProcessEnv = {}): ConfigError 
   throw new Error('the configuration was accepted')
 }
 
-/** Its problems, one a line, without the headline. */
+/** The problems of an invalid configuration, without the headline. */
 export const problemsOf = (text: string, env: NodeJS.ProcessEnv = {}): string[] =>
   errorOf(text, env)
     .message.split('\n')
     .slice(1)
     .map((line) => line.trim())
 
-/** The warnings of a text that is accepted, as `path problem`. */
+/** The warnings of a valid configuration, as `path problem`. */
 export const warningsOf = (text: string, env: NodeJS.ProcessEnv = {}): string[] =>
   resolveText(text, env).warnings.map(({ path, problem }) => `${path} ${problem}`)

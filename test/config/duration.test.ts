@@ -1,4 +1,4 @@
-// Durations as people write them.
+// Parsing durations.
 import { expect, it } from 'vitest'
 import { parseDuration } from '../../core/config/duration.ts'
 

@@ -1,4 +1,4 @@
-// Model servers on this machine are found by asking.
+// Finding model servers on this machine.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -22,7 +22,7 @@ const models =
     response.end(JSON.stringify(request.url === '/v1/models' ? { data: ids.map((id) => ({ id })) } : {}))
 
 describe('findLocalServers', () => {
-  it('finds those that answer, with their models', async () => {
+  it('finds servers that answer, with their models', async () => {
     const servers = await Promise.all([serve('one', models('llama3.2:3b', 'org/big')), serve('two', models())])
     expect(await findLocalServers({ servers })).toEqual([
       { name: 'one', title: 'ONE', url: `http://127.0.0.1:${servers[0]?.port}/v1`, models: ['llama3.2:3b', 'org/big'] },
@@ -30,7 +30,7 @@ describe('findLocalServers', () => {
     ])
   })
 
-  it('passes over what is something else, silent, or gone', async () => {
+  it('ignores other servers, silent ones and closed ports', async () => {
     const gone = await serve('gone', models())
     const servers = await Promise.all([
       serve('page', (_, response) => response.end('<html>')),
@@ -46,7 +46,7 @@ describe('findLocalServers', () => {
     ).toEqual([])
   })
 
-  it('leaves out ids that could write more than a name into a file or onto a terminal', async () => {
+  it('leaves out ids with unusual characters', async () => {
     const servers = [
       await serve('sly', models('fine', "x',\n hooks: {}", 'a\u2028b', '\u001b[2J', 'x'.repeat(201), 5, '')),
     ]

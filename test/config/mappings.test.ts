@@ -1,4 +1,4 @@
-// The rules of mappings, presets and transforms in a configuration: what stops the start, and what is only warned of.
+// The rules of mappings, presets and transforms: errors and warnings.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ const mapping = (keys: object) => hooks({ mappings: [keys] })
 const path = { match: { path: 'x' }, messageTemplate: 'm', deliver: false }
 
 describe('hooks.mappings', () => {
-  it('may have every key that there is', () => {
+  it('accept every key', () => {
     const every = {
       id: 'a',
       match: { path: 'x', source: 'y' },
@@ -118,11 +118,11 @@ describe('hooks.mappings', () => {
       'hooks.mappings[0].sessionKey lets the payload choose any session',
     ],
     ['an unknown model', { ...path, model: 'nobody/x' }, 'hooks.mappings[0].model uses the provider "nobody"'],
-  ])('are warned of: %s', (_case, keys, warning) => {
+  ])('cause a warning: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(warning)])
   })
 
-  it('are warned of an event that no heartbeat reads', () => {
+  it('cause a warning for an event that no heartbeat reads', () => {
     const warnings = (agents: object, agentId = 'ops') =>
       warningsOf(
         JSON.stringify({
@@ -138,7 +138,7 @@ describe('hooks.mappings', () => {
     expect(warnings({ main: {}, ops: {} }, 'main')).toEqual([])
   })
 
-  describe('whose signature covers the address', () => {
+  describe('whose signature covers the URL', () => {
     const warnings = (auth: object, gateway: object = {}) =>
       warningsOf(JSON.stringify({ gateway, hooks: { mappings: [{ ...path, auth }] } }))
     const twilio = { scheme: 'twilio', secret: 's' }
@@ -149,7 +149,7 @@ describe('hooks.mappings', () => {
     it.each([
       ['twilio', twilio],
       ['hmac with {url}', hmac],
-    ])('are warned of without an address: %s', (_case, auth) => {
+    ])('cause a warning without a URL: %s', (_case, auth) => {
       expect(warnings(auth)).toEqual([
         expect.stringMatching(/^hooks\.mappings\[0\]\.auth\.url is not set, and neither is gateway\.publicUrl/),
       ])
@@ -157,7 +157,7 @@ describe('hooks.mappings', () => {
       expect(warnings({ ...auth, url: `${publicUrl}/hooks/x` })).toEqual([])
     })
 
-    it('need an audience for Google, or the address that it is made of', () => {
+    it('need an audience for Google, or gateway.publicUrl', () => {
       const problems = problemsOf(mapping({ ...path, auth: google }))
       expect(problems).toEqual([
         expect.stringContaining(
@@ -183,7 +183,7 @@ describe('hooks.mappings', () => {
     })
   })
 
-  it('have ids of their own, and are looked at beside entries that do not fit', () => {
+  it('have unique ids and are checked even next to invalid entries', () => {
     const document = hooks({
       mappings: [{ ...path, id: 'a' }, 7, { ...path, id: 'a' }, { channel: 'x', match: { path: 'y' } }],
     })
@@ -194,7 +194,7 @@ describe('hooks.mappings', () => {
     ])
   })
 
-  it('hold agents and sessions against the lists of the hooks', () => {
+  it('check agents and sessions against the lists of the hooks', () => {
     const document = { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:team:'] }
     const warnings = (keys: object) => warningsOf(hooks({ ...document, mappings: [{ ...path, ...keys }] }))
     expect(warnings({ agentId: 'ops' })).toEqual([
@@ -229,11 +229,11 @@ describe('hooks.mappings that cannot work', () => {
       { ...agent, messageTemplate: '{{ a }} and {{ b' },
       '[0].messageTemplate contains "{{" without a closing "}}"',
     ],
-  ])('are warned of: %s', (_case, keys, warning) => {
+  ])('cause a warning: %s', (_case, keys, warning) => {
     expect(warningsOf(mapping(keys))).toEqual([expect.stringContaining(`hooks.mappings${warning}`)])
   })
 
-  it('may leave the text to a transform', () => {
+  it('need no text with a transform', () => {
     expect(warningsOf(mapping({ ...agent, transform: { module: 'a.ts' } }))).toEqual([])
     expect(warningsOf(mapping({ ...agent, action: 'wake', transform: { module: 'a.ts' } }))).toEqual([])
   })
@@ -245,7 +245,7 @@ describe('hooks.mappings that cannot work', () => {
     ['one source before any', { path: 'x', source: 's' }, { path: 'x' }, false],
     ['another source', { path: 'x', source: 's' }, { path: 'x', source: 't' }, false],
     ['another path', { path: 'x' }, { path: 'y' }, false],
-  ])('are warned of when no request reaches them: %s', (...[, first, second, unreached]) => {
+  ])('cause a warning if no request reaches them: %s', (...[, first, second, unreached]) => {
     const [one, other] = [
       { ...path, match: first },
       { ...path, match: second },
@@ -257,7 +257,7 @@ describe('hooks.mappings that cannot work', () => {
     )
   })
 
-  it('name the mapping by its id as well as by its place', () => {
+  it('report the id and the index of the mapping', () => {
     const { warnings } = resolveText(hooks({ mappings: [{ ...path, id: 'orders', messageTemplate: '{{ a' }] }))
     expect(warnings.map(describeProblem)).toEqual([
       expect.stringContaining('line 1: hooks.mappings[0].messageTemplate ("orders") contains'),
@@ -272,7 +272,7 @@ describe('agentId of a mapping or preset', () => {
   const warnings = (agentId: string, agents: object) =>
     warningsOf(JSON.stringify({ agents, hooks: { mappings: [{ ...path, agentId }] } }))
 
-  it('is warned of where no agent has it', () => {
+  it('causes a warning if no agent has it', () => {
     expect(warnings('suport', { main: {}, support: {} })).toEqual([
       'hooks.mappings[0].agentId names no configured agent, so the default agent "main" is used; did you mean ' +
         '"support"?',
@@ -281,13 +281,13 @@ describe('agentId of a mapping or preset', () => {
     expect(warnings('main', { ops: {} })).toEqual([expect.stringContaining('the default agent "ops" is used')])
   })
 
-  it('is an agent in any case, with spaces around it', () => {
+  it('ignores case and surrounding spaces', () => {
     expect(warnings(' Support ', { main: {}, support: {} })).toEqual([])
     expect(warnings('MAIN', {})).toEqual([])
   })
 })
 
-describe('where replies go', () => {
+describe('recipients of replies', () => {
   const silent = { channels: { pager: { key: 'a-key' } } }
   const receiving = { channels: { pager: { key: 'a-key', allowFrom: ['ada'] } } }
   const preset = { channels: { pager: { key: 'a-key', defaultTo: '1', accounts: { eu: {} } } } }
@@ -329,7 +329,7 @@ describe('where replies go', () => {
     ],
     ['no channel, where nobody can write', {}, silent, nobody],
     ['last, where nobody can write', { channel: 'last' }, silent, nobody],
-  ])('is warned of: %s', (...[, keys, rest, warning]) => {
+  ])('cause a warning: %s', (...[, keys, rest, warning]) => {
     expect(warnings(keys, rest)).toEqual([expect.stringContaining(warning)])
   })
 
@@ -365,14 +365,14 @@ describe('where replies go', () => {
       undefined,
     ],
     ['a recipient', { defaults: { heartbeat: { target: 'pager', to: '1' } } }, silent, undefined],
-  ])('is warned of for heartbeats: %s', (...[, agents, rest, warning]) => {
+  ])('cause a warning for heartbeats: %s', (...[, agents, rest, warning]) => {
     expect(warningsOf(JSON.stringify({ ...rest, agents }))).toEqual(
       warning === undefined ? [] : [expect.stringContaining(warning)],
     )
   })
 })
 
-describe('where transforms lie', () => {
+describe('the location of transforms', () => {
   const module = (name: string) => problemsOf(mapping({ ...path, transform: { module: name } }))
 
   it.each(['../a.ts', '/etc/a.ts', 'a/../../b.ts', 'file:///a.ts', '~/a.ts', 'C:\\a.ts'])(
@@ -384,7 +384,7 @@ describe('where transforms lie', () => {
     },
   )
 
-  it('a module may be missing, and may be no link that leads out', () => {
+  it('a module may be missing, but must not be a link to the outside', () => {
     const file = write(mapping({ ...path, transform: { module: 'a.ts' } }))
     expect(resolveConfig(readConfigFile(file, {}), extensions).warnings).toEqual([])
     mkdirSync(join(dirname(file), 'transforms'))
@@ -404,7 +404,7 @@ describe('where transforms lie', () => {
     },
   )
 
-  it('hooks.transformsDir may be a folder inside, and becomes absolute', () => {
+  it('hooks.transformsDir may be a folder inside and becomes absolute', () => {
     const { config, dir } = resolveText(hooks({ transformsDir: 'transforms/ours' }))
     expect(config.hooks.transformsDir).toBe(join(dir, 'transforms', 'ours'))
   })
@@ -437,14 +437,14 @@ describe('hooks.presets', () => {
   const resolved = (keys: object) => resolveConfig(readConfigFile(write(hooks(keys)), {}), { ...extensions, presets })
   const warnings = (keys: object) => resolved(keys).warnings.map(({ path: key, problem }) => `${key} ${problem}`)
 
-  it('name presets that there are', () => {
+  it('must be known', () => {
     expect(() => resolved({ presets: ['forg'] })).toThrow(
       'hooks.presets[0] is not a known preset; did you mean "forge"?',
     )
     expect(() => resolved({ presets: ['crooked'] })).toThrow('with an invalid mapping: colour is not a known key')
   })
 
-  it('are filled up by their sections, whose auth must be whole in the end', () => {
+  it('are merged with their sections, whose auth must be complete', () => {
     expect(warnings({ presets: ['forge'], forge: { auth: { secret: 's' }, agentId: 'main' } })).toEqual([])
     expect(() => resolved({ presets: ['forge'], forge: { auth: {} } })).toThrow('hooks.forge.auth.secret is required')
     expect(() => resolved({ presets: ['forge'], forge: { agnetId: 'x' } })).toThrow(
@@ -452,7 +452,7 @@ describe('hooks.presets', () => {
     )
   })
 
-  it('have settings of their own in their sections', () => {
+  it('have their own settings in their sections', () => {
     expect(warnings({ presets: ['choosy'], choosy: { team: 'blue', agentId: 'main' } })).toEqual([])
     expect(() => resolved({ presets: ['choosy'] })).toThrow('hooks.choosy.team is required')
     expect(() => resolved({ presets: ['choosy'], choosy: { team: 'blue', nosy: true } })).toThrow(
@@ -461,7 +461,7 @@ describe('hooks.presets', () => {
     expect(warnings({})).toEqual([])
   })
 
-  it('are warned of when their replies go nowhere, and when a mapping has all their requests', () => {
+  it('cause a warning if replies cannot be delivered or a mapping matches all requests', () => {
     const signed = { presets: ['forge'], forge: { auth: { secret: 's' }, deliver: true } }
     expect(warnings(signed)).toEqual([expect.stringContaining('hooks.presets[0] sends replies to "last"')])
     expect(warnings({ ...signed, forge: { ...signed.forge, channel: 'slack' } })).toEqual([
@@ -479,7 +479,7 @@ describe('hooks.presets', () => {
     ])
   })
 
-  it('are warned of without auth, and sections without them', () => {
+  it('cause a warning without auth, and for unused sections', () => {
     expect(warnings({ presets: ['forge'] })).toEqual([expect.stringContaining('has no hooks.forge.auth')])
     expect(warnings({ forge: { auth: { secret: 's' } } })).toEqual([
       expect.stringContaining('hooks.forge has no effect'),

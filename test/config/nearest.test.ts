@@ -1,4 +1,4 @@
-// The nearest known name to a mistyped one.
+// Finding the known name that is most similar to a misspelled one.
 import { expect, it } from 'vitest'
 import { nearest } from '../../core/config/nearest.ts'
 
@@ -17,6 +17,6 @@ it.each([
   expect(nearest(typed, names)).toBe(name)
 })
 
-it.each(['', 'secret', 'zzzzz', 'time'])('%j means none of them', (typed) => {
+it.each(['', 'secret', 'zzzzz', 'time'])('finds nothing similar to %j', (typed) => {
   expect(nearest(typed, names)).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 // Random JSON5 texts, reproducible by their seed.
 export interface RandomText {
   text: string
-  /** Every key with the line it stands on. */
+  /** Every key with its line. */
   places: { keys: string[]; line: number }[]
 }
 
@@ -106,7 +106,7 @@ export function randomText(random: () => number): RandomText {
   return { text, places }
 }
 
-/** A key in one of the ways in which JSON5 lets it be written. */
+/** A key in one of the notations of JSON5. */
 function spell(name: string, random: () => number): string {
   if (/^[\p{L}$_][\p{L}\d$_]*$/u.test(name) && random() < 0.5) return name
   const double = JSON.stringify(name)

@@ -1,4 +1,4 @@
-// Secrets are found by the marks in the schema.
+// Redacting the secrets that the schema marks.
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { createRedactor, logSecrets, redactConfig, secretPaths, secretValues } from '../../core/config/redaction.ts'
@@ -14,7 +14,7 @@ const setting = () =>
 }`)
 
 describe('redaction', () => {
-  it('hides every secret and nothing else', () => {
+  it('redacts secrets and nothing else', () => {
     const { config, schema } = setting()
     const shown = redactConfig(config, schema)
     expect(JSON.stringify(shown)).not.toContain('secret')
@@ -26,7 +26,7 @@ describe('redaction', () => {
     expect(config.hooks.token).toBe('hook-token-secret-12345678')
   })
 
-  it('gives pino the path of each, at whatever depth', () => {
+  it('returns the pino path of each secret at any depth', () => {
     const { config, schema } = setting()
     const lines: string[] = []
     const log = pino(
@@ -40,14 +40,14 @@ describe('redaction', () => {
     expect(secretPaths(config, schema)).toContain('channels.pager.accounts')
   })
 
-  it('lists the values, longer ones first, so that none hides a part of another', () => {
+  it('lists the values, longest first', () => {
     const { config, schema } = setting()
     const values = secretValues(config, schema)
     expect(values).toHaveLength(7)
     expect(values.indexOf('pager-secret-of-ops')).toBeLessThan(values.indexOf('pager-secret'))
   })
 
-  it('leaves out values that are too short to be secrets', () => {
+  it('leaves out values that are too short', () => {
     const { config, schema } = resolveText(
       `{ providers: { p: { kind: 'hosted', apiKey: 'sixsix', headers: { debug: '1', verbose: 'true', level: ' ` +
         `debug ' } } } }`,
@@ -70,7 +70,7 @@ describe('redaction', () => {
 })
 
 describe('a redactor', () => {
-  it('replaces values in the strings of JSON, and leaves fields, numbers and the syntax alone', () => {
+  it('redacts strings of JSON, but not keys, numbers and syntax', () => {
     const { json } = createRedactor(['quote"\nquote', '1234567', '":{"deep"'])
     const line = { 1234567: 1234567, text: 'a quote"\nquote b 1234567', object: { deep: null } }
     expect(JSON.parse(json(JSON.stringify(line)))).toEqual({
@@ -80,13 +80,13 @@ describe('a redactor', () => {
     })
   })
 
-  it('goes on hiding what earlier configurations held', () => {
+  it('keeps redacting secrets of earlier configurations', () => {
     const { hide, text } = createRedactor(['first-secret'])
     hide(['second-secret', 'first-secret-is-longer'])
     expect(text('first-secret second-secret first-secret-is-longer')).toBe('[redacted] [redacted] [redacted]')
   })
 
-  it('forgets the oldest values of very many', () => {
+  it('drops the oldest values above the limit', () => {
     const { hide, text } = createRedactor(['secret-number-one'])
     for (let number = 0; number < 1_000; number++) hide([`secret-${number}-more`])
     expect(text('secret-number-one secret-0-more')).toBe('secret-number-one [redacted]')

@@ -1,4 +1,4 @@
-// A document becomes a configuration, or the list of everything that is wrong with it.
+// Resolving a document to a configuration or a list of errors.
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { resolveConfig } from '../../core/config/resolve.ts'
 import { errorOf, extensions, problemsOf, resolveText, temporaryFolder, write } from './document.ts'
 
 describe('an empty document', () => {
-  it('is a configuration of nothing but defaults', () => {
+  it('resolves to the defaults', () => {
     const { config, warnings } = resolveText('{}')
     expect(warnings).toEqual([])
     expect(config).toEqual({
@@ -46,7 +46,7 @@ describe('an empty document', () => {
 })
 
 describe('a document with values', () => {
-  it('keeps them and fills in defaults around them', () => {
+  it('keeps values and adds defaults', () => {
     const { config } = resolveText(`{
       gateway: { auth: { rateLimit: {} } },
       hooks: { token: '  a-token-with-spaces-around-it  ', path: 'in/hooks//' },
@@ -64,11 +64,11 @@ describe('a document with values', () => {
     expect(config.channels['pager']).toEqual({ enabled: true, key: 'pager-key' })
   })
 
-  it('reads a file that begins with a byte order mark', () => {
+  it('reads a file with a byte order mark', () => {
     expect(resolveText('\uFEFF{ log: { level: "warn" } }').config.log.level).toBe('warn')
   })
 
-  it('leaves the prototype of objects alone', () => {
+  it('does not change prototypes', () => {
     expect(problemsOf('{ agents: { "__proto__": { default: true, polluted: 1 } } }')).toEqual([
       expect.stringContaining('agents.__proto__.polluted is not a known key'),
       expect.stringContaining('agents.__proto__ is not a valid agent id'),
@@ -77,8 +77,8 @@ describe('a document with values', () => {
   })
 })
 
-describe('a document with mistakes', () => {
-  it('tells all of them at once, in the order of the file, those of the rules between keys included', () => {
+describe('a document with errors', () => {
+  it('reports all errors, including those of the rules, in the order of the file', () => {
     const text = `{
   gateway: {
     port: '80',
@@ -135,7 +135,7 @@ describe('a document with mistakes', () => {
     ])
   })
 
-  it('tells two mistakes of one value, but not what only follows from a value of the wrong type', () => {
+  it('reports independent errors of one value, but none that follow from a wrong type', () => {
     const auth = "auth: { scheme: 'hmac', header: 'x', secret: 's', signed: '{timestamp}' }"
     expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual(
       [
@@ -146,28 +146,28 @@ describe('a document with mistakes', () => {
     )
   })
 
-  it('lists more than a handful', () => {
+  it('reports many errors', () => {
     const keys = Array.from({ length: 100 }, (_, index) => `unheard${index}: 1,`)
     expect(problemsOf(`{ log: { ${keys.join('\n')} } }`)).toHaveLength(100)
   })
 
-  it('names the file, and keeps the problems as data', () => {
+  it('has the file and the problems as properties', () => {
     const error = errorOf('{ log: 5 }')
     expect(error.message).toBe(`The configuration ${error.file} has a problem:\n  line 1: log must be an object`)
     expect(error.problems).toEqual([{ path: 'log', line: 1, problem: 'must be an object' }])
   })
 
-  it('tells a mistake in the syntax with line and column', () => {
+  it('reports a syntax error with line and column', () => {
     expect(problemsOf('{\n  hooks: { enabled: true,, }\n}')).toEqual([
       "line 2: column 26: invalid JSON5: invalid character ','",
     ])
   })
 
-  it.each(['[]', '5', 'null', '"{}"'])('refuses %s, which is no object', (text) => {
+  it.each(['[]', '5', 'null', '"{}"'])('rejects %s, which is not an object', (text) => {
     expect(problemsOf(text)).toEqual(['line 1: must be an object: { … }'])
   })
 
-  it('refuses what is not UTF-8, and a folder', () => {
+  it('rejects invalid UTF-8 and a folder', () => {
     const folder = temporaryFolder()
     const file = join(folder, 'latin.json5')
     writeFileSync(file, Buffer.from('{ a: "é" }', 'latin1'))
@@ -190,7 +190,7 @@ describe('a document with mistakes', () => {
 })
 
 describe('a file that others can read', () => {
-  it('is warned about when a secret stands in it', () => {
+  it('causes a warning if it contains a secret', () => {
     const file = write("{ gateway: { auth: { token: 'a-token-that-stands-in-the-file' } } }")
     const warnings = () => resolveConfig(readConfigFile(file, {}), extensions).warnings
     expect(warnings()).toEqual([])
@@ -204,7 +204,7 @@ describe('a file that others can read', () => {
     ])
   })
 
-  it('is not when the secret is elsewhere', () => {
+  it('causes no warning if the secret is elsewhere', () => {
     const file = write("{ gateway: { auth: { token: '${TOKEN}' } } }", 0o644)
     expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), extensions).warnings).toEqual(
       [],

@@ -1,4 +1,4 @@
-// The rules between keys: what no single key's schema can tell.
+// The rules that the schema of a single key cannot express.
 import { describe, expect, it } from 'vitest'
 import { problemsOf, resolveText, warningsOf } from './document.ts'
 
@@ -13,7 +13,7 @@ describe('hooks.token', () => {
     expect(problemsOf(text)).toEqual([expect.stringContaining('hooks.token is required when hooks are enabled')])
   })
 
-  it('is not when hooks are off', () => {
+  it('is optional if hooks are off', () => {
     expect(resolveText('{ hooks: { enabled: false } }').config.hooks.token).toBeUndefined()
   })
 
@@ -28,7 +28,7 @@ describe('hooks.token', () => {
     ])
   })
 
-  it('is warned about below 24 characters', () => {
+  it('causes a warning below 24 characters', () => {
     expect(warningsOf(`{ hooks: { enabled: true, token: '${'x'.repeat(23)}' } }`)).toEqual([
       expect.stringContaining('hooks.token has fewer than 24 characters'),
     ])
@@ -46,7 +46,7 @@ describe('hooks.onFailure', () => {
     ])
   })
 
-  it('is warned about where its channel is not configured', () => {
+  it('causes a warning if its channel is not configured', () => {
     expect(warned('pager')).toEqual([
       expect.stringContaining('hooks.onFailure.channel is a channel that is not configured'),
     ])
@@ -56,11 +56,11 @@ describe('hooks.onFailure', () => {
 })
 
 describe('hooks.path', () => {
-  it.each(['hooks', '/hooks/', '//hooks//', ' /hooks '])('takes %j as /hooks', (path) => {
+  it.each(['hooks', '/hooks/', '//hooks//', ' /hooks '])('normalizes %j to /hooks', (path) => {
     expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe('/hooks')
   })
 
-  it.each(['', '/', '///', '  '])('refuses %j, which comes to nothing', (path) => {
+  it.each(['', '/', '///', '  '])('rejects %j, which is empty', (path) => {
     expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
       expect.stringContaining('hooks.path must not be the root'),
     ])
@@ -79,14 +79,14 @@ describe('hooks.path', () => {
     '/metrics',
     '/docs',
     '/docs/hooks',
-  ])('refuses %j, where something else is', (path) => {
+  ])('rejects the reserved path %j', (path) => {
     expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
       expect.stringContaining('hooks.path must not be at /'),
     ])
   })
 
   it.each(['/a//b', '/a?b', '/a b', '/:name', '/*', '/a/../b', '/%2e', '/ü'])(
-    'refuses %j, which is no plain path',
+    'rejects %j, which is not a plain path',
     (path) => {
       expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
         expect.stringContaining('hooks.path must be a plain path'),
@@ -94,20 +94,20 @@ describe('hooks.path', () => {
     },
   )
 
-  it.each(['/toolshed', '/my-hooks/v1', '/Tools'])('takes %j', (path) => {
+  it.each(['/toolshed', '/my-hooks/v1', '/Tools'])('accepts %j', (path) => {
     expect(resolveText(`{ hooks: { path: '${path}' } }`).config.hooks.path).toBe(path)
   })
 })
 
-describe('webhooks that may reach far', () => {
-  it('are warned about when any session key is taken', () => {
+describe('webhooks with wide access', () => {
+  it('cause a warning if any session key is accepted', () => {
     expect(warningsOf('{ hooks: { allowRequestSessionKey: true } }')).toEqual([
       expect.stringContaining('hooks.allowRequestSessionKey lets a webhook continue any session'),
     ])
     expect(warningsOf("{ hooks: { allowRequestSessionKey: true, allowedSessionKeyPrefixes: ['hook:'] } }")).toEqual([])
   })
 
-  it('are warned about when they may ask for an agent that is not there', () => {
+  it('cause a warning if an allowed agent does not exist', () => {
     expect(warningsOf("{ agents: { a: {} }, hooks: { allowedAgentIds: ['A', 'main', '*', 'defaults'] } }")).toEqual([
       expect.stringContaining('hooks.allowedAgentIds[1] is not a configured agent'),
       expect.stringContaining('hooks.allowedAgentIds[3] is not a configured agent'),
@@ -117,7 +117,7 @@ describe('webhooks that may reach far', () => {
 })
 
 describe('gateway', () => {
-  it('needs the credential of its mode when there is only the other', () => {
+  it('needs the credential of its mode if only the other is set', () => {
     expect(problemsOf("{ gateway: { auth: { mode: 'token', password: 'a-password-that-is-long-enough' } } }")).toEqual([
       'line 1: gateway.auth.token is required, because gateway.auth.mode is "token"; set it or ' +
         'SVC_GATEWAY_TOKEN, or set the mode to "password"',
@@ -127,23 +127,23 @@ describe('gateway', () => {
     ])
   })
 
-  it('does without a credential: the start makes one', () => {
+  it('needs no credential, because the start generates one', () => {
     expect(warningsOf("{ gateway: { auth: { mode: 'password' } } }")).toEqual([])
   })
 
-  it('refuses a blank credential', () => {
+  it('rejects a blank credential', () => {
     expect(problemsOf("{ gateway: { auth: { token: ' ', password: '' } } }")).toEqual([
       'line 1: gateway.auth.token must not be blank',
       'line 1: gateway.auth.password must not be blank',
     ])
   })
 
-  it.each(['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', ' 10.1.2.3 '])('takes the proxy %j', (proxy) => {
+  it.each(['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8', ' 10.1.2.3 '])('accepts the proxy %j', (proxy) => {
     expect(warningsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([])
   })
 
   it.each(['10.0.0.0/33', 'fd00::/129', '10.0.0', 'proxy.example', '10.0.0.0/8/8', '10.0.0.0/', '', '*'])(
-    'refuses the proxy %j',
+    'rejects the proxy %j',
     (proxy) => {
       expect(problemsOf(`{ gateway: { trustedProxies: ['${proxy}'] } }`)).toEqual([
         expect.stringContaining('gateway.trustedProxies[0] must be an IP address'),
@@ -151,7 +151,7 @@ describe('gateway', () => {
     },
   )
 
-  it('refuses storage that it does not have', () => {
+  it('rejects an unsupported storage URL', () => {
     expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([
       expect.stringContaining('storage.url must be "sqlite:" and a path'),
     ])
@@ -164,7 +164,7 @@ describe('agents.<id>.heartbeat', () => {
       line.replace('line 1: agents.a.heartbeat.', ''),
     )
 
-  it.each(["every: '-1m'", 'every: 30', "every: ''", "every: '25d'", "every: 'daily'"])('refuses %s', (every) => {
+  it.each(["every: '-1m'", 'every: 30', "every: ''", "every: '25d'", "every: 'daily'"])('rejects %s', (every) => {
     expect(problems(every)).toEqual([expect.stringMatching(/^every must be a duration/)])
   })
 
@@ -185,7 +185,7 @@ describe('agents.<id>.heartbeat', () => {
     ).toEqual([])
   })
 
-  it.each(['none', 'last', 'pager'])('takes the target %s', (target) => {
+  it.each(['none', 'last', 'pager'])('accepts the target %s', (target) => {
     const channels = "channels: { pager: { key: 'a-key', allowFrom: ['*'] } }"
     expect(warningsOf(`{ ${channels}, agents: { a: { heartbeat: { target: '${target}' } } } }`)).toEqual([])
   })
@@ -194,14 +194,14 @@ describe('agents.<id>.heartbeat', () => {
 describe('models', () => {
   const hosted = "providers: { hosted: { kind: 'hosted', apiKey: 'k' } }"
 
-  it('are known by reference or by alias', () => {
+  it('are accepted by reference or alias', () => {
     const agents =
       "agents: { defaults: { model: 'quick', models: [{ id: 'hosted/small', alias: 'quick' }, 'hosted/org/big'] " +
       "}, a: { model: 'hosted/org/big' } }"
     expect(warningsOf(`{ ${hosted}, ${agents} }`)).toEqual([])
   })
 
-  it('of an agent with a list of its own must be in that', () => {
+  it('of an agent with its own list must be in that list', () => {
     const agents =
       "agents: { defaults: { model: 'hosted/a' }, a: { models: ['hosted/b'] }, b: { models: ['hosted/a'], " +
       "heartbeat: { model: 'hosted/b' } } }"
@@ -211,7 +211,7 @@ describe('models', () => {
     ])
   })
 
-  it('need a provider that is configured', () => {
+  it('need a configured provider', () => {
     expect(
       problemsOf(
         `{ ${hosted}, agents: { defaults: { model: 'hostd/a' }, a: { model: 'zzz/a' }, b: { model: 'plain' } } }`,
@@ -225,7 +225,7 @@ describe('models', () => {
     ])
   })
 
-  it('in a list may wait for their provider, and must have aliases that can be told apart', () => {
+  it('in a list may have an unknown provider, and must have unique aliases', () => {
     expect(warningsOf("{ agents: { defaults: { models: ['builtin/rules', 'later/x'] } } }")).toEqual([
       expect.stringContaining('agents.defaults.models[1] uses the provider "later"'),
     ])
@@ -241,7 +241,7 @@ describe('models', () => {
     ])
   })
 
-  it('leave the built-in one as it is when a list lacks it, with a warning', () => {
+  it('keep the built-in default with a warning if the list lacks it', () => {
     expect(warningsOf(`{ ${hosted}, agents: { defaults: { models: ['hosted/a'] } } }`)).toEqual([
       expect.stringContaining('agents.defaults.model is builtin/rules, which is not in the list'),
     ])
@@ -249,7 +249,7 @@ describe('models', () => {
 })
 
 describe('channels.<name>', () => {
-  it('checks each account with the settings of the section beneath it', () => {
+  it('checks each account with the inherited settings', () => {
     expect(warningsOf("{ channels: { pager: { key: 'shared', accounts: { a: {}, b: { region: 'eu' } } } } }")).toEqual(
       [],
     )
@@ -265,13 +265,13 @@ describe('channels.<name>', () => {
     ])
   })
 
-  it('may lack settings while it is off', () => {
+  it('may lack settings while it is disabled', () => {
     expect(warningsOf('{ channels: { pager: { enabled: false } } }')).toEqual([])
   })
 })
 
 describe('providers.<name>', () => {
-  it('can be told from the model behind it', () => {
+  it('must have a name without a slash', () => {
     expect(problemsOf("{ providers: { 'a/b': { kind: 'hosted', apiKey: 'k' } } }")).toEqual([
       expect.stringContaining('providers.a/b is not a valid provider name'),
     ])
@@ -286,7 +286,7 @@ describe('numbers', () => {
     'port: -1',
     'port: 65536',
     'auth: { rateLimit: { lockoutMs: 1e300 } }',
-  ])('refuses %s', (number) => {
+  ])('rejects %s', (number) => {
     expect(problemsOf(`{ gateway: { ${number} } }`)).toHaveLength(1)
   })
 })

@@ -35,7 +35,7 @@ describe('createConfigSchema', () => {
     expect(undescribed(schema as Node, '')).toEqual([])
   })
 
-  it('has defaults that fit', () => {
+  it('has valid defaults', () => {
     expect(listProblems(schema, fillDefaults(schema, {}))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// Templates: what they find, and that nothing in a payload can make them find, run or become more.
+// Rendering templates, and the safety of templates against malicious payloads.
 import { describe, expect, it } from 'vitest'
 import { visibleHeaders } from '../../core/hooks/secret-names.ts'
 import {
@@ -74,23 +74,23 @@ describe('a template', () => {
     expect(findTemplateProblem(text)).toBeUndefined()
   })
 
-  it('renders braces that are never closed as text, and names them as a problem', () => {
+  it('renders unclosed braces as text and reports them', () => {
     expect(render('{{ text }} {{ text')).toBe('hello {{ text')
     expect(findTemplateProblem('{{ text }} {{ text')).toContain('without a closing "}}"')
   })
 
-  it('sees the element and its place inside forEach', () => {
+  it('can use the element and its index inside forEach', () => {
     expect(render('{{ index }}: {{ item.name }} of {{ text }}', { item: { name: 'n' }, index: 0 })).toBe(
       '0: n of hello',
     )
   })
 
-  it('takes a payload that is a list', () => {
+  it('accepts a list as payload', () => {
     expect(render('{{ payload[1].id }}{{ [0].id }}', { payload: [{ id: 'a' }, { id: 'b' }] })).toBe('ba')
   })
 })
 
-describe('what is inherited', () => {
+describe('inherited properties', () => {
   it.each([
     '__proto__',
     'constructor',
@@ -117,7 +117,7 @@ describe('what is inherited', () => {
     expect(render(`[{{ ${path} }}]`)).toBe('[]')
   })
 
-  it('is nothing on an element either', () => {
+  it('are not available on an element either', () => {
     expect(render('[{{ item.length }}{{ item.constructor }}]', { item: 'text', index: 0 })).toBe('[]')
   })
 })
@@ -151,7 +151,7 @@ describe('code between braces', () => {
   })
 })
 
-describe('what is inserted', () => {
+describe('inserted values', () => {
   it.each([
     '{{ secret }}',
     '{{ payload.secret }}',
@@ -174,12 +174,12 @@ describe('what is inserted', () => {
     )
   })
 
-  it('can not open braces that a template or another insertion closes', () => {
+  it('cannot open braces that other text closes', () => {
     const payload = { open: '{{', name: 'secret', close: '}}', secret: 'revealed' }
     expect(render('{{ open }}{{ name }}{{ close }} {{ open }} secret }}', { payload })).toBe('{{secret}} {{ secret }}')
   })
 
-  it('changes no prototype', () => {
+  it('cannot change a prototype', () => {
     render('{{ a }}{{ __proto__.polluted }}', {
       payload: JSON.parse('{"a":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}'),
     })
@@ -190,7 +190,7 @@ describe('what is inserted', () => {
 describe('the size of the text', () => {
   const mebibyte = 1024 * 1024
 
-  it('may be 1 MiB, and not a byte more', () => {
+  it('may be at most 1 MiB', () => {
     expect(render('{{ text }}', { payload: { text: 'x'.repeat(mebibyte) } })).toHaveLength(mebibyte)
     expect(() => render('{{ text }}!', { payload: { text: 'x'.repeat(mebibyte) } })).toThrow('to more than 1 MiB')
     expect(() => render('{{ text }}', { payload: { text: 'ü'.repeat(mebibyte / 2 + 1) } })).toThrow(
@@ -198,12 +198,12 @@ describe('the size of the text', () => {
     )
   })
 
-  it('is bounded before it is built', () => {
+  it('is limited while it is built', () => {
     const template = '{{ text }}'.repeat(100_000)
     expect(() => render(template, { payload: { text: 'x'.repeat(200_000) } })).toThrow('to more than 1 MiB')
   })
 
-  it('of a template of nothing but braces costs no more than its length', () => {
+  it('is rendered in linear time for many braces', () => {
     for (const text of [
       '{'.repeat(200_000),
       '{{'.repeat(100_000) + '}}',
@@ -226,12 +226,12 @@ describe('an expression', () => {
     expect(compileExpression(text)?.(scope)).toEqual(found)
   })
 
-  it.each(['{{ list }}', 'list()', 'list + 1', '', 'a.', '[]'])('is none: %s', (text) => {
+  it.each(['{{ list }}', 'list()', 'list + 1', '', 'a.', '[]'])('rejects %s', (text) => {
     expect(compileExpression(text)).toBeUndefined()
   })
 })
 
-describe('the headers that a template sees', () => {
+describe('the headers that a template can use', () => {
   it.each([
     'authorization',
     'proxy-authorization',

@@ -1,9 +1,9 @@
-// The keys of the tool policy: what is refused, what is only told.
+// The keys of the tool policy: errors and warnings.
 import { describe, expect, it } from 'vitest'
 import { problemsOf, resolveText, warningsOf } from './document.ts'
 
 describe('the tool policy', () => {
-  it('may stand in tools, in an agent, in groups and in gateway', () => {
+  it('is accepted in tools, agents, groups and gateway', () => {
     const text = `{
       tools: { profile: 'coding', alsoAllow: ['x'], deny: [],
         byProvider: { builtin: { profile: 'full', allow: ['y'] } }, byOrigin: { hook: { allow: [] } },
@@ -20,7 +20,7 @@ describe('the tool policy', () => {
     expect(config.channels['pager']?.accounts?.['one']?.groups).toEqual({ g: { tools: { deny: ['e'] } } })
   })
 
-  it('begins with a profile that is added to, or with a list, in each place', () => {
+  it('rejects allow with alsoAllow in each section', () => {
     const scope = "allow: ['a'], alsoAllow: ['b']"
     const text =
       `{ tools: { ${scope}, byProvider: { builtin: { ${scope} } } },\n agents: { main: { tools: { ` +
@@ -55,11 +55,11 @@ describe('the tool policy', () => {
       "gateway: { tools: { profile: 'full' } }",
       'line 1: gateway.tools.profile is not a known key; valid keys: allow, deny',
     ],
-  ])('refuses %s', (text, problem) => {
+  ])('rejects %s', (text, problem) => {
     expect(problemsOf(`{ ${text} }`)).toEqual([problem])
   })
 
-  it('tells of lists for a provider that is not there', () => {
+  it('warns about lists for an unknown provider', () => {
     const text =
       "{ providers: { Hosted: { kind: 'hosted', apiKey: 'x' } }, tools: { byProvider: { 'hosted/m': {}, hostde: " +
       "{}, 'elsewhere/m': {} } } }"

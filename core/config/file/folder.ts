@@ -13,7 +13,7 @@ export interface Folder {
   close(): Promise<void>
 }
 
-/** Opens the parent folder of `path` inside `root`; `name` is the last part of `path`. `create` adds missing folders. */
+/** Opens the parent folder of `path` inside `root`. `name` is the last part of `path`; `create` adds folders. */
 export async function openParent(
   root: string,
   path: string,

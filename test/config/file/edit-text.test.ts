@@ -1,4 +1,4 @@
-// Changing the text of a JSON5 file: what is asked for changes, and nothing else.
+// Changing keys in the text of a JSON5 file and nothing else.
 import JSON5 from 'json5'
 import { describe, expect, it } from 'vitest'
 import { mergeIntoText } from '../../../core/config/file/edit-text.ts'
@@ -17,7 +17,7 @@ const text = `// The first line.
 // The end.
 `
 
-describe('a change', () => {
+describe('mergeIntoText', () => {
   it.each<[what: string, changes: Record<string, unknown>, replaced: readonly [string, string]]>([
     ['replaces a value', { gateway: { port: 2 } }, ['port: 1, /*', 'port: 2, /*']],
     ['replaces a list as a whole', { list: [3] }, ['[1, /* two */ 2]', '[3]']],
@@ -44,14 +44,14 @@ describe('a change', () => {
     expect(mergeIntoText(text, changes)).toBe(text.replace(before, () => after))
   })
 
-  it('of what is long takes several lines, at the depth where it stands', () => {
+  it('writes long values on several lines with the right indentation', () => {
     const models = Array.from({ length: 5 }, (_, n) => `provider/a-model-with-a-rather-long-name-${n}`)
     const changed = mergeIntoText('{\n  agents: {\n    defaults: { a: 1 },\n  },\n}', { agents: { other: { models } } })
     expect(changed).toContain(`\n    other: {\n      models: [\n        'provider/a-model`)
     expect(JSON5.parse(changed)).toEqual({ agents: { defaults: { a: 1 }, other: { models } } })
   })
 
-  it('comes to the same as merging what the texts say, whatever they are', () => {
+  it('has the same result as merging the parsed values, for random texts', () => {
     const random = createRandom(seed)
     const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
     const keys = ['a', 'b', '$c', 'with space', '"', "'", '0', 'ünï']

@@ -16,7 +16,7 @@ async function load(file: string) {
 }
 
 describe('writeFirstConfig', () => {
-  it('writes what the gateway starts with: hooks, two tokens, the built-in model, the console', async () => {
+  it('writes hooks, two tokens, the built-in model and the console', async () => {
     const file = join(temporaryFolder(), 'new', 'gateway.json5')
     const { gatewayToken, hookToken } = writeFirstConfig(file)
     const { config, warnings } = await load(file)
@@ -31,7 +31,7 @@ describe('writeFirstConfig', () => {
     expect(hookToken).toMatch(/^[\w-]{43}$/)
   })
 
-  it('lets only its owner read the file and its new folder, and leaves nothing else there', () => {
+  it('creates a private file in a private folder and leaves no other file', () => {
     const folder = join(temporaryFolder(), 'new')
     writeFirstConfig(join(folder, 'gateway.json5'))
     expect([folder, join(folder, 'gateway.json5')].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual([
@@ -41,7 +41,7 @@ describe('writeFirstConfig', () => {
     expect(readdirSync(folder)).toEqual(['gateway.json5'])
   })
 
-  it('replaces nothing unless it is told to', () => {
+  it('replaces an existing file only with force', () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, '// mine')
@@ -52,7 +52,7 @@ describe('writeFirstConfig', () => {
     expect(readFileSync(file, 'utf8')).toContain("model: 'builtin/rules'")
   })
 
-  it('says why it can not write', () => {
+  it('reports why it cannot write', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
     expect(() => writeFirstConfig(join(folder, 'file', 'gateway.json5'))).toThrow(
@@ -63,7 +63,7 @@ describe('writeFirstConfig', () => {
     expect(existsSync(join(folder, 'gateway.json5'))).toBe(true)
   })
 
-  it('offers model servers in comments that work once they are no comments', async () => {
+  it('adds model servers as comments that are valid when uncommented', async () => {
     const file = join(temporaryFolder(), 'gateway.json5')
     const server = { name: 'ollama', title: 'Ollama', url: 'http://127.0.0.1:11434/v1', models: ['llama3.2:3b'] }
     writeFirstConfig(file, { localServers: [server, { ...server, name: 'vllm', models: [] }] })

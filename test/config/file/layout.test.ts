@@ -1,11 +1,11 @@
-// Where each key of a JSON5 text stands.
+// The positions of keys in a JSON5 text.
 import JSON5 from 'json5'
 import { describe, expect, it } from 'vitest'
 import { readLayout } from '../../../core/config/file/layout.ts'
 import { createRandom, randomText, seed } from '../random.ts'
 
 describe('readLayout', () => {
-  it('finds the line of every key, and of the object that would hold a missing one', () => {
+  it('finds the line of every key, and of the parent of a missing one', () => {
     const layout = readLayout(`// first
 {
   "a": { b: [1,
@@ -25,7 +25,7 @@ describe('readLayout', () => {
     expect(lines).toEqual([2, 3, 3, 4, 4, 5, 3, 2])
   })
 
-  it('finds keys that are given twice, the outermost ones', () => {
+  it('finds the outermost repeated keys', () => {
     expect(readLayout('{ a: { b: 1 },\n a: { b: 2 },\n c: [{ d: 1, \n"d": 2 }] }').repeated).toEqual([
       { keys: ['a'], line: 2 },
       { keys: ['c', '0', 'd'], line: 4 },
@@ -51,7 +51,7 @@ describe('readLayout', () => {
     }
   })
 
-  it('reads a large text in one go', () => {
+  it('reads a large text in linear time', () => {
     const text = JSON.stringify({ list: Array.from({ length: 20_000 }, (_, id) => ({ id })) }, null, 1)
     expect(readLayout(text).lineOf(['list', '19999', 'id'])).toBe(60_001)
   })

@@ -1,4 +1,4 @@
-// Where the configuration is.
+// Locating the configuration file.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ function setting(...files: string[]) {
 const all = ['work/named.json5', 'work/variable.json5', 'work/gateway.json5', 'home/.svc-gateway/gateway.json5']
 
 describe('locateConfig', () => {
-  it('takes the option, then the variable, then the working directory, then the home', () => {
+  it('uses the option, then the variable, the working directory and the home', () => {
     const { dir, surroundings } = setting(...all)
     const env = { SVC_GATEWAY_CONFIG: join(dir, 'work/variable.json5') }
     expect(locateConfig({ ...surroundings, env, option: 'named.json5' })).toBe(join(dir, 'work/named.json5'))
@@ -26,7 +26,7 @@ describe('locateConfig', () => {
     expect(locateConfig(setting().surroundings)).toBeUndefined()
   })
 
-  it('refuses a named file that does not exist, even where others do', () => {
+  it('rejects a missing file even if a default file exists', () => {
     const { dir, surroundings } = setting('work/gateway.json5')
     const missing = join(dir, 'work/nowhere.json5')
     const refusal =
@@ -38,7 +38,7 @@ describe('locateConfig', () => {
 })
 
 describe('firstConfigFile', () => {
-  it('is in the working directory when run from a checkout', () => {
+  it('is in the working directory of a checkout', () => {
     expect(firstConfigFile({ cwd: '/checkout', home: '/home/me' })).toBe('/checkout/gateway.json5')
   })
 })

@@ -1,4 +1,4 @@
-// A gateway without a credential gets one, written into its file with everything else left as it is.
+// Generating a missing credential and adding it to the configuration file.
 import { readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import JSON5 from 'json5'
@@ -22,7 +22,7 @@ function after(text: string): string {
 }
 
 describe('addMissingCredential', () => {
-  it('puts it where it belongs and leaves comments and layout alone', () => {
+  it('adds the credential and preserves comments and formatting', () => {
     expect(after('{\n  // Where it listens\n  gateway: { // here\n    // the port\n    port: 1,\n  },\n}\n')).toBe(
       "{\n  // Where it listens\n  gateway: { // here\n    auth: { token: '<new>' },\n    // the port\n    " +
         'port: 1,\n  },\n}\n',
@@ -59,7 +59,7 @@ describe('addMissingCredential', () => {
     })
   })
 
-  it('leaves the file readable by its owner alone, and a symbolic link a link', () => {
+  it('keeps the file private and a symbolic link a link', () => {
     const file = write('{}', 0o644)
     const link = join(dirname(file), 'link.json5')
     symlinkSync(file, link)
@@ -69,7 +69,7 @@ describe('addMissingCredential', () => {
     expect(add(link)).toBeUndefined()
   })
 
-  it('does nothing when there is one, in the file or in the environment', () => {
+  it('does nothing if the file or the environment has a credential', () => {
     const file = write("{ gateway: { auth: { password: 'a-password-that-is-long' } } }")
     expect(add(file)).toBeUndefined()
     const other = write('{}')
@@ -77,10 +77,10 @@ describe('addMissingCredential', () => {
     expect(readFileSync(other, 'utf8')).toBe('{}')
   })
 
-  it('says what to do when the file can not be written', () => {
+  it('explains what to do if the file cannot be written', () => {
     const file = write('{}')
     const document = readConfigFile(file, {})
-    // A name that is too long for the draft beside it fails for every user, root included.
+    // A name that is too long for the temporary file fails for every user, also for root.
     const long = { ...document, file: join(dirname(file), 'x'.repeat(250)) }
     expect(() => addMissingCredential(long, {})).toThrow(
       'gateway.auth.token is missing, and a new one cannot be written to the file (ENAMETOOLONG); set it or ' +

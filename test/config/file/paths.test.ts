@@ -1,4 +1,4 @@
-// A path is confined by what it really is.
+// Confining paths to a folder.
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ function setting() {
 }
 
 describe('confine', () => {
-  it('gives the real path of what lies inside', () => {
+  it('returns the real path inside the root', () => {
     const { dir, root } = setting()
     expect(confine(root, 'a.js')).toBe(join(root, 'a.js'))
     expect(confine(root, './inside/b.js')).toBe(join(root, 'inside/b.js'))
@@ -46,14 +46,14 @@ describe('confine', () => {
     'file:///etc/passwd',
     'data:x',
     'a.js\0',
-  ])('refuses %j for how it is written', (path) => {
+  ])('rejects the syntax of %j', (path) => {
     const { root } = setting()
     expect(() => confine(root, path)).toThrow(
       `"${path}" must be a relative path without "..", "~", a drive or a scheme; it must be inside ${root}`,
     )
   })
 
-  it('refuses a link that leads out, and says where to', () => {
+  it('rejects a link to the outside and reports its target', () => {
     const { dir, root } = setting()
     expect(() => confine(root, 'leak.js')).toThrow(
       `"leak.js" resolves to ${join(dir, 'outside.js')}, which is outside ${root}`,
@@ -63,7 +63,7 @@ describe('confine', () => {
     )
   })
 
-  it('refuses what is not there', () => {
+  it('rejects a missing path', () => {
     const { root } = setting()
     expect(() => confine(root, 'missing.js')).toThrow(`"missing.js" does not exist inside ${root}`)
     expect(() => confine(root, 'loop')).toThrow('does not exist')

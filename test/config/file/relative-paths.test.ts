@@ -1,4 +1,4 @@
-// Paths in the configuration, seen from its folder and not from where the gateway was started.
+// Resolving paths relative to the configuration directory.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { resolveConfig } from '../../../core/config/resolve.ts'
 import { loadExtensions } from '../../../core/loader/registry.ts'
 import { createTestContext } from '../../contracts.ts'
 
-it('makes paths absolute, those of accounts too, and leaves absolute ones and other strings alone', async () => {
+it('makes relative paths absolute, also in accounts, and keeps other strings', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'paths-'))
   await mkdir(join(dir, 'sub'))
   const file = join(dir, 'sub', 'gateway.json5')

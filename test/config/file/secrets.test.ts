@@ -1,4 +1,4 @@
-// Values from the environment and from files beside the configuration.
+// Values from environment variables and secret files.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,13 +26,13 @@ describe('${ENV}', () => {
     expect(expand(text, env)).toEqual({ value: { key: expected }, problems: [] })
   })
 
-  it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${ A }'])('%j is refused', (text) => {
+  it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${ A }'])('rejects %j', (text) => {
     expect(expand(text, { A: 'x' }).problems).toEqual([
       { keys: ['key'], problem: expect.stringContaining('write "$${" for the text "${"') },
     ])
   })
 
-  it('is resolved anywhere, lists included, but not in keys', () => {
+  it('is resolved in all strings, but not in keys', () => {
     const { config } = resolveText(
       "{ gateway: { trustedProxies: ['${PROXY}'] }, agents: { a: { name: '${NAME:-Bob}' } } }",
       { PROXY: '::1' },
@@ -41,13 +41,13 @@ describe('${ENV}', () => {
     expect(problemsOf("{ '${A}': 1 }", { A: 'log' })).toEqual([expect.stringContaining('${A} is not a known key')])
   })
 
-  it('names the plugins, which are loaded before anything is checked', () => {
+  it('is resolved in plugins, which are loaded before the check', () => {
     expect(readConfigFile(write("{ plugins: ['${HOME}/pager', 5] }"), { HOME: '/home/me' }).plugins).toEqual([
       '/home/me/pager',
     ])
   })
 
-  it('names the variable that is missing, and every one of them', () => {
+  it('reports every missing variable', () => {
     expect(problemsOf("{ hooks: { token: '${ONE}' },\n gateway: { auth: { token: 'x${TWO}' } } }")).toEqual([
       'line 1: hooks.token needs the environment variable ONE, which is not set; set it, or write ${ONE:-default}',
       'line 2: gateway.auth.token needs the environment variable TWO, which is not set; set it, or write ' +
@@ -57,7 +57,7 @@ describe('${ENV}', () => {
 })
 
 describe('{ file }', () => {
-  it('is read for secrets, relative to the configuration, without the line end', () => {
+  it('is read for secrets, relative to the configuration, without the line break', () => {
     const file = write(
       "{ hooks: { token: { file: 'hook.token' } }, channels: { pager: { accounts: { a: { key: { file: " +
         "'${DIR}/pager' } } } } } }",
@@ -69,14 +69,14 @@ describe('{ file }', () => {
     expect(config.channels['pager']?.accounts?.['a']?.['key']).toBe('two\nlines\n')
   })
 
-  it('is a mistake where no secret belongs, or with more keys', () => {
+  it('is rejected for other keys, or with more keys', () => {
     expect(problemsOf("{ hooks: { path: { file: 'x' }, token: { file: 'x', mode: 1 } } }")).toEqual([
       'line 1: hooks.token must be a string',
       'line 1: hooks.path must be a string',
     ])
   })
 
-  it('says which file is missing', () => {
+  it('reports the missing file', () => {
     expect(problemsOf("{ hooks: { enabled: true, token: { file: 'nowhere' } } }")).toEqual([
       expect.stringMatching(/^line 1: hooks\.token refers to a file that cannot be read \(ENOENT\): .*\/nowhere$/),
     ])

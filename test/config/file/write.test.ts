@@ -1,4 +1,4 @@
-// A configuration file is replaced whole or stays as it was, also where the disk has no room for the new one.
+// Writing the configuration file atomically, also if the disk is full.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../helpers.ts'
 
 const main = new URL('../../../core/main.ts', import.meta.url).pathname
 
-/** Starts the gateway in a process whose files the kernel does not let grow beyond so many bytes. */
+/** Starts the gateway in a process that may only write files up to this size. */
 const startLimited = (bytes: number, ...args: string[]): Promise<{ code: number | null; stderr: string }> =>
   new Promise((resolve) => {
     const command = [`--fsize=${bytes}`, process.execPath, '--conditions=svc-gateway-source', main, 'start', ...args]
@@ -16,7 +16,7 @@ const startLimited = (bytes: number, ...args: string[]): Promise<{ code: number 
   })
 
 describe('writing the configuration file', () => {
-  it('leaves the old file as it was when the disk is full in the middle of the new one', async () => {
+  it('keeps the old file if the disk is full', async () => {
     const dir = temporaryFolder()
     const file = join(dir, 'gateway.json5')
     const text = `// ${'é'.repeat(5_000)}\n{ gateway: { port: 0 } }\n`
@@ -30,7 +30,7 @@ describe('writing the configuration file', () => {
     expect(readdirSync(dir)).toEqual(['gateway.json5'])
   })
 
-  it('writes all of a long text, for its owner alone', () => {
+  it('writes a long text completely to a private file', () => {
     const file = join(temporaryFolder(), 'new', 'gateway.json5')
     const text = 'é'.repeat(3_000_000)
     writePrivateFile(file, text)
