@@ -205,9 +205,7 @@ describe('gateway config.patch', () => {
     ]) {
       const { call } = await start(document)
       const answer = await call('gateway', patch({ agents: changes }))
-      expect(answer).toMatchObject(
-        refused(expect.stringMatching(/model cannot be changed by an agent; .*byProvider/)),
-      )
+      expect(answer).toMatchObject(refused(expect.stringMatching(/model cannot be changed by an agent; .*byProvider/)))
     }
     const { result } = await start({ providers, agents })
     expect(await result('gateway', patch({ agents: { main: { model: 'house/m' } } }))).toEqual({

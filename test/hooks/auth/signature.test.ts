@@ -559,7 +559,10 @@ describe('the rules of auth', () => {
     ['secrets cannot be combined with secret', { scheme: 'github', secret: 'a', secrets: ['b'] }],
     ['header is required for hmac', { scheme: 'hmac', secret: 'a' }],
     ['header is not supported by the scheme "github"', { scheme: 'github', secret: 'a', header: 'x' }],
-    ['toleranceSeconds is not supported by the scheme "github"', { scheme: 'github', secret: 'a', toleranceSeconds: 5 }],
+    [
+      'toleranceSeconds is not supported by the scheme "github"',
+      { scheme: 'github', secret: 'a', toleranceSeconds: 5 },
+    ],
     [
       'signed must contain {body}',
       { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}', timestampHeader: 't' },
