@@ -11,7 +11,7 @@ import { findWarnings } from '../core/findings.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { openStore } from '../core/store/open.ts'
 import { createTestContext } from './contracts.ts'
-import { anySecret, configurationAround, curlsOf, examples, files, variables } from './docs-examples.ts'
+import { anySecret, configurationAround, type Curl, curlsOf, examples, files, variables } from './docs-examples.ts'
 import { ask, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
 
@@ -73,6 +73,26 @@ describe('documentation examples', () => {
     expect(answers.filter(([, , status]) => status !== 200).map(([location]) => location)).toEqual([
       expect.stringContaining('docs/policy.md:'),
     ])
+  })
+})
+
+describe('docs/policy.md', () => {
+  const onPage = examples.filter(({ page }) => page === 'docs/policy.md')
+  const answered = onPage.flatMap((example, index) => {
+    const next = onPage[index + 1]
+    return example.language === 'sh' && next?.language === 'json' ? [{ example, expected: JSON.parse(next.text) }] : []
+  })
+
+  it('shows the real responses', async () => {
+    const support = { tools: { allow: ['session_status', 'group:messaging'] } }
+    const running = await startGateway({ tools: { profile: 'coding' }, agents: { main: {}, support } })
+    expect(answered.length).toBeGreaterThan(2)
+    for (const { example, expected } of answered) {
+      const [{ path, init }] = curlsOf(example, {}) as [Curl]
+      const { body } = await ask(`${running.url}${path}`, init)
+      if (expected.layer === undefined) expect(body).toEqual(expected)
+      else expect(body.layers).toContainEqual(expected)
+    }
   })
 })
 
