@@ -83,7 +83,7 @@ describe('a subagent', () => {
 
   it('is started by an agent in its turn', async () => {
     const gateway = await startTools({ agents: quiet })
-    expect(await gateway.tell(spawn('Look around.'))).toContain('agent:main:subagent:')
+    expect(await gateway.askAgent(spawn('Look around.'))).toContain('agent:main:subagent:')
     const [run] = await ended(gateway, 'subagent', 1)
     expect(run!.reply).toContain('Received: Look around.')
   })
@@ -91,12 +91,12 @@ describe('a subagent', () => {
   it('may not start another, unless it may be so deep', async () => {
     const tools = (maxDepth: number) => ({ subagents: { tools: { allow: ['sessions_spawn'] }, maxDepth } })
     const shallow = await startTools({ agents: quiet, tools: tools(1) })
-    await shallow.tell(spawn(spawn('Deeper.')))
+    await shallow.askAgent(spawn(spawn('Deeper.')))
     expect((await ended(shallow, 'subagent', 1))[0]!.reply).toContain(
       'Subagents may be 1 deep (tools.subagents.maxDepth)',
     )
     const deep = await startTools({ agents: quiet, tools: tools(2) })
-    await deep.tell(spawn(spawn(spawn('Too deep.'))))
+    await deep.askAgent(spawn(spawn(spawn('Too deep.'))))
     const runs = await ended(deep, 'subagent', 2)
     expect(runs.map(({ origin }) => origin.depth).toSorted((a = 0, b = 0) => a - b)).toEqual([1, 2])
     const none = await startTools({ gateway: lifted, tools: { subagents: { maxDepth: 0 } } })
@@ -175,7 +175,7 @@ describe('what a tool started', () => {
   it('may not use what its starter may not: another agent, a group, a client over HTTP', async () => {
     const agents = { ...quiet, main: { tools: { deny: ['read'] } }, other: {} }
     const byAgent = await startTools({ agents }, folderWithFile())
-    await byAgent.tell(spawn(readFile, { agentId: 'other' }))
+    await byAgent.askAgent(spawn(readFile, { agentId: 'other' }))
     expect((await ended(byAgent, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
     const byHttp = await startTools(
@@ -186,7 +186,7 @@ describe('what a tool started', () => {
     expect((await ended(byHttp, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
     const freely = await startTools({ agents: { ...quiet, main: {}, other: {} } }, folderWithFile())
-    await freely.tell(spawn(readFile, { agentId: 'other' }))
+    await freely.askAgent(spawn(readFile, { agentId: 'other' }))
     expect((await ended(freely, 'subagent', 1))[0]!.reply).toContain('canary')
   })
 
@@ -212,7 +212,7 @@ describe('what a tool started', () => {
       (message, _, n) => `/sessions_send ${json({ sessionKey: n % 2 ? 'main' : keys[0], message, waitSeconds: 0 })}`,
       'End.',
     )
-    await gateway.tell(pingPong)
+    await gateway.askAgent(pingPong)
     const runs = await ended(gateway, 'chat', 6)
     expect(runs.some(({ reply }) => reply?.includes('handed on 6 times'))).toBe(true)
   })
@@ -238,7 +238,7 @@ describe('a message to a session', () => {
 
   it('to the own session is done after this', async () => {
     const gateway = await startTools({ agents: quiet })
-    expect(await gateway.tell(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain(
+    expect(await gateway.askAgent(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain(
       '"status":"queued"',
     )
     expect((await ended(gateway, 'chat', 1))[0]!.reply).toContain('Later.')

@@ -39,8 +39,8 @@ describe('cron', () => {
   })
 
   it('is added by an agent, and answers where it was asked', async () => {
-    const { tell, sent } = await startTools()
-    expect(await tell('/cron {"action":"add","message":"Think of the milk.","at":"1s"}')).toContain('nextAt')
+    const { askAgent, sent } = await startTools()
+    expect(await askAgent('/cron {"action":"add","message":"Think of the milk.","at":"1s"}')).toContain('nextAt')
     expect(await sent('Received: Think of the milk.')).toMatchObject({ to: 'ann' })
   })
 

@@ -17,11 +17,11 @@ export interface ToolGateway extends RunningGateway {
   /** The result of a call that must succeed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- whatever the tool answers; the test says what it must be
   result(tool: string, args?: Document, sessionKey?: string): Promise<any>
-  /** Somebody writes this on a channel; resolves with the reply. */
-  tell(text: string): Promise<string>
-  /** Resolves when somebody was sent something that holds this text. */
+  /** Sends this message on a channel, and resolves with the reply. */
+  askAgent(text: string): Promise<string>
+  /** Resolves with the sent message that contains this text. */
   sent(text: string): Promise<OutboundMessage>
-  /** A webhook says this; resolves with the reply. */
+  /** Sends this message to a webhook, and resolves with the reply. */
   hook(message: string, fields?: Document): Promise<Answer>
 }
 
@@ -50,7 +50,7 @@ export async function startTools(
       if (status !== 200) throw new Error(`${args[0]} answered ${status}: ${JSON.stringify(body)}`)
       return body.result
     },
-    tell: async (text) => {
+    askAgent: async (text) => {
       const before = chat.held.length
       await chat.say({ text })
       const [runId] = (await chat.holds(before + 1))[before]!.key.split(':')

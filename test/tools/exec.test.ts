@@ -40,8 +40,8 @@ describe('access to exec', () => {
   })
 
   it('is allowed to an agent whose policy names it, but not to its webhook runs', async () => {
-    const { tell, hook } = await startTools({ tools })
-    expect(await tell('/exec {"command":"echo a-word"}')).toContain('a-word')
+    const { askAgent, hook } = await startTools({ tools })
+    expect(await askAgent('/exec {"command":"echo a-word"}')).toContain('a-word')
     expect((await hook('/exec {"command":"echo a-word > x"}')).body.reply).not.toContain('exitCode')
   })
 })

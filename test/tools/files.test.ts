@@ -61,10 +61,10 @@ describe('files of the workspace', () => {
   })
 
   it('are available to an agent in its turn', async () => {
-    const { tell, workspace } = await start()
-    expect(await tell('/write {"path":"x.txt","text":"hello"}')).toContain('returned')
+    const { askAgent, workspace } = await start()
+    expect(await askAgent('/write {"path":"x.txt","text":"hello"}')).toContain('returned')
     expect(readFileSync(join(workspace, 'x.txt'), 'utf8')).toBe('hello')
-    expect(await tell('/read {"path":"x.txt"}')).toContain('"text":"hello"')
+    expect(await askAgent('/read {"path":"x.txt"}')).toContain('"text":"hello"')
   })
 
   it('can be read but not written in a webhook run', async () => {

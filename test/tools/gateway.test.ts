@@ -33,10 +33,10 @@ describe('gateway status', () => {
   })
 
   it('is denied by default over HTTP, to webhook runs and to subagents', async () => {
-    const { call, hook, tell } = await startTools()
+    const { call, hook, askAgent } = await startTools()
     expect((await call('gateway', { action: 'status' })).status).toBe(404)
     expect((await hook('/gateway {"action":"status"}')).body.reply).not.toContain('queuedRuns')
-    expect(await tell('/gateway {"action":"status"}')).toContain('queuedRuns')
+    expect(await askAgent('/gateway {"action":"status"}')).toContain('queuedRuns')
     const lifted = await start()
     expect((await lifted.call('gateway', { action: 'status' }, 'agent:main:subagent:1')).status).toBe(404)
   })

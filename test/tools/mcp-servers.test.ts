@@ -163,12 +163,12 @@ describe('an MCP server that is a program', () => {
   })
 
   it('that hangs has its call cancelled at the deadline, and remains usable', async () => {
-    const told = join(temporaryFolder(), 'told')
-    const { tools, call } = await connect({ s: honest({ env: { CANCELLED: told } }) }, { timeoutMs: 300 })
+    const marker = join(temporaryFolder(), 'marker')
+    const { tools, call } = await connect({ s: honest({ env: { CANCELLED: marker } }) }, { timeoutMs: 300 })
     await tools()
     await expect(call('s__hang')).rejects.toMatchObject({ code: 'tool_timeout' })
     expect(await call('s__echo', { text: 'and on' })).toBe('and on')
-    expect(readFileSync(told, 'utf8')).toBe('cancelled')
+    expect(readFileSync(marker, 'utf8')).toBe('cancelled')
   })
 })
 
@@ -367,16 +367,16 @@ describe('an MCP server over HTTP', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string
     }
-    const told: unknown[] = []
+    const clients: unknown[] = []
     const initialize = (params: unknown): object => {
-      told.push((params as { clientInfo: unknown }).clientInfo)
+      clients.push((params as { clientInfo: unknown }).clientInfo)
       return serverInfo
     }
     const { tools } = await connect({
       far: { url: await listen(remote({ initialize, 'tools/list': () => ({ tools: [tool] }) })), cwd: '.' },
     })
     await tools()
-    expect(told).toEqual([{ name: 'svc-gateway', version }])
+    expect(clients).toEqual([{ name: 'svc-gateway', version }])
   })
 
   it('provides its tools, and receives the configured headers', async () => {

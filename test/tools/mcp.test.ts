@@ -168,7 +168,7 @@ describe('POST /mcp', () => {
 
 describe('a tool of an MCP server', () => {
   /** Resolves when the server's tools are there. */
-  const arrived = async ({ logged }: RunningGateway): Promise<void> => {
+  const toolsConnected = async ({ logged }: RunningGateway): Promise<void> => {
     await expect
       .poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 })
       .toBe(true)
@@ -177,7 +177,7 @@ describe('a tool of an MCP server', () => {
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
     const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
     expect(gateway.logged.filter((line) => line.includes('no loaded tool'))).toEqual([])
-    await arrived(gateway)
+    await toolsConnected(gateway)
     expect(
       await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential),
     ).toMatchObject({
@@ -199,7 +199,7 @@ describe('a tool of an MCP server', () => {
       providers: model.providers,
       agents: { main: { model: 'double/m' } },
     })
-    await arrived(gateway)
+    await toolsConnected(gateway)
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'It is 42.' })
     const { body } = await gateway.post(
       '/hooks/agent',
@@ -217,7 +217,7 @@ describe('a tool of an MCP server', () => {
       providers: model.providers,
       agents: { main: { model: 'double/m' } },
     })
-    await arrived(gateway)
+    await toolsConnected(gateway)
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'I may not.' })
     await gateway.post(
       '/hooks/agent',
@@ -228,17 +228,21 @@ describe('a tool of an MCP server', () => {
   })
 
   it('is aborted when the client of /mcp disconnects', async () => {
-    const told = join(temporaryFolder(), 'told')
+    const marker = join(temporaryFolder(), 'marker')
     const gateway = await startGateway({
       tools: {
         mcp: {
           servers: {
-            fix: { command: process.execPath, args: [server], env: { CANCELLED: told, STARTED: `${told}.started` } },
+            fix: {
+              command: process.execPath,
+              args: [server],
+              env: { CANCELLED: marker, STARTED: `${marker}.started` },
+            },
           },
         },
       },
     })
-    await arrived(gateway)
+    await toolsConnected(gateway)
     const gone = new AbortController()
     const asked = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
@@ -251,10 +255,10 @@ describe('a tool of an MCP server', () => {
       }),
       signal: gone.signal,
     }).then((response) => response.text())
-    await expect.poll(() => existsSync(`${told}.started`)).toBe(true)
+    await expect.poll(() => existsSync(`${marker}.started`)).toBe(true)
     gone.abort()
     await expect(asked).rejects.toThrow()
-    await expect.poll(() => existsSync(told)).toBe(true)
+    await expect.poll(() => existsSync(marker)).toBe(true)
   })
 
   it('logs no secret of its server', async () => {

@@ -31,7 +31,7 @@ const toolsets: Toolsets = {
 const all = Object.values(toolsets).flatMap((tools) => tools.map(({ name }) => name))
 
 /** The names of the tools that the configuration allows a subject. */
-async function left(changes: Document, subject: Partial<Subject> = {}): Promise<string[]> {
+async function allowedTools(changes: Document, subject: Partial<Subject> = {}): Promise<string[]> {
   const { policy } = await openPolicy(toolsets, changes)
   const asked = { ...turn, ...subject }
   const listed = policy.listed(asked).map(({ tool }) => tool.name)
@@ -44,21 +44,21 @@ const without = (...names: readonly string[]) => all.filter((name) => !names.inc
 
 describe('the lists of tools', () => {
   it('restrict nothing when they are absent, and everything when they are empty', async () => {
-    expect(await left({})).toEqual(without())
-    expect(await left({ tools: { allow: [] } })).toEqual([])
-    expect(await left({ tools: { deny: [] } })).toEqual(without())
+    expect(await allowedTools({})).toEqual(without())
+    expect(await allowedTools({ tools: { allow: [] } })).toEqual([])
+    expect(await allowedTools({ tools: { deny: [] } })).toEqual(without())
   })
 
   it('accept groups, toolsets, patterns and any case; deny takes precedence', async () => {
-    expect(await left({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual([
+    expect(await allowedTools({ tools: { allow: ['group:fs', 'SHELL', 'roll_*'], deny: ['Write'] } })).toEqual([
       'edit',
       'exec',
       'read',
       'roll_dice',
     ])
-    expect(await left({ tools: { deny: ['*'], allow: ['*'] } })).toEqual([])
-    expect(await left({ tools: { deny: ['group:plugins'] } })).toEqual(without('roll_dice', 'flip_coin'))
-    expect(await left({ tools: { allow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice'])
+    expect(await allowedTools({ tools: { deny: ['*'], allow: ['*'] } })).toEqual([])
+    expect(await allowedTools({ tools: { deny: ['group:plugins'] } })).toEqual(without('roll_dice', 'flip_coin'))
+    expect(await allowedTools({ tools: { allow: ['group:games'] } })).toEqual(['flip_coin', 'roll_dice'])
   })
 
   it('of an agent narrow the shared lists, and never widen them', async () => {
@@ -66,8 +66,8 @@ describe('the lists of tools', () => {
       tools: { allow: ['read', 'exec'] },
       agents: { main: { tools: { allow: ['read', 'cron'] } }, other: {} },
     }
-    expect(await left(changes)).toEqual(['read'])
-    expect(await left(changes, { agentId: 'other' })).toEqual(['exec', 'read'])
+    expect(await allowedTools(changes)).toEqual(['read'])
+    expect(await allowedTools(changes, { agentId: 'other' })).toEqual(['exec', 'read'])
   })
 })
 
@@ -78,31 +78,30 @@ describe('profiles', () => {
     ['coding', without('gateway', 'whatsapp_login', 'message', 'roll_dice', 'flip_coin')],
     ['full', without()],
   ])('%s', async (profile, tools) => {
-    expect(await left({ tools: { profile } })).toEqual(tools)
+    expect(await allowedTools({ tools: { profile } })).toEqual(tools)
   })
 
   it('are extended by alsoAllow, which has no effect without a profile', async () => {
-    expect(await left({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual([
+    expect(await allowedTools({ tools: { profile: 'minimal', alsoAllow: ['group:games'] } })).toEqual([
       'flip_coin',
       'roll_dice',
       'session_status',
     ])
-    expect(await left({ tools: { alsoAllow: ['read'] } })).toEqual(without())
+    expect(await allowedTools({ tools: { alsoAllow: ['read'] } })).toEqual(without())
   })
 
   it('of an agent replace the shared profile and its alsoAllow; its alsoAllow alone extends it', async () => {
     const tools = { profile: 'minimal', alsoAllow: ['read'] }
-    expect(await left({ tools, agents: { main: { tools: { profile: 'messaging' } } } })).not.toContain('read')
-    expect(await left({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } })).toEqual([
-      'cron',
-      'session_status',
-    ])
-    expect(await left({ tools, agents: { main: { tools: { alsoAllow: ['cron'] } } } })).toEqual([
+    expect(await allowedTools({ tools, agents: { main: { tools: { profile: 'messaging' } } } })).not.toContain('read')
+    expect(
+      await allowedTools({ tools, agents: { main: { tools: { profile: 'minimal', alsoAllow: ['cron'] } } } }),
+    ).toEqual(['cron', 'session_status'])
+    expect(await allowedTools({ tools, agents: { main: { tools: { alsoAllow: ['cron'] } } } })).toEqual([
       'cron',
       'read',
       'session_status',
     ])
-    expect(await left({ tools, agents: { main: { tools: { profile: 'full' } } } })).toEqual(without())
+    expect(await allowedTools({ tools, agents: { main: { tools: { profile: 'full' } } } })).toEqual(without())
   })
 })
 
@@ -116,19 +115,19 @@ describe('the lists of providers and models', () => {
   }
 
   it('apply to the model of the turn; an entry for a model precedes one for its provider', async () => {
-    expect(await left({ tools })).toEqual(without('exec'))
-    expect(await left({ tools }, { model: 'test/large' })).toEqual(without('exec'))
-    expect(await left({ tools }, { model: 'test/small' })).toEqual(['exec', 'session_status'])
-    expect(await left({ tools }, { model: 'other/vendor/big' })).toEqual(['read'])
-    expect(await left({ tools }, { model: 'other/vendor' })).toEqual(without())
+    expect(await allowedTools({ tools })).toEqual(without('exec'))
+    expect(await allowedTools({ tools }, { model: 'test/large' })).toEqual(without('exec'))
+    expect(await allowedTools({ tools }, { model: 'test/small' })).toEqual(['exec', 'session_status'])
+    expect(await allowedTools({ tools }, { model: 'other/vendor/big' })).toEqual(['read'])
+    expect(await allowedTools({ tools }, { model: 'other/vendor' })).toEqual(without())
   })
 
   it('of an agent narrow further, and its profile replaces the shared one', async () => {
     const byProvider = { test: { deny: ['cron'] }, 'test/small': { profile: 'messaging' } }
     const agents = { main: { tools: { byProvider } } }
-    expect(await left({ tools, agents })).toEqual(without('exec', 'cron'))
-    expect(await left({ tools, agents }, { model: 'test/small' })).toContain('message')
-    expect(await left({ tools, agents }, { model: 'test/small' })).not.toContain('exec')
+    expect(await allowedTools({ tools, agents })).toEqual(without('exec', 'cron'))
+    expect(await allowedTools({ tools, agents }, { model: 'test/small' })).toContain('message')
+    expect(await allowedTools({ tools, agents }, { model: 'test/small' })).not.toContain('exec')
   })
 })
 
@@ -144,7 +143,8 @@ describe('the lists of groups', () => {
       accounts: { default: {}, work: { groups: { c42: { tools: { allow: ['message'] } } } } },
     },
   }
-  const inGroup = (sessionKey: string, rest: Partial<Subject> = {}) => left({ channels }, { sessionKey, ...rest })
+  const inGroup = (sessionKey: string, rest: Partial<Subject> = {}) =>
+    allowedTools({ channels }, { sessionKey, ...rest })
 
   it.each([
     ['agent:main:console:group:c42', without('exec')],
@@ -178,7 +178,7 @@ describe('the lists of groups', () => {
 
 describe('subagents', () => {
   const sessionKey = 'agent:main:subagent:1'
-  const kept = [
+  const deniedByDefault = [
     'gateway',
     'agents_list',
     'whatsapp_login',
@@ -189,54 +189,58 @@ describe('subagents', () => {
     'sessions_list',
     'sessions_history',
   ]
-  const asked = (tools: object, rest: Document = {}) =>
-    left({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
+  const allowedWith = (tools: object, rest: Document = {}) =>
+    allowedTools({ tools: { subagents: { tools } }, ...rest }, { sessionKey })
 
   it('may not use tools that control other sessions by default', async () => {
-    expect(await left({}, { sessionKey })).toEqual(without(...kept))
-    expect(await asked({ deny: ['exec'] })).toEqual(without(...kept, 'exec'))
+    expect(await allowedTools({}, { sessionKey })).toEqual(without(...deniedByDefault))
+    expect(await allowedWith({ deny: ['exec'] })).toEqual(without(...deniedByDefault, 'exec'))
   })
 
   it('may use exactly what their own allow list names', async () => {
-    expect(await asked({ allow: ['read', 'group:sessions'], deny: ['sessions_spawn'] })).toEqual(
+    expect(await allowedWith({ allow: ['read', 'group:sessions'], deny: ['sessions_spawn'] })).toEqual(
       ['read', 'session_status', 'sessions_list', 'sessions_send', 'sessions_history', 'agents_list'].toSorted(),
     )
-    expect(await asked({ allow: ['*'] })).toEqual(without())
-    expect(await asked({ allow: [] })).toEqual([])
+    expect(await allowedWith({ allow: ['*'] })).toEqual(without())
+    expect(await allowedWith({ allow: [] })).toEqual([])
   })
 
   it('never get more than the layers before allow', async () => {
     expect(
-      await left({ tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } }, { sessionKey }),
+      await allowedTools(
+        { tools: { deny: ['cron'], subagents: { tools: { allow: ['cron', 'read'] } } } },
+        { sessionKey },
+      ),
     ).toEqual(['read'])
   })
 })
 
 describe('webhook runs', () => {
-  const kept = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
-  const asked = (tools: object, agents = {}) =>
-    left({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
+  const deniedByDefault = ['exec', 'gateway', 'cron', 'write', 'edit', 'sessions_list', 'sessions_history']
+  const allowedWith = (tools: object, agents = {}) =>
+    allowedTools({ tools: { byOrigin: { hook: tools } }, agents }, { fromHook: true })
 
   it('may not use tools by default that do lasting harm or show other conversations', async () => {
-    expect(await left({}, { fromHook: true })).toEqual(without(...kept))
-    expect(await asked({ deny: ['read'] })).toEqual(without(...kept, 'read'))
+    expect(await allowedTools({}, { fromHook: true })).toEqual(without(...deniedByDefault))
+    expect(await allowedWith({ deny: ['read'] })).toEqual(without(...deniedByDefault, 'read'))
   })
 
   it('may use what their allow list names, an agent’s before the shared one; both deny lists apply', async () => {
-    expect(await asked({ allow: ['exec', 'read'] })).toEqual(['exec', 'read'])
+    expect(await allowedWith({ allow: ['exec', 'read'] })).toEqual(['exec', 'read'])
     const own = (hook: object) => ({ main: { tools: { byOrigin: { hook } } } })
-    expect(await asked({ allow: ['read'] }, own({ allow: ['exec', 'write'] }))).toEqual(['exec', 'write'])
-    expect(await asked({ allow: ['read', 'exec'] }, own({ deny: ['exec'] }))).toEqual(['read'])
-    expect(await asked({ deny: ['exec'] }, own({ allow: ['exec', 'write'] }))).toEqual(['write'])
+    expect(await allowedWith({ allow: ['read'] }, own({ allow: ['exec', 'write'] }))).toEqual(['exec', 'write'])
+    expect(await allowedWith({ allow: ['read', 'exec'] }, own({ deny: ['exec'] }))).toEqual(['read'])
+    expect(await allowedWith({ deny: ['exec'] }, own({ allow: ['exec', 'write'] }))).toEqual(['write'])
   })
 })
 
 describe('calls over HTTP', () => {
   const restricted = ['sessions_spawn', 'sessions_send', 'gateway', 'whatsapp_login']
-  const overHttp = (tools: object, rest: Document = {}) => left({ gateway: { tools }, ...rest }, { caller: 'http' })
+  const overHttp = (tools: object, rest: Document = {}) =>
+    allowedTools({ gateway: { tools }, ...rest }, { caller: 'http' })
 
   it('may use a restricted tool only if gateway.tools.allow names it', async () => {
-    expect(await left({}, { caller: 'http' })).toEqual(without(...restricted))
+    expect(await allowedTools({}, { caller: 'http' })).toEqual(without(...restricted))
     for (const [shape, lifted, denied] of shapes())
       expect([shape, await overHttp(shape)]).toEqual([
         shape,

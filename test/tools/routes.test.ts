@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defineTool, InputError, type Tool, Type } from '../../core/plugin.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
-import { type RouteGroup, openSocket, plain, plainTools } from './tool-routes.ts'
+import { type ToolRoutes, openToolRoutes, plain, plainTools } from './tool-routes.ts'
 
 /** Must never appear outside the tool. */
 const canary = 'canary-4711-secret'
@@ -74,13 +74,13 @@ const unruly: Tool[] = [
   plain('nothing', { execute: () => undefined }),
 ]
 
-const invoke = (routeGroup: RouteGroup, body: object | string, headers?: Record<string, string>) =>
+const invoke = (routeGroup: ToolRoutes, body: object | string, headers?: Record<string, string>) =>
   routeGroup.post('/tools/invoke', body, headers)
 const failure = (type: string, message: unknown) => ({ ok: false, error: { type, message } })
 
 describe('POST /tools/invoke', () => {
   it('runs a tool and returns its result', async () => {
-    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const routeGroup = await openToolRoutes({ test: [echo, ...unruly] })
     const { status, headers, body } = await invoke(routeGroup, { tool: ' echo ', args: { text: 'hi' }, dryRun: true })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(body).toEqual({
@@ -101,7 +101,7 @@ describe('POST /tools/invoke', () => {
     [{ sessionKey: 'agent:support:x' }, 'agent:support:x', 'support'],
     [{ sessionKey: 'agent:nobody:x' }, 'agent:nobody:x', 'main'],
   ])('with %j uses the session %s of %s', async (fields, sessionKey, agentId) => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo] },
       { session: { mainKey: 'work' }, agents: { main: {}, support: {} } },
     )
@@ -109,13 +109,13 @@ describe('POST /tools/invoke', () => {
   })
 
   it('uses the global session in global scope', async () => {
-    const routeGroup = await openSocket({ test: [echo] }, { session: { scope: 'global' } })
+    const routeGroup = await openToolRoutes({ test: [echo] }, { session: { scope: 'global' } })
     for (const sessionKey of [undefined, 'main', 'global'])
       expect((await invoke(routeGroup, { tool: 'echo', sessionKey })).body.result.sessionKey).toBe('global')
   })
 
   it('passes the channel and the account of the headers to the tool', async () => {
-    const routeGroup = await openSocket({ test: [echo] })
+    const routeGroup = await openToolRoutes({ test: [echo] })
     const named = await invoke(
       routeGroup,
       { tool: 'echo' },
@@ -127,7 +127,7 @@ describe('POST /tools/invoke', () => {
   })
 
   it('adds action to the arguments if the tool has such an argument and it is not set', async () => {
-    const routeGroup = await openSocket({ test: [echo, steer, turnOrGo] })
+    const routeGroup = await openToolRoutes({ test: [echo, steer, turnOrGo] })
     const result = async (body: object) => (await invoke(routeGroup, body)).body.result
     expect(await result({ tool: 'steer', action: 'left' })).toEqual({ action: 'left' })
     expect(await result({ tool: 'steer', action: 'left', args: { by: 2 } })).toEqual({ by: 2, action: 'left' })
@@ -172,13 +172,13 @@ describe('POST /tools/invoke', () => {
     ['a list', [], 'invalid_request', 'The body must be a JSON object.'],
     ['no JSON', '{', 'invalid_json', expect.any(String)],
   ])('returns 400 for %s', async (...[, body, type, message]) => {
-    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const routeGroup = await openToolRoutes({ test: [echo, ...unruly] })
     const answer = await invoke(routeGroup, body)
     expect([answer.status, answer.body]).toEqual([400, failure(type, message)])
   })
 
   it('returns the same 404 for an unknown tool and for one that is not allowed', async () => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo, ...plainTools('gateway', 'sessions_spawn')] },
       { tools: { deny: ['echo'] } },
     )
@@ -189,8 +189,8 @@ describe('POST /tools/invoke', () => {
         headers,
         body: JSON.stringify({ tool, args }),
       })
-      const kept = [...response.headers].filter(([name]) => !['x-request-id', 'date'].includes(name))
-      return JSON.stringify([response.status, kept, await response.text()])
+      const stable = [...response.headers].filter(([name]) => !['x-request-id', 'date'].includes(name))
+      return JSON.stringify([response.status, stable, await response.text()])
     }
     const unknown = await text('nothing')
     expect(unknown).toContain('tool_not_available')
@@ -200,7 +200,7 @@ describe('POST /tools/invoke', () => {
   })
 
   it.each(Object.keys(misdeeds))('returns 500 without details for a tool that %s', async (tool) => {
-    const routeGroup = await openSocket({ test: [echo, ...unruly] })
+    const routeGroup = await openToolRoutes({ test: [echo, ...unruly] })
     const [broken, sound] = await Promise.all([invoke(routeGroup, { tool }), invoke(routeGroup, { tool: 'echo' })])
     expect([broken.status, broken.body, sound.status]).toEqual([
       500,
@@ -215,7 +215,7 @@ describe('POST /tools/invoke', () => {
   })
 
   it('returns 504 for a tool that hangs, and serves others meanwhile', async () => {
-    const routeGroup = await openSocket({ test: [echo, ...unruly] }, { timeoutMs: 50 })
+    const routeGroup = await openToolRoutes({ test: [echo, ...unruly] }, { timeoutMs: 50 })
     const hanging = Array.from({ length: 20 }, () => invoke(routeGroup, { tool: 'hangs' }))
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(200)
     for (const { status, body } of await Promise.all(hanging)) {
@@ -224,7 +224,7 @@ describe('POST /tools/invoke', () => {
   })
 
   it('accepts a body of 2 MiB and not one byte more', async () => {
-    const routeGroup = await openSocket({ test: [echo] })
+    const routeGroup = await openToolRoutes({ test: [echo] })
     const frame = JSON.stringify({ tool: 'echo', args: { text: '' } })
     const body = (bytes: number) => JSON.stringify({ tool: 'echo', args: { text: 'x'.repeat(bytes - frame.length) } })
     expect((await invoke(routeGroup, body(2 * 1024 * 1024))).status).toBe(200)
@@ -236,7 +236,7 @@ describe('POST /tools/invoke', () => {
   it.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'])(
     'answers 405 to %s, before it asks who calls',
     async (method) => {
-      const routeGroup = await openSocket({ test: [echo] })
+      const routeGroup = await openToolRoutes({ test: [echo] })
       for (const path of ['/tools/invoke', '/tools/explain']) {
         const response = await fetch(`${routeGroup.url}${path}`, { method })
         expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
@@ -246,7 +246,7 @@ describe('POST /tools/invoke', () => {
   )
 
   it('applies the policy of the session', async () => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo] },
       { agents: { main: {}, support: { tools: { deny: ['group:games'] } } } },
     )
@@ -259,7 +259,7 @@ describe('the credential', () => {
   const wrong = { authorization: 'Bearer wrong' }
 
   it('is checked before anything else', async () => {
-    const routeGroup = await openSocket({ test: [echo] })
+    const routeGroup = await openToolRoutes({ test: [echo] })
     for (const headers of [wrong, { authorization: '' }, { authorization: `Basic ${gatewayToken}` }]) {
       const answer = await invoke(routeGroup, '{', headers)
       expect([answer.status, answer.body.error.type, answer.headers.get('www-authenticate')]).toEqual([
@@ -277,7 +277,7 @@ describe('the credential', () => {
 
   it('is the password in password mode', async () => {
     const auth = { mode: 'password', token: gatewayToken, password: 'a-password-of-the-tests-0123' }
-    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth } })
+    const routeGroup = await openToolRoutes({ test: [echo] }, { gateway: { auth } })
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
     expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: `bearer  ${auth.password}` })).status).toBe(200)
   })
@@ -287,14 +287,17 @@ describe('the credential', () => {
     ['password', 'SVC_GATEWAY_PASSWORD'],
   ])('may come from the environment: a %s in %s', async (mode, variable) => {
     const value = `from-the-environment-${mode}-0123456789`
-    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { mode } }, env: { [variable]: value } })
+    const routeGroup = await openToolRoutes(
+      { test: [echo] },
+      { gateway: { auth: { mode } }, env: { [variable]: value } },
+    )
     expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: `Bearer ${value}` })).status).toBe(200)
     expect((await invoke(routeGroup, { tool: 'echo' })).status).toBe(401)
   })
 
   it('that fails too often blocks the address, even with the right credential', async () => {
     const rateLimit = { maxAttempts: 3, lockoutMs: 60_000, exemptLoopback: false }
-    const routeGroup = await openSocket({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
+    const routeGroup = await openToolRoutes({ test: [echo] }, { gateway: { auth: { token: gatewayToken, rateLimit } } })
     for (let attempt = 0; attempt < 3; attempt++)
       expect((await invoke(routeGroup, { tool: 'echo' }, { authorization: '' })).status).toBe(401)
     for (const answer of [
@@ -308,7 +311,7 @@ describe('the credential', () => {
   })
 
   it('that fails from this machine is not counted by default', async () => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo] },
       { gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 2 } } } },
     )
@@ -326,7 +329,7 @@ describe('the credential', () => {
 
 describe('GET /tools', () => {
   it('lists exactly the tools that a call may run', async () => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo, steer], more: plainTools('gateway') },
       { agents: { main: {}, support: { tools: { deny: ['steer'] } } } },
     )
@@ -359,7 +362,7 @@ describe('GET /tools', () => {
   })
 
   it('returns 400 for a session key that is blank, repeated or incomplete', async () => {
-    const routeGroup = await openSocket({ test: [echo] })
+    const routeGroup = await openToolRoutes({ test: [echo] })
     for (const query of ['sessionKey=', 'sessionKey=%20', 'sessionKey=a&sessionKey=b', 'sessionKey=agent:']) {
       expect([query, (await routeGroup.get(`/tools?${query}`)).body.error.type]).toEqual([query, 'invalid_request'])
     }
@@ -369,7 +372,7 @@ describe('GET /tools', () => {
 describe('POST /tools/explain', () => {
   it('returns the verdict of every layer and runs nothing', async () => {
     let calls = 0
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [plain('count', { execute: () => calls++ })] },
       { tools: { deny: ['count'] } },
     )
@@ -381,7 +384,7 @@ describe('POST /tools/explain', () => {
   })
 
   it('agrees with the outcome of a call', async () => {
-    const routeGroup = await openSocket(
+    const routeGroup = await openToolRoutes(
       { test: [echo, ...plainTools('gateway', 'sessions_send', 'exec', 'cron')] },
       {
         tools: { deny: ['exec'] },
@@ -395,7 +398,7 @@ describe('POST /tools/explain', () => {
   })
 
   it.each([{}, { tool: '' }, { tool: 'x', sessionKey: 5 }])('returns 400 for %j', async (body) => {
-    const routeGroup = await openSocket({ test: [echo] })
+    const routeGroup = await openToolRoutes({ test: [echo] })
     expect((await routeGroup.post('/tools/explain', body)).status).toBe(400)
   })
 })

@@ -60,7 +60,7 @@ export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Pr
   return { config, registry, policy, context }
 }
 
-export interface RouteGroup {
+export interface ToolRoutes {
   url: string
   /** The log of the server and of the tools. */
   logged: TestContext['logged']
@@ -70,10 +70,10 @@ export interface RouteGroup {
 }
 
 /** Serves the routes on a free port until the test ends. `timeoutMs` is the time limit of a tool. */
-export async function openSocket(
+export async function openToolRoutes(
   toolsets: Toolsets,
   { timeoutMs = 5_000, env = {}, ...changes }: Document & { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
-): Promise<RouteGroup> {
+): Promise<ToolRoutes> {
   const { config, registry, policy, context } = await openPolicy(toolsets, changes)
   const { rateLimit } = config.gateway.auth
   const app = createServer({ log: context.log, trustedProxies: [], isReady: () => true })

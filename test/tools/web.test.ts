@@ -55,8 +55,8 @@ describe('a page', () => {
     const { host, url } = await serve((_request, response) =>
       response.setHeader('content-type', 'text/plain').end('plain words'),
     )
-    const { tell } = await startTools({ tools: { web: { allowHosts: [host] } } })
-    expect(await tell(`/web_fetch {"url":"${url}"}`)).toContain('plain words')
+    const { askAgent } = await startTools({ tools: { web: { allowHosts: [host] } } })
+    expect(await askAgent(`/web_fetch {"url":"${url}"}`)).toContain('plain words')
   })
 
   it('is decoded by its charset, and reported if it is not text', async () => {
@@ -220,7 +220,7 @@ describe('a private address', () => {
     ['100.128.0.1', true],
     ['2606:4700::1111', true],
     ['2a00:1450::1', true],
-  ] as const)('is told: %s is public: %s', (address, isPublic) => {
+  ] as const)('%s is public: %s', (address, isPublic) => {
     expect(createAddresses().isPublic(address)).toBe(isPublic)
   })
 
@@ -250,8 +250,8 @@ describe('hostile markup', () => {
     '<p ',
     '</nav>',
     '<a href=x>',
-  ])('is read in linear time: %j', (piece) => {
-    const html = piece.repeat(Math.floor(1_000_000 / piece.length))
+  ])('is read in linear time: %j', (markup) => {
+    const html = markup.repeat(Math.floor(1_000_000 / markup.length))
     expect(readHtml(html, 'http://example.com/').text.length).toBeLessThan(3_000_000 * 8)
   })
 
