@@ -1,4 +1,4 @@
-// The model that needs no key and no network: a handful of rules, always the same answer to the same prompt.
+// The built-in model: a few deterministic rules that need no key and no network.
 import { createHash } from 'node:crypto'
 import { defineProvider, type LanguageModel, Type } from 'svc-gateway/plugin'
 
@@ -13,7 +13,7 @@ type FunctionTool = Extract<NonNullable<Call['tools']>[number], { type: 'functio
 export default defineProvider({
   name: 'builtin',
   description:
-    'A model made of rules, for trying things out: no key, no network, deterministic. Its one model is builtin/rules.',
+    'A deterministic rules model for trying things out, without a key or network. Its only model is builtin/rules.',
   config: Type.Object({}, { additionalProperties: false }),
   async models() {
     return (modelId) => {
@@ -23,14 +23,14 @@ export default defineProvider({
   },
 })
 
-/** What the rules come to: a reply or a tool call, and the rule that applied. */
+/** The result of the rules: a reply or a tool call, and why. */
 interface Decision {
   because: string
   text?: string
   call?: { name: string; args: object }
 }
 
-/** Decides from the last message alone. What a periodic check brings is news: it calls nothing. */
+/** Decides by the last message only. A heartbeat calls no tool. */
 function decide({ prompt, tools = [], toolChoice }: Call): Decision {
   const last = prompt.findLast(({ role }) => role !== 'system')
   if (last?.role === 'tool') return answerFromTool(last)
@@ -52,8 +52,8 @@ function textOf({ content }: Message): string {
 const fenced = /<<<OUTSIDE TEXT (\w+)>>>\n(?:.+\n)*?---\n([\s\S]*?)\n?<<<END OF OUTSIDE TEXT \1>>>/g
 
 /**
- * The fenced texts of a message without their labels, and the task that follows them; a message without a fence is all
- * task.
+ * Splits a message into its wrapped external content, without labels, and the task that follows. A message without
+ * external content is only a task.
  */
 function readMessage(message: string): { about: string; task: string } {
   const fences = [...message.matchAll(fenced)]
@@ -77,7 +77,7 @@ function outcomeOf(output: ToolOutput): string {
   return `returned ${JSON.stringify('value' in output ? output.value : null)}.`
 }
 
-/** `/tool_name {"json": "arguments"}` asks for a tool outright. */
+/** `/tool_name {"json": "arguments"}` calls a tool explicitly. */
 function askedTool(content: string, tools: FunctionTool[]): Decision | undefined {
   const [, name, json] = /(?:^|\s)\/(\w+)[ \t]*(\{[\s\S]*\})?/.exec(content) ?? []
   if (!name || !tools.some((tool) => tool.name === name)) return undefined
@@ -91,7 +91,7 @@ function askedTool(content: string, tools: FunctionTool[]): Decision | undefined
   }
 }
 
-/** The tool that shares most words with the message, if its required arguments can be read from the message too. */
+/** Finds the tool that shares most words with the message, if the message also contains its required arguments. */
 function guessedTool(content: string, tools: FunctionTool[]): Decision | undefined {
   const words = wordsOf(content)
   const candidates = tools
@@ -108,7 +108,7 @@ function guessedTool(content: string, tools: FunctionTool[]): Decision | undefin
   )
 }
 
-/** What does something that cannot be undone must be asked for outright. */
+/** Tools with irreversible effects must be called explicitly. */
 const neverGuessed: ReadonlySet<string> = new Set([
   'cron',
   'edit',
@@ -120,13 +120,12 @@ const neverGuessed: ReadonlySet<string> = new Set([
   'write',
 ])
 
-/** Words of three letters and more, plural or not. */
+/** Words of at least three letters, in singular form. */
 const wordsOf = (text: string): Set<string> =>
   new Set((text.toLowerCase().match(/[\p{L}\d]{3,}/gu) ?? []).map((word) => word.replace(/s$/, '')))
 
 /**
- * None unless the name itself is hit: by one word where arguments confirm the guess, by all of its words where nothing
- * else does.
+ * 0 unless words of the tool's name match: one word if arguments confirm the guess, else all of them.
  */
 function sharedWords({ name, description = '', inputSchema }: FunctionTool, words: Set<string>): number {
   const ofName = wordsOf(name.replaceAll('_', ' '))
@@ -136,7 +135,7 @@ function sharedWords({ name, description = '', inputSchema }: FunctionTool, word
 
 const overlap = (some: Set<string>, others: Set<string>): number => [...some].filter((word) => others.has(word)).length
 
-/** A value for every required argument, or undefined when one cannot be found. */
+/** Finds a value for every required argument, or returns `undefined`. */
 function fillSlots({ inputSchema }: FunctionTool, content: string): Record<string, unknown> | undefined {
   const { required = [], properties = {} } = inputSchema as { required?: string[]; properties?: Record<string, Slot> }
   const slots = required.map((name) => [name, findValue(name, properties[name] ?? {}, content)] as const)
@@ -151,7 +150,7 @@ interface Slot {
 function findValue(name: string, slot: Slot, content: string): unknown {
   const words = wordsOf(content)
   if (slot.enum) return slot.enum.find((value) => words.has(String(value).toLowerCase().replace(/s$/, '')))
-  // "city: Oslo" and "city=Oslo" before anything looser.
+  // "city: Oslo" and "city=Oslo" take precedence over looser matches.
   const named = Array.from(content.matchAll(/\b(\w+)\s*[:=]\s*"?([^\s",]+)/g)).find(
     ([, key]) => key?.toLowerCase() === name.toLowerCase(),
   )?.[2]
@@ -167,10 +166,10 @@ function numberIn(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Longest part of a message that is repeated, in characters. */
+/** How much of a message is repeated, in characters. */
 const maxEcho = 2000
 
-/** It names no tool: a reply is news to other sessions, where the name would be read as a wish. */
+/** It names no tool: other sessions may get the reply as an event, where the name would look like a request. */
 function acknowledge(content: string): Decision {
   const text = content.replace(/\s+/g, ' ').trim()
   const echo = text.length > maxEcho ? `${text.slice(0, maxEcho)}…` : text
@@ -209,7 +208,7 @@ function generate(call: Call): Generated {
   }
 }
 
-/** The same prompt gets the same id, another prompt another one. */
+/** The same prompt always gets the same id. */
 const callId = ({ prompt }: Call): string =>
   `call_${createHash('sha256').update(JSON.stringify(prompt)).digest('hex').slice(0, 16)}`
 
@@ -229,7 +228,7 @@ function estimateUsage(
 
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
-/** A generated answer piece by piece, text word by word. */
+/** Streams a generated answer, its text word by word. */
 async function* streamParts(
   { content, finishReason, usage }: Generated,
   signal: AbortSignal | undefined,

@@ -1,21 +1,20 @@
-// Models behind any server that speaks OpenAI's chat completions: Ollama, LM Studio, llama.cpp, vLLM, OpenRouter and
-// many more.
+// Models of any server with OpenAI's chat completions API, such as Ollama, LM Studio, llama.cpp, vLLM and OpenRouter.
 import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
     baseUrl: Type.String({
       pattern: '^https?://',
-      description: 'Where the server answers, up to and including its version: "http://127.0.0.1:11434/v1".',
+      description: 'Base URL of the API with its version, such as "http://127.0.0.1:11434/v1".',
     }),
     apiKey: Type.Optional(
-      Type.String({ secret: true, description: 'Sent as "Authorization: Bearer <apiKey>". Not set: nothing is sent.' }),
+      Type.String({ secret: true, description: 'Sent as "Authorization: Bearer <apiKey>". Default: no key is sent.' }),
     ),
     headers: Type.Optional(
       Type.Unsafe<Record<string, string>>({
         type: 'object',
         additionalProperties: Type.String({ secret: true }),
-        description: 'More headers for every request.',
+        description: 'Additional headers of every request.',
       }),
     ),
   },
@@ -24,7 +23,7 @@ const Config = Type.Object(
 
 export default defineProvider<Static<typeof Config>>({
   name: 'openai-compatible',
-  description: "Any server that speaks OpenAI's chat completions.",
+  description: "Any server with OpenAI's chat completions API.",
   config: Config,
   async models({ baseUrl, apiKey, headers }, { name }) {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')

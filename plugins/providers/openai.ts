@@ -6,20 +6,20 @@ const Config = Type.Object(
     apiKey: Type.Optional(
       Type.String({
         secret: true,
-        description: 'The key of the account. Not set: the environment variable OPENAI_API_KEY.',
+        description: 'API key. Default: the environment variable OPENAI_API_KEY.',
       }),
     ),
     baseUrl: Type.Optional(
       Type.String({
         pattern: '^https?://',
-        description: 'Another address of the service. Not set: https://api.openai.com/v1.',
+        description: 'Base URL of the API. Default: https://api.openai.com/v1.',
       }),
     ),
     headers: Type.Optional(
       Type.Unsafe<Record<string, string>>({
         type: 'object',
         additionalProperties: Type.String({ secret: true }),
-        description: 'More headers for every request.',
+        description: 'Additional headers of every request.',
       }),
     ),
   },

@@ -1,4 +1,4 @@
-// A tool that has work begin by itself: at set times, again and again, or once.
+// A tool that schedules runs: by a cron expression, at an interval, or once.
 import {
   defineTool,
   defineToolset,
@@ -15,30 +15,32 @@ const Text = (description: string) =>
 const Args = Type.Object(
   {
     action: Type.Enum(['add', 'list', 'remove', 'run'], {
-      description: '`run` fires a schedule now, beside its times.',
+      description: '`run` starts a run of the schedule now; its times stay.',
     }),
     id: Text('For remove and run: the schedule.'),
     message: Type.Optional(
       Type.String({
         pattern: String.raw`\S`,
         maxLength: 100_000,
-        description: 'For add: what is to be done then, with everything that it takes.',
+        description: 'For add: the task, complete in itself.',
       }),
     ),
-    name: Text('For add: what to call it.'),
+    name: Text('For add: the name of the schedule.'),
     cron: Text('For add: minute, hour, day, month, weekday, such as `0 9 * * 1-5`.'),
-    timezone: Text('For add with cron: its time zone, such as `Europe/Berlin`; the one of the host if left out.'),
-    every: Text('For add: again and again after a time such as `30m`; 10 s at least.'),
+    timezone: Text('For add with cron: its time zone, such as `Europe/Berlin`; default: that of the host.'),
+    every: Text('For add: an interval such as `30m`; at least 10 s.'),
     at: Text(
-      'For add: once, at a time with its zone such as `2030-01-31T09:00:00+01:00`, or after a time such as `20m`.',
+      'For add: once, at a time with its zone such as `2030-01-31T09:00:00+01:00`, or after a delay such as `20m`.',
     ),
-    deliver: Type.Optional(
-      Type.Boolean({ description: 'For add: whether replies are sent to somebody; true if left out.' }),
-    ),
-    channel: Text('For add: the channel of replies; where this session last heard from if left out.'),
+    deliver: Type.Optional(Type.Boolean({ description: 'For add: whether replies are delivered; default: true.' })),
+    channel: Text('For add: the channel of replies; default: the last route of this session.'),
     to: Text('For add: the recipient on that channel.'),
     timeoutSeconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'For add: longest time of one run.' }),
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 86_400,
+        description: 'For add: longest duration of one run, in seconds.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -49,16 +51,16 @@ const cron = defineTool<Args>({
   name: 'cron',
   group: 'automation',
   description:
-    'Schedules work for yourself: adds, lists, removes and fires schedules. Use it for reminders and for what is to happen regularly.',
+    'Schedules work for yourself: adds, lists, removes and runs schedules. Use it for reminders and regular tasks.',
   args: Args,
   effects: ['reads-private', 'sends'],
   async execute(args, { schedules }) {
     if (args.action === 'list') return { items: await schedules.list() }
     if (args.action === 'add') return await add(args, schedules)
     const id = args.id?.trim()
-    if (!id) throw new InputError(`id is required for ${args.action}; list names the schedules.`)
+    if (!id) throw new InputError(`id is required for ${args.action}; list shows the schedules.`)
     const done = args.action === 'remove' ? await schedules.remove(id) : await schedules.run(id)
-    if (!done) throw new InputError('There is no schedule with this id; list names those that there are.')
+    if (!done) throw new InputError('There is no schedule with this id; list shows the schedules.')
     return done === true ? { removed: id } : done
   },
 })
@@ -79,10 +81,10 @@ async function add(
 
 function timingOf({ cron, timezone, every, at }: Pick<Args, 'cron' | 'timezone' | 'every' | 'at'>): ScheduleTiming {
   if ([cron, every, at].filter((one) => one !== undefined).length !== 1)
-    throw new InputError('Exactly one of cron, every and at is required for add.')
+    throw new InputError('add requires exactly one of cron, every and at.')
   if (cron !== undefined) return { cron, timezone }
-  if (timezone !== undefined) throw new InputError('timezone goes with cron alone.')
+  if (timezone !== undefined) throw new InputError('timezone is allowed only with cron.')
   return every === undefined ? { at: at ?? '' } : { every }
 }
 
-export default defineToolset({ name: 'cron', description: 'Work that begins by itself.', tools: [cron] })
+export default defineToolset({ name: 'cron', description: 'Schedules.', tools: [cron] })

@@ -1,5 +1,5 @@
-// A tool that runs a command in the workspace: with a bare environment, within limits, and with all that it started
-// gone at the end.
+// A tool that runs a command in the workspace: with a minimal environment, within limits, and without leaving processes
+// behind.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
 
@@ -9,16 +9,16 @@ const Config = Type.Object(
       exclusiveMinimum: 0,
       maximum: 86_400,
       default: 30,
-      description: 'Longest time of one command, in seconds, where the call names no shorter one.',
+      description: 'Longest duration of one command, in seconds. A call may set a shorter one.',
     }),
     maxOutput: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
       default: 50_000,
-      description: 'Most bytes of each output that are kept; the rest is read and thrown away.',
+      description: 'How many bytes of each output are kept; the rest is discarded.',
     }),
   },
-  { description: 'Commands in the workspace: their limits.' },
+  { description: 'Limits of commands in the workspace.' },
 )
 
 const Args = Type.Object(
@@ -26,10 +26,10 @@ const Args = Type.Object(
     command: Type.String({
       pattern: String.raw`\S`,
       maxLength: 100_000,
-      description: 'What to run, as /bin/sh takes it.',
+      description: 'The command, for /bin/sh.',
     }),
     timeoutSeconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'A shorter limit than the usual one.' }),
+      Type.Number({ exclusiveMinimum: 0, description: 'A shorter time limit, in seconds.' }),
     ),
   },
   { additionalProperties: false },
@@ -46,7 +46,7 @@ export default defineToolset<Static<typeof Config>>({
       group: 'runtime',
       optIn: true,
       description:
-        'Runs a shell command in the workspace and returns what it printed. What it leaves running is ended with it.',
+        'Runs a shell command in the workspace and returns its output. Processes that it leaves running are killed.',
       args: Args,
       effects: ['reads-private', 'sends'],
       async execute({ command, timeoutSeconds = Infinity }, { workspace, signal }) {
@@ -101,17 +101,17 @@ async function runCommand(command: string, { cwd, ms, maxOutput, signal }: Limit
   }
 }
 
-/** Nothing of the gateway's own environment, which holds secrets. */
+/** The environment of the gateway contains secrets, so a command gets none of it. */
 const environment = (cwd: string): NodeJS.ProcessEnv => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: cwd,
   LANG: 'C.UTF-8',
 })
 
-/** A process that left the group may hold the pipes open for ever; they are let go after this, in milliseconds. */
+/** A process that left the group may keep the pipes open; they are closed after this time. */
 const pipesMs = 1_000
 
-/** When the command has ended, what it left in the background is killed too: only then do the pipes close. */
+/** After the command has ended, its background processes are killed, too: the pipes close only then. */
 async function ended(child: ChildProcess): Promise<{ code: number | null; killedBy: NodeJS.Signals | null }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; killedBy: NodeJS.Signals | null }>()
   child.once('error', reject)
@@ -123,19 +123,17 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; killed
   return promise
 }
 
-/** All at once: a process that is being killed can start no other. */
+/** Kills the whole group at once, so that no process of it can start another one. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left.
+    // The group has no process left.
   }
 }
 
-/**
- * Keeps the first bytes; what comes after them is read all the same, so that the command does not wait for a reader.
- */
+/** Keeps the first bytes. It reads the rest as well, so that the command does not block on a full pipe. */
 function collect(stream: NodeJS.ReadableStream, most: number): () => string {
   const kept: Buffer[] = []
   let [length, total] = [0, 0]

@@ -9,11 +9,11 @@ import {
   type WorkspaceEntry,
 } from 'svc-gateway/plugin'
 
-/** The largest file whose text is looked at, in bytes; beyond it, its first part is. */
+/** How much of a file is read, in bytes. */
 const maxBytes = 10 * 1024 * 1024
-/** Most characters that one call reads. */
+/** How many characters one call returns. */
 const maxCharacters = 50_000
-/** Most entries that one call lists. */
+/** How many entries one call lists. */
 const maxEntries = 1000
 
 const Path = (description: string) => Type.String({ pattern: String.raw`\S`, maxLength: 4096, description })
@@ -21,7 +21,7 @@ const Path = (description: string) => Type.String({ pattern: String.raw`\S`, max
 const ReadArgs = Type.Object(
   {
     path: Path('The file, relative to the workspace.'),
-    fromLine: Type.Optional(Type.Integer({ minimum: 1, description: 'The first line to read; 1 if left out.' })),
+    fromLine: Type.Optional(Type.Integer({ minimum: 1, description: 'The first line to read; default: 1.' })),
     lines: Type.Optional(Type.Integer({ minimum: 1, description: 'Most lines to read.' })),
   },
   { additionalProperties: false },
@@ -30,7 +30,7 @@ const ReadArgs = Type.Object(
 const read = defineTool<Static<typeof ReadArgs>>({
   name: 'read',
   group: 'fs',
-  description: 'Reads a text file of the workspace, whole or some of its lines.',
+  description: 'Reads a text file of the workspace, or some of its lines.',
   args: ReadArgs,
   effects: ['reads-private'],
   async execute({ path, fromLine = 1, lines = Infinity }, { workspace }) {
@@ -44,7 +44,7 @@ const read = defineTool<Static<typeof ReadArgs>>({
   },
 })
 
-/** Undefined: it is no text. The end of a part may fall into a character. */
+/** Returns `undefined` for binary data. The data may be cut in the middle of a character. */
 function textOf(data: Uint8Array, size: number): string | undefined {
   if (data.includes(0)) return undefined
   try {
@@ -56,7 +56,7 @@ function textOf(data: Uint8Array, size: number): string | undefined {
 
 const WriteArgs = Type.Object(
   {
-    path: Path('The file, relative to the workspace; missing folders are made.'),
+    path: Path('The file, relative to the workspace; missing folders are created.'),
     text: Type.String({ description: 'The whole text of the file.' }),
   },
   { additionalProperties: false },
@@ -67,10 +67,10 @@ const EditArgs = Type.Object(
     path: Path('The file, relative to the workspace.'),
     old: Type.String({
       minLength: 1,
-      description: 'The text to replace, exactly as it stands there. It must stand there once.',
+      description: 'The exact text to replace. It must occur once.',
     }),
-    new: Type.String({ description: 'What to put in its place.' }),
-    all: Type.Optional(Type.Boolean({ description: 'True: replace it wherever it stands.' })),
+    new: Type.String({ description: 'The new text.' }),
+    all: Type.Optional(Type.Boolean({ description: 'Replace every occurrence.' })),
   },
   { additionalProperties: false },
 )
@@ -83,17 +83,17 @@ async function editFile({ path, old, new: replacement, all = false }: Edit, { wo
   if (text === undefined) throw new InputError('path is not a text file that can be edited.')
   const pieces = text.split(old)
   const found = pieces.length - 1
-  if (found === 0) throw new InputError('old does not stand in the file; read it again.')
-  if (found > 1 && !all) throw new InputError(`old stands in the file ${found} times; make it longer, or set all.`)
+  if (found === 0) throw new InputError('old does not occur in the file; read it again.')
+  if (found > 1 && !all) throw new InputError(`old occurs ${found} times in the file; make it longer, or set all.`)
   await workspace.write(path, pieces.join(replacement))
   return { path, replaced: found }
 }
 
 const ListArgs = Type.Object(
   {
-    path: Type.Optional(Path('The folder, relative to the workspace; the workspace itself if left out.')),
+    path: Type.Optional(Path('The folder, relative to the workspace; default: the workspace.')),
     depth: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 10, description: 'How many folders deep to look; 1 if left out.' }),
+      Type.Integer({ minimum: 1, maximum: 10, description: 'How many levels of folders to list; default: 1.' }),
     ),
   },
   { additionalProperties: false },
@@ -102,7 +102,7 @@ const ListArgs = Type.Object(
 const list = defineTool<Static<typeof ListArgs>>({
   name: 'list',
   group: 'fs',
-  description: 'Lists what lies in a folder of the workspace.',
+  description: 'Lists a folder of the workspace.',
   args: ListArgs,
   effects: ['reads-private'],
   async execute({ path = '.', depth = 1 }, { workspace }) {
@@ -128,7 +128,7 @@ export default defineToolset({
     const write = defineTool<Static<typeof WriteArgs>>({
       name: 'write',
       group: 'fs',
-      description: 'Writes a text file of the workspace, in place of what was there.',
+      description: 'Creates or replaces a text file of the workspace.',
       args: WriteArgs,
       effects: [],
       execute: ({ path, text }, { workspace }) =>
@@ -140,9 +140,9 @@ export default defineToolset({
     const edit = defineTool<Edit>({
       name: 'edit',
       group: 'fs',
-      description: 'Replaces a piece of text in a file of the workspace.',
+      description: 'Replaces text in a file of the workspace.',
       args: EditArgs,
-      // It says whether a text stands in the file.
+      // The result reveals whether the file contains a text.
       effects: ['reads-private'],
       execute: (args, context) => inTurn(() => editFile(args, context)),
     })
@@ -150,7 +150,7 @@ export default defineToolset({
   },
 })
 
-/** One change after the other: of two edits side by side the second must see what the first has written. */
+/** Runs one change at a time: the second of two edits must see what the first one has written. */
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve()
   return <Result>(work: () => Promise<Result>): Promise<Result> => {

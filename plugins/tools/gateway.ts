@@ -1,20 +1,20 @@
-// A tool that tells how the gateway is, and reads and changes its configuration.
+// A tool that returns the state of the gateway, and reads and changes its configuration.
 import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
 
 const Args = Type.Object(
   {
     action: Type.Enum(['status', 'config.get', 'config.patch', 'reload'], {
       description:
-        '`status`: how it is. `config.get`: its configuration without secrets. `config.patch`: change the configuration file. `reload`: read the file again now.',
+        '`status`: the state. `config.get`: the configuration without secrets. `config.patch`: change the configuration file. `reload`: reload the file now.',
     }),
     path: Type.Optional(
-      Type.String({ description: 'For config.get: only what stands under this path, such as `agents.defaults`.' }),
+      Type.String({ description: 'For config.get: only this part of it, such as `agents.defaults`.' }),
     ),
     patch: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         description:
-          'For config.patch: what to change. Objects are merged, null removes a key, anything else replaces.',
+          'For config.patch: the changes. Objects are merged, null removes a key, and anything else replaces a value.',
       }),
     ),
   },
@@ -25,7 +25,7 @@ const gateway = defineTool<Static<typeof Args>>({
   name: 'gateway',
   group: 'automation',
   description:
-    'Tells how this gateway is, and reads or changes its configuration. Secrets are never shown, and what guards the gateway cannot be changed.',
+    'Returns the state of this gateway, and reads or changes its configuration. It never shows secrets, and it cannot change security settings.',
   args: Args,
   effects: ['reads-private', 'sends'],
   async execute({ action, path, patch }, { gateway }) {
@@ -46,8 +46,12 @@ function valueAt(config: unknown, path: string | undefined): unknown {
         : undefined,
     config,
   )
-  if (value === undefined) throw new InputError('path leads to nothing in the configuration.')
+  if (value === undefined) throw new InputError('path is not in the configuration.')
   return value
 }
 
-export default defineToolset({ name: 'gateway', description: 'The gateway itself.', tools: [gateway] })
+export default defineToolset({
+  name: 'gateway',
+  description: 'State and configuration of the gateway.',
+  tools: [gateway],
+})

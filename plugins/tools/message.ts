@@ -1,17 +1,15 @@
-// A tool that says something on a channel, beside the reply.
+// A tool that sends a message on a channel, in addition to the reply.
 import { defineTool, defineToolset, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = (description: string) => Type.Optional(Type.String({ pattern: String.raw`\S`, description }))
 
 const Args = Type.Object(
   {
-    text: Type.String({ pattern: String.raw`\S`, maxLength: 100_000, description: 'What to say.' }),
-    channel: Text(
-      'The channel, or `last`. Left out: where this session last heard from, else where the main session did.',
-    ),
-    to: Text('The recipient on that channel. Left out: the last one there, else the one of the configuration.'),
-    accountId: Text('The account of the channel, where it has several.'),
-    threadId: Text('The thread, where the channel has threads.'),
+    text: Type.String({ pattern: String.raw`\S`, maxLength: 100_000, description: 'The text of the message.' }),
+    channel: Text('The channel, or `last`. Default: the last route of this session, else that of the main session.'),
+    to: Text('The recipient on that channel. Default: the last one there, else the configured one.'),
+    accountId: Text('The account of the channel, if it has several.'),
+    threadId: Text('The thread, if the channel has threads.'),
   },
   { additionalProperties: false },
 )
@@ -20,9 +18,9 @@ const message = defineTool<Static<typeof Args>>({
   name: 'message',
   group: 'messaging',
   description:
-    'Sends a message on a channel, at once and beside your reply. Not for the reply itself: that is delivered by itself.',
+    'Sends a message on a channel at once, in addition to your reply. Do not use it for the reply, which is delivered automatically.',
   args: Args,
-  // Whoever gets the reply gets nothing new.
+  // The recipient of the reply learns nothing new.
   effects: async (args, { isReplyRoute }) => ((await isReplyRoute(args)) ? [] : ['sends']),
   async execute(args, { deliver }) {
     const { id, channel, to } = await deliver(args)
@@ -30,4 +28,4 @@ const message = defineTool<Static<typeof Args>>({
   },
 })
 
-export default defineToolset({ name: 'message', description: 'Says something on a channel.', tools: [message] })
+export default defineToolset({ name: 'message', description: 'Messages on channels.', tools: [message] })

@@ -1,5 +1,4 @@
-// Tools around sessions: which there are, what was said in them, saying something in them, and subagents in sessions of
-// their own.
+// Tools for sessions: list them, read them, send messages to them, and start subagents.
 import { defineTool, defineToolset, InputError, type RunReport, type Static, Type } from 'svc-gateway/plugin'
 
 const notBlank = String.raw`\S`
@@ -9,7 +8,7 @@ const StatusArgs = Type.Object(
     sessionKey: Type.Optional(
       Type.String({
         pattern: notBlank,
-        description: 'The session, as sessions_list names it. Left out: this session.',
+        description: 'The session, as in sessions_list. Default: this session.',
       }),
     ),
   },
@@ -19,7 +18,7 @@ const StatusArgs = Type.Object(
 const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   name: 'session_status',
   group: 'sessions',
-  description: 'Tells how a session stands: its last message, waiting events, and runs that wait or go on.',
+  description: 'Returns the state of a session: its last route, waiting events, and queued and running runs.',
   args: StatusArgs,
   effects: ({ sessionKey }, context) =>
     sessionKey === undefined || sessionKey.trim() === context.sessionKey ? [] : ['reads-private'],
@@ -27,20 +26,20 @@ const sessionStatus = defineTool<Static<typeof StatusArgs>>({
     const key = sessionKey?.trim() ?? context.sessionKey
     const status = await context.sessions.status(key)
     if (status) return status
-    // The caller's own session exists from its first message on; until then it is simply empty.
+    // The caller's own session exists from its first message on; until then it is empty.
     if (key === context.sessionKey)
       return { key, agentId: context.agentId, waitingEvents: 0, queuedRuns: 0, runningRuns: 0, transcriptMessages: 0 }
     throw new InputError(noSession)
   },
 })
 
-const noSession = 'There is no session with this sessionKey; sessions_list names those that there are.'
+const noSession = 'There is no session with this sessionKey; sessions_list shows the sessions.'
 
 const ListArgs = Type.Object(
   {
     agentId: Type.Optional(Type.String({ pattern: notBlank, description: 'Only the sessions of this agent.' })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 200, description: 'Most sessions to list; 50 if left out.' }),
+      Type.Integer({ minimum: 1, maximum: 200, description: 'How many sessions to list; default: 50.' }),
     ),
   },
   { additionalProperties: false },
@@ -57,9 +56,9 @@ const sessionsList = defineTool<Static<typeof ListArgs>>({
 
 const HistoryArgs = Type.Object(
   {
-    sessionKey: Type.String({ pattern: notBlank, description: 'The session, as sessions_list names it, or `main`.' }),
+    sessionKey: Type.String({ pattern: notBlank, description: 'The session, as in sessions_list, or `main`.' }),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 200, description: 'Most messages to read; 50 if left out.' }),
+      Type.Integer({ minimum: 1, maximum: 200, description: 'How many messages to read; default: 50.' }),
     ),
   },
   { additionalProperties: false },
@@ -68,7 +67,7 @@ const HistoryArgs = Type.Object(
 const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
   name: 'sessions_history',
   group: 'sessions',
-  description: 'Reads what was said in a session: its newest messages, oldest first.',
+  description: 'Reads the newest messages of a session, oldest first.',
   args: HistoryArgs,
   effects: ['reads-private'],
   async execute({ sessionKey, limit = 50 }, { sessions }) {
@@ -80,13 +79,13 @@ const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
 
 const SendArgs = Type.Object(
   {
-    sessionKey: Type.String({ pattern: notBlank, description: 'The session, as sessions_list names it, or `main`.' }),
-    message: Type.String({ pattern: notBlank, maxLength: 100_000, description: 'What to say there.' }),
+    sessionKey: Type.String({ pattern: notBlank, description: 'The session, as in sessions_list, or `main`.' }),
+    message: Type.String({ pattern: notBlank, maxLength: 100_000, description: 'The message.' }),
     waitSeconds: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 300,
-        description: 'How long to wait for the reply; 30 if left out, 0: do not wait, only hand it over.',
+        description: 'How many seconds to wait for the reply; default: 30; 0: do not wait.',
       }),
     ),
   },
@@ -96,13 +95,13 @@ const SendArgs = Type.Object(
 const sessionsSend = defineTool<Static<typeof SendArgs>>({
   name: 'sessions_send',
   group: 'sessions',
-  description: 'Says something in another session and returns what its agent replies.',
+  description: 'Sends a message to another session and returns the reply of its agent.',
   args: SendArgs,
-  // The reply tells what the other session knows. It sends nothing outward: the run there is bound as this one is.
+  // The reply can reveal what the other session knows. It sends nothing out: the same rules apply to the run there.
   effects: ['reads-private'],
   async execute({ sessionKey, message, waitSeconds = 30 }, { runs, caller, sessionKey: own }) {
     const started = await runs.start({ sessionKey, message })
-    // Its own session works on this very call: a reply could only come after it.
+    // The caller's session is busy with this call, so a reply could only come afterwards.
     const waits = waitSeconds > 0 && !(caller === 'agent' && started.sessionKey === own)
     const report = waits ? await runs.wait(started.runId, waitSeconds * 1000) : undefined
     return { ...started, ...outcome(report) }
@@ -120,22 +119,22 @@ const SpawnArgs = Type.Object(
     task: Type.String({
       pattern: notBlank,
       maxLength: 100_000,
-      description: 'What to do, with everything that it takes to do it: the subagent knows nothing else.',
+      description: 'The task, complete in itself: the subagent knows nothing else.',
     }),
     name: Type.Optional(
-      Type.String({ pattern: notBlank, maxLength: 200, description: 'What to call it where its result is announced.' }),
+      Type.String({ pattern: notBlank, maxLength: 200, description: 'The name of the task in its summary.' }),
     ),
     agentId: Type.Optional(
       Type.String({
         pattern: notBlank,
-        description: 'The agent that does it, as agents_list names it; this one if left out.',
+        description: 'The agent, as in agents_list; default: this one.',
       }),
     ),
     model: Type.Optional(
       Type.String({ pattern: notBlank, description: 'Another model, as <provider>/<model> or an alias.' }),
     ),
     timeoutSeconds: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest time it may take.' }),
+      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'Longest duration of the task, in seconds.' }),
     ),
   },
   { additionalProperties: false },
@@ -145,9 +144,9 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
   name: 'sessions_spawn',
   group: 'sessions',
   description:
-    'Has a subagent do a task on the side, in a session of its own. Answers at once; the result is announced here when it is there.',
+    'Starts a subagent for a task in a session of its own. Returns at once; this session gets a summary when the task ends.',
   args: SpawnArgs,
-  // A subagent begins with nothing but its task, and what its tools do counts here.
+  // A subagent knows only its task, and the effects of its tools count for this session.
   effects: [],
   execute: ({ task, ...rest }, { runs }) => runs.start({ message: task, ...rest }),
 })
@@ -163,6 +162,6 @@ const agentsList = defineTool({
 
 export default defineToolset({
   name: 'sessions',
-  description: 'Sessions and agents: who there is, what was said, and working together.',
+  description: 'Sessions, agents and subagents.',
   tools: [sessionStatus, sessionsList, sessionsHistory, sessionsSend, sessionsSpawn, agentsList],
 })

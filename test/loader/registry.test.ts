@@ -125,7 +125,7 @@ describe('a broken plugin', () => {
       'export default { kind: "toaster", name: "x" }',
       /^The toaster "x" from ".*" was refused: its kind is unknown; declare it with/,
     ],
-    ['of the kind of an object', 'a.mjs', 'export default { kind: "constructor", name: "x" }', /its kind is not known/],
+    ['of the kind of an object', 'a.mjs', 'export default { kind: "constructor", name: "x" }', /its kind is unknown/],
     [
       'that throws while it is read',
       'a.mjs',
@@ -247,7 +247,7 @@ describe('a broken plugin', () => {
   it('that is not there is refused with the place where it was sought', async () => {
     const { problems } = await loadFiles({}, ['not-installed', './not-there.ts'])
     expect(problems).toEqual([
-      `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write the path relative to ${dir}); mend it, or take it out of \`plugins\`.`,
+      `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write the path relative to ${dir}); fix it, or remove it from \`plugins\`.`,
       expect.stringContaining('The plugin "./not-there.ts" was refused'),
     ])
   })

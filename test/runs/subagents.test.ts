@@ -260,9 +260,7 @@ describe('a message to a session', () => {
   it('goes to no session that is not there', async () => {
     const { call } = await startTools({ gateway: lifted })
     const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
-    expect(answer).toMatchObject(
-      refused('There is no session with this sessionKey; sessions_list names those that there are.'),
-    )
+    expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list shows the sessions.'))
   })
 })
 

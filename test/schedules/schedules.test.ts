@@ -60,7 +60,7 @@ describe('cron', () => {
       ],
     })
     expect(await result('cron', { action: 'list' }, 'agent:other:main')).toEqual({ items: [] })
-    const unknown = refused('There is no schedule with this id; list names those that there are.')
+    const unknown = refused('There is no schedule with this id; list shows the schedules.')
     for (const action of ['remove', 'run'])
       expect(await call('cron', { action, id }, 'agent:other:main')).toMatchObject(unknown)
     expect(await result('cron', { action: 'remove', id })).toEqual({ removed: id })

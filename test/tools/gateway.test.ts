@@ -56,7 +56,7 @@ describe('gateway config.get', () => {
   it.each(['agents.nobody', '__proto__', 'agents.constructor'])('returns nothing at %s', async (path) => {
     const { call } = await start()
     expect(await call('gateway', { action: 'config.get', path })).toMatchObject(
-      refused('path leads to nothing in the configuration.'),
+      refused('path is not in the configuration.'),
     )
   })
 })

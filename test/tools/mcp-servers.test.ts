@@ -243,7 +243,7 @@ describe('a hostile MCP server', () => {
       'its inputSchema has something else where a list must stand',
       'its inputSchema is too large',
       'it is too large',
-      'another one of this server has the same name',
+      'another tool of this server has the same name',
     ])
       expect(logged()).toContain(reason)
   })

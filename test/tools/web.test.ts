@@ -27,9 +27,7 @@ async function serve(handle: Serve): Promise<{ host: string; url: string; reques
   return { host, url: `http://${host}/`, requests }
 }
 
-const notPublic = refused(
-  'url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.',
-)
+const notPublic = refused('url has an address that is not public; add its host to tools.web.allowHosts to allow it.')
 
 const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>
 <nav>Menu</nav>
@@ -100,8 +98,8 @@ describe('a page', () => {
   it.each([
     ['ftp://example.com/', 'url must begin with http:// or https://.'],
     ['file:///etc/passwd', 'url must begin with http:// or https://.'],
-    ['example.com', 'url must be a whole URL, such as "https://example.com/page".'],
-    ['http://ann:secret@example.com/', 'url may not hold a user or a password.'],
+    ['example.com', 'url must be a full URL, such as "https://example.com/page".'],
+    ['http://ann:secret@example.com/', 'url must not contain a user or a password.'],
   ])('is not %s', async (url, sentence) => {
     const { call } = await startTools()
     expect(await call('web_fetch', { url })).toMatchObject(refused(sentence))
@@ -149,8 +147,7 @@ describe('a private address', () => {
     const { call, result } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
     for (const path of ['inside', 'meta']) {
       const crossing =
-        'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; ' +
-        'fetch that page by its own url.'
+        'url redirects between a host of tools.web.allowHosts and another host; fetch that page by its own url.'
       expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(refused(crossing))
     }
     expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(

@@ -1,5 +1,4 @@
-// Keeps one MCP server connected: its tools when it is there, none while it is not, a new attempt after a growing
-// pause.
+// Keeps one MCP server connected and reconnects with backoff. Its tools are offered while it is connected.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from 'svc-gateway/plugin'
 import { firstPauseMs, longestPauseMs, steadyMs } from './limits.ts'
@@ -10,7 +9,7 @@ export interface ConnectionDeps extends Omit<SessionDeps, 'sdk' | 'onConnected'>
 }
 
 export interface Connection {
-  /** Resolves when nothing of the server is left. */
+  /** Resolves when the connection has ended and its process is gone. */
   close(): Promise<void>
 }
 
@@ -29,7 +28,7 @@ export function keepConnected(deps: ConnectionDeps): Connection {
 }
 
 async function keep(deps: ConnectionDeps): Promise<void> {
-  // Loaded here, so that the start never waits for it.
+  // Loaded here, so that the start does not wait for it.
   const sdk = await import('@modelcontextprotocol/client')
   let cause: string | undefined
   for (let failures = 0; !deps.signal.aborted; failures++) {
@@ -43,7 +42,7 @@ async function keep(deps: ConnectionDeps): Promise<void> {
     if (deps.signal.aborted) return
     if (performance.now() - since > steadyMs) failures = 0
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures)
-    // However often it is tried, one cause is told once.
+    // The same cause is logged once, however often the connection fails.
     if (reason !== cause)
       deps.log.warn({ server: deps.server, reason }, 'an MCP server is not connected; it is tried again')
     cause = reason
@@ -53,7 +52,7 @@ async function keep(deps: ConnectionDeps): Promise<void> {
 
 const refuse = (): Promise<never> => Promise.reject(new Error('the server is not connected'))
 
-/** The first line of an error, short enough for the log. What a server says may be anything: it is cut. */
+/** The first line of an error, cut for the log, because a server may send anything. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return text.split('\n', 1)[0]?.slice(0, 300) ?? ''

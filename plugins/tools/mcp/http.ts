@@ -1,5 +1,4 @@
-// The way to an MCP server over streamable HTTP: redirects stay within its origin, and no message is longer than the
-// bound.
+// The streamable HTTP transport of MCP, with bounded messages and redirects only within the origin of the server.
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { maxMessageBytes } from './limits.ts'
 
@@ -8,7 +7,7 @@ type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'StreamableHTTPCl
 export interface HttpOptions {
   url: string
   headers: Record<string, string>
-  /** A message was longer than the bound: whoever waits for it would wait in vain. */
+  /** Called when a message was too long: the call that waits for it will get no answer. */
   onTooLong: () => void
 }
 
@@ -22,7 +21,7 @@ export function createHttpTransport(sdk: Sdk, { url, headers, onTooLong }: HttpO
   return new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch })
 }
 
-/** Of a stream of events each may be as long as a message: the count begins anew behind a blank line. */
+/** In an event stream the limit applies to each event, so the count starts again after a blank line. */
 function bound({
   isStream,
   onTooLong,

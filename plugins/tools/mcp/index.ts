@@ -1,5 +1,5 @@
-// Tools of MCP servers, programs on this machine or services elsewhere: each becomes `<server>__<tool>` while its
-// server is there.
+// The tools of MCP servers, local programs or remote services. A tool is called `<server>__<tool>` and exists while its
+// server is connected.
 import { defineToolset, type Tool, type ToolsetContext } from 'svc-gateway/plugin'
 import { keepConnected } from './connection.ts'
 import { Config, type ServerSettings, settingsFault } from './settings.ts'
@@ -12,7 +12,7 @@ export default defineToolset<Config>({
   expected: ({ servers }) => Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
   async open({ servers }, context) {
     const offered = new Map<string, readonly Tool[]>()
-    // Where the process exits without closing anything, its programs would live on.
+    // If the process exits without closing its toolsets, the programs would keep running.
     const exit = new AbortController()
     const onExit = (): void => exit.abort()
     process.once('exit', onExit)
@@ -22,7 +22,7 @@ export default defineToolset<Config>({
       context.log.warn({ server: name }, `The MCP server "${name}" is left out: ${fault}.`)
       return []
     })
-    // Nothing here waits for a server: the gateway starts without it, and its tools come when it does.
+    // The gateway starts without waiting for a server; its tools are offered when it is connected.
     return {
       tools: [],
       close: async () => {
@@ -47,7 +47,7 @@ export default defineToolset<Config>({
   },
 })
 
-/** In the order of the configuration, so that of two tools of one name always the same one counts. */
+/** In the order of the configuration, so that a name clash is always resolved in the same way. */
 function offerAll(context: ToolsetContext, servers: object, offered: ReadonlyMap<string, readonly Tool[]>): void {
   context.offer(Object.keys(servers).flatMap((server) => offered.get(server) ?? []))
 }

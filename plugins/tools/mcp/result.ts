@@ -1,12 +1,12 @@
-// What a call of a server's tool came to → what the gateway answers.
+// Converts the result of an MCP tool into the result of a gateway tool.
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { InputError } from 'svc-gateway/plugin'
 import { maxErrorText } from './limits.ts'
 import { cleanText } from './text.ts'
 
 /**
- * Structured content as it is, else the text, else all blocks of content.
- * Throws InputError for what the tool says went wrong: the caller is to read it and do better.
+ * Returns structured content, else the text, else all content blocks. Throws `InputError` if the tool reports an error,
+ * so that the caller can read it and correct the call.
  */
 export async function resultOf(calling: Promise<CallToolResult>): Promise<unknown> {
   const { content, structuredContent, isError } = await orInputError(calling)
@@ -17,7 +17,7 @@ export async function resultOf(calling: Promise<CallToolResult>): Promise<unknow
   return texts.length === content.length ? texts.join('\n') : { content }
 }
 
-/** JSON-RPC's code for parameters that the server refuses. */
+/** The JSON-RPC code for invalid parameters. */
 const invalidParams = -32_602
 
 async function orInputError<Result>(calling: Promise<Result>): Promise<Result> {

@@ -1,5 +1,5 @@
-// Makes of a server's schema one that is safe to check with: a plain tree of bounded size, without references and
-// patterns.
+// Converts the schema of an MCP server into one that is safe to check with: a tree of bounded size, without references
+// and patterns.
 import { cleanText } from './text.ts'
 import { maxArgDescription, maxSchemaDepth, maxSchemaLength, maxSchemaWork } from './limits.ts'
 import { isLongerThan } from './size.ts'
@@ -7,9 +7,9 @@ import { isLongerThan } from './size.ts'
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * The schema of a tool's arguments, loosened and never tightened: the server checks its arguments itself, with its own
- * patterns, on its own time. Local references are written out (models read that more easily, too); where they run in a
- * circle, anything is taken. Throws, with the end of a sentence, when it is too large or makes no sense.
+ * The result accepts at least everything that the original accepts: the server checks its arguments itself. Local
+ * references are resolved, which models read more easily, too; a circular one accepts anything. Throws the end of a
+ * sentence if the schema is too large or not valid.
  */
 export function plainSchema(schema: unknown): Node {
   if (!isNode(schema) || schema['type'] !== 'object') throw new Error('its inputSchema is not the schema of an object')
@@ -21,14 +21,14 @@ export function plainSchema(schema: unknown): Node {
 interface Walk {
   root: Node
   depth: number
-  /** Those that were followed on the way here. */
+  /** The references that were followed to get here. */
   references: readonly string[]
   budget: { left: number }
 }
 
 const tooLarge = () => new Error('its inputSchema is too large')
 
-/** References can make much of little: what counts is what they are written out to. */
+/** References can make a small schema large, so the limit applies to the resolved schema. */
 function spend({ budget }: Walk, amount: number): void {
   budget.left -= amount
   if (budget.left < 0) throw tooLarge()

@@ -1,4 +1,4 @@
-// One connection to an MCP server, from the handshake to its end: its list of tools, kept fresh, and calls of them.
+// One session with an MCP server: the handshake, the list of tools, and calls.
 import { createRequire } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client'
@@ -11,10 +11,10 @@ import { createStdioTransport } from './stdio.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/client')
 
-/** A tool as the server lists it: nothing of it is known to be true. */
+/** A tool as the server lists it; none of it is verified. */
 export type Listed = Readonly<Record<string, unknown>>
 
-/** Calls a tool by the server's own name for it. Rejects with a ProtocolError when the server refuses the call. */
+/** Calls a tool by its name on the server. Rejects with a ProtocolError if the server refuses the call. */
 export type CallTool = (tool: Listed, args: Record<string, unknown>, signal: AbortSignal) => Promise<CallToolResult>
 
 export interface SessionDeps {
@@ -23,16 +23,16 @@ export interface SessionDeps {
   settings: ServerSettings
   /** Ends the session. */
   signal: AbortSignal
-  /** Aborts when the process exits: a program is killed then, without a goodbye. */
+  /** Aborts when the process exits: a program is then killed at once. */
   exit: AbortSignal
   log: Log
-  /** Called when the server has given its first list of tools. */
+  /** Called after the first list of tools. */
   onConnected(): void
-  /** Called with every list of tools that the server gives, the first one included. */
+  /** Called with each list of tools, including the first. */
   onTools(listed: readonly Listed[], call: CallTool): void
 }
 
-/** Runs the session to its end; resolves or rejects with the reason. */
+/** Runs the session until it ends. Resolves or rejects with the reason. */
 export async function openSession({
   sdk,
   server,
@@ -56,7 +56,7 @@ export async function openSession({
   const client = new sdk.Client(
     { name: 'svc-gateway', version: gatewayVersion() },
     {
-      // A program is started once: asking first which protocol it speaks would start it twice.
+      // Probing the protocol of a program first would start it twice.
       versionNegotiation: { mode: settings.url === undefined ? 'legacy' : 'auto' },
       listChanged: { tools: { autoRefresh: false, onChanged: refresh } },
     },
@@ -101,8 +101,8 @@ function createTransport(sdk: Sdk, { server, settings, exit, log, onTooLong }: T
 }
 
 /**
- * One refresh at a time, a pause, and one more when something changed meanwhile. A server that can't even list its
- * tools is given up.
+ * Refreshes one at a time, with a pause in between, and once more if something changed meanwhile. The session ends if
+ * the server cannot list its tools.
  */
 function coalesce(
   work: () => Promise<void>,
@@ -125,7 +125,7 @@ function coalesce(
   }
 }
 
-/** Takes what the server sends as it is: one bad tool must not hide the others. */
+/** Accepts the list without checking it: one bad tool must not hide the others. */
 const anything = {
   '~standard': { version: 1, vendor: 'svc-gateway', validate: (value: unknown) => ({ value }) },
 } as const
@@ -133,7 +133,7 @@ const anything = {
 async function listTools(client: Client, signal: AbortSignal): Promise<Listed[]> {
   const listed: Listed[] = []
   let cursor: unknown
-  // One page more than there can be tools: a server that never ends its list, or sends empty pages, is left in time.
+  // At most one page more than tools are allowed, so that a server with an endless list or empty pages is stopped.
   for (let page = 0; page <= maxTools && listed.length <= maxTools; page++) {
     const params = typeof cursor === 'string' ? { cursor } : {}
     const answer = await client.request({ method: 'tools/list', params }, anything, { timeout: listMs, signal })
@@ -146,7 +146,7 @@ async function listTools(client: Client, signal: AbortSignal): Promise<Listed[]>
   return listed
 }
 
-/** Of what is too large only the name is kept, to tell it in the log. */
+/** If a tool is too large, only its name is kept, for the log. */
 function bounded(tool: unknown): Listed {
   const listed = (typeof tool === 'object' && tool !== null ? tool : { name: tool }) as Listed
   return isLongerThan(maxToolLength, listed)
@@ -154,7 +154,7 @@ function bounded(tool: unknown): Listed {
     : listed
 }
 
-/** The caller's signal ends the call; the library has a limit of its own, which would come first. */
+/** The caller's signal ends the call. The default time limit of the library would be shorter. */
 const noLimitMs = 2 ** 31 - 1
 
 function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () => void }): CallTool {
@@ -166,14 +166,14 @@ function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () =>
         { signal, timeout: noLimitMs, toolDefinition },
       )
     } catch (error) {
-      // No answer, or none that could be read: is it still there?
+      // There was no answer, or no valid one, so check whether the server is still there.
       if (!(error instanceof sdk.ProtocolError)) onDoubt()
       throw error
     }
   }
 }
 
-/** How long a goodbye may take, in milliseconds. */
+/** How long ending a session may take. */
 const goodbyeMs = 500
 
 async function leave(client: Client, transport: Transport): Promise<void> {

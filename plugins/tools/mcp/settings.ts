@@ -1,4 +1,4 @@
-// The settings of MCP servers: how each is started, or where it answers.
+// The settings of MCP servers: the command or the URL of each.
 import { type Static, Type } from 'svc-gateway/plugin'
 
 const ByName = (options: { description: string; value: string }) =>
@@ -13,31 +13,30 @@ const Server = Type.Object(
     command: Type.Optional(
       Type.String({
         pattern: String.raw`\S`,
-        description: 'The program to start; it talks over its standard input and output.',
+        description: 'The program to start. It communicates over standard input and output.',
       }),
     ),
-    args: Type.Optional(Type.Array(Type.String(), { description: 'Its arguments.' })),
+    args: Type.Optional(Type.Array(Type.String(), { description: 'The arguments of the program.' })),
     env: Type.Optional(
       ByName({
-        description:
-          'Environment variables that it gets. Of those of the gateway it gets only PATH, HOME and the like.',
+        description: 'Environment variables of the program. It inherits only PATH, HOME and the like from the gateway.',
         value: 'The value of one variable.',
       }),
     ),
     cwd: Type.String({
       path: true,
       default: '.',
-      description: 'The folder that it runs in, relative to the configuration directory.',
+      description: 'The working directory, relative to the configuration directory.',
     }),
     url: Type.Optional(
       Type.String({
         pattern: '^https?://',
-        description: 'Where a server answers that is reached over streamable HTTP.',
+        description: 'The URL of a server with streamable HTTP.',
       }),
     ),
     headers: Type.Optional(
       ByName({
-        description: 'Headers for every request to it, such as Authorization.',
+        description: 'Headers of every request, such as Authorization.',
         value: 'The value of one header.',
       }),
     ),
@@ -54,7 +53,7 @@ export const Config = Type.Object(
       type: 'object',
       additionalProperties: Server,
       default: {},
-      description: 'MCP servers by their names. A tool is called <server>__<tool> here.',
+      description: 'MCP servers by name. Their tools are called <server>__<tool>.',
     }),
   },
   { additionalProperties: false, description: 'MCP servers whose tools the agents may use.' },
@@ -63,7 +62,7 @@ export type Config = Static<typeof Config>
 
 export type ServerSettings = Static<typeof Server>
 
-/** What one key's schema can't tell, as the end of a sentence. */
+/** Checks what the schema of a single key cannot, and returns the end of a sentence. */
 export function settingsFault({ command, args, env, url, headers }: ServerSettings): string | undefined {
   if (command === undefined && url === undefined) return 'it has neither "command" nor "url"; give one of them'
   if (command !== undefined && url !== undefined) return 'it has both "command" and "url"; keep one of them'

@@ -1,4 +1,4 @@
-// How long a value is as JSON, about: told without writing it, and without looking at more of it than the limit.
+// Estimates how long a value is as JSON, without serializing it and without reading more than the limit.
 
 export function isLongerThan(limit: number, value: unknown): boolean {
   let left = limit

@@ -1,5 +1,4 @@
-// The way to an MCP server that is a child process: one message a line, a minimal environment, and nothing of it left
-// behind.
+// The stdio transport of MCP: one message per line, a minimal environment, and no processes left behind.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -13,15 +12,15 @@ type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'deserializeMessa
 
 export interface StdioOptions {
   settings: ServerSettings
-  /** Aborts when the process exits: the program is killed then. */
+  /** Aborts when the process exits: the program is then killed. */
   exit: AbortSignal
-  /** What the program says on its standard error. */
+  /** Called with the standard error of the program. */
   onSaid(text: string): void
 }
 
 /**
- * Ours and not the library's, which leaves behind what a server has started, waits long for one that hangs, and copies
- * a long message at every piece of it.
+ * Replaces the transport of the library, which leaves processes behind that a server has started, waits long for a
+ * server that hangs, and copies a long message with every chunk of it.
  */
 export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: StdioOptions): Transport {
   let child: Child | undefined
@@ -53,7 +52,7 @@ export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: Stdio
   }
   return transport
 
-  /** A line that is no message is passed over: some programs log to their standard output. */
+  /** Skips a line that is not a message: some programs log to standard output. */
   function receive(line: string): void {
     try {
       transport.onmessage?.(sdk.deserializeMessage(line))
@@ -63,22 +62,22 @@ export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: Stdio
   }
 }
 
-/** Longest piece of its standard error that is passed on, in characters. */
+/** Longest part of standard error that is passed on, in characters. */
 const longestSaid = 1000
 
-/** A group of its own, so that what it starts in turn can be ended with it. */
+/** Starts a process group, so that the processes of the server can be killed with it. */
 function launch({ command = '', args = [], env = {}, cwd }: ServerSettings): Child {
   return spawn(command, args, { cwd, env: { ...inherited(), ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
 }
 
-/** What a program needs to run at all. Everything else may be a secret of the gateway. */
+/** What a program needs to run. Every other variable may be a secret of the gateway. */
 function inherited(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR']
   const { env } = process
   return Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
 }
 
-/** Most pieces that one message may come in: each costs memory, however short it is. */
+/** How many chunks one message may have: each costs memory, however short it is. */
 const mostPieces = 20_000
 
 function readLines(
@@ -105,8 +104,7 @@ function readLines(
 }
 
 /**
- * What it has started is ended with it. A process that left the group may still hold its output, which would never end
- * then.
+ * Ends the whole group. A process that left the group may keep the output open, which would then never end.
  */
 function tidyUp(child: Child | undefined): void {
   if (!child) return
@@ -114,7 +112,7 @@ function tidyUp(child: Child | undefined): void {
   setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), graceMs).unref()
 }
 
-/** How long it may take to end by itself, and then again after it was told to, in milliseconds. */
+/** How long the server may take to end by itself, and again after SIGTERM. */
 const graceMs = 500
 
 async function end(child: Child): Promise<void> {
@@ -137,11 +135,11 @@ async function hasExited(child: Child): Promise<boolean> {
   return isOver()
 }
 
-/** Where nobody of the group is left, there is nobody to end. */
+/** Does nothing if the group has no process left. */
 function killGroup({ pid }: Child, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal)
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }

@@ -1,6 +1,6 @@
-// Makes text of a server fit to be read: bounded, and without characters that nobody sees.
+// Cleans the text of a server: bounded, and without invisible characters.
 
-/** Characters that nobody sees (line ends and tabs apart) can hide words from people that a model reads. */
+/** Invisible characters other than line ends and tabs: they can hide words from people that a model reads. */
 const unseen = /[[\p{Z}\p{C}]--[ \n\t]]/gv
 
 export function cleanText(text: string, longest: number): string {

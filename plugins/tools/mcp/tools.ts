@@ -1,5 +1,4 @@
-// A server's list of tools → tools of the gateway: named after their server, described within bounds; what makes no
-// sense is left out.
+// Converts the tools of a server into tools of the gateway, named after the server. Invalid tools are left out.
 import { hash } from 'node:crypto'
 import { defineTool, type Log, type Tool } from 'svc-gateway/plugin'
 import { maxDescription, maxTools } from './limits.ts'
@@ -15,7 +14,7 @@ export interface ToolsDeps {
   log: Log
 }
 
-/** What the policy calls all of them. */
+/** The group of all of them in a policy. */
 export const group = 'mcp'
 
 export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
@@ -26,7 +25,7 @@ export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
   for (const one of listed.slice(0, maxTools)) {
     try {
       const tool = toTool(one, deps)
-      if (tools.has(tool.name)) throw new Error('another one of this server has the same name')
+      if (tools.has(tool.name)) throw new Error('another tool of this server has the same name')
       tools.set(tool.name, tool)
     } catch (error) {
       const tool = cleanText(String(one['name']), longestName)
@@ -50,16 +49,16 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
   })
 }
 
-/** Longest name that a model service takes, in characters. */
+/** Longest tool name that model services accept, in characters. */
 const longestName = 64
 
-/** Only the separator has two underscores, so no server can take a name that belongs to another. */
+/** Only the separator has two underscores, so no server can use a name of another server. */
 export function toolPrefix(server: string): string {
   const name = snakeCase(server)
   return `${/^[a-z]/.test(name) ? name : `mcp_${name}`}__`
 }
 
-/** What is too long is cut and ends in a mark of the whole. */
+/** A longer name is cut and ends with a hash of the whole name. */
 function toolName(server: string, tool: string): string {
   const name = `${toolPrefix(server)}${snakeCase(tool)}`
   return name.length <= longestName

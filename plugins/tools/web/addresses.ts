@@ -1,16 +1,16 @@
-// Which addresses are the public internet's, and a look-up that hands out no other.
+// Knows which addresses are public, and looks up hosts without returning other addresses.
 import { lookup } from 'node:dns'
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 
 /**
- * Ranges that are somebody's own network, this machine, or nobody's: from the registries of special-purpose addresses.
+ * Private, local and reserved ranges, from the IANA registries of special-purpose addresses.
  */
 const privateIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Azure's own host answers every virtual machine there, with its credentials among the rest.
+  // Azure's host for virtual machines, which also serves credentials.
   '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
@@ -23,14 +23,14 @@ const privateIPv4 = [
   '203.0.113.0/24',
   '224.0.0.0/3',
 ]
-/** What IPv6 has given out so far; the rest is nobody's. */
+/** The allocated part of IPv6; the rest is reserved. */
 const publicIPv6 = '2000::/3'
-/** Of it: protocols of its own, addresses that hold an IPv4 address, documentation. */
+/** Special ranges in it: protocol assignments, addresses that contain an IPv4 address, documentation. */
 const specialIPv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 export interface Addresses {
   isPublic(address: string): boolean
-  /** As `dns.lookup`, but it fails with a `PrivateAddressError` when any address of the host is not public. */
+  /** Like `dns.lookup`, but fails with a `PrivateAddressError` if any address of the host is not public. */
   lookup: LookupFunction
 }
 
@@ -38,19 +38,19 @@ export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
 
-/** `resolve`: the look-up of all addresses of a host. */
+/** @param resolve looks up all addresses of a host */
 export function createAddresses(resolve: typeof lookup = lookup): Addresses {
   const closed = blockList([...privateIPv4, ...specialIPv6])
   const open = blockList([publicIPv6])
   const isPublic = (address: string): boolean => {
-    // With a zone it is an address of this machine's own links.
+    // An address with a zone is link-local.
     if (address.includes('%')) return false
     if (isIPv6(address)) return open.check(address, 'ipv6') && !closed.check(address, 'ipv6')
     return isIP(address) === 4 && !closed.check(address, 'ipv4')
   }
   return {
     isPublic,
-    // The socket connects to what this hands out: between the check and the connection no name is resolved again.
+    // The socket connects to exactly these addresses: no name is resolved again after the check.
     lookup: (host, { all, ...options }, done) => {
       resolve(host, { ...options, all: true }, (error, found) => {
         if (error) return done(error, '')

@@ -1,27 +1,27 @@
-// Gets one page over HTTP: every hop checked before it is connected to, within a time and a size.
+// Downloads one page over HTTP, within limits of time and size. Every redirect is checked before it is followed.
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { isIP } from 'node:net'
 import { InputError } from 'svc-gateway/plugin'
 import { type Addresses, PrivateAddressError } from './addresses.ts'
 
 export interface DownloadLimits {
-  /** Most bytes that are read; the rest is left. */
+  /** How many bytes are read; the rest is discarded. */
   maxBytes: number
   maxRedirects: number
-  /** Ends it, with whatever reason it has. */
+  /** Ends the download with the reason of the signal. */
   signal: AbortSignal
   addresses: Addresses
-  /** Hosts, or hosts with a port, that may be anywhere. */
+  /** Hosts, with or without a port, that may have private addresses. */
   allowHosts: readonly string[]
 }
 
 export interface Download {
-  /** Where it came from in the end. */
+  /** The final URL, after redirects. */
   url: string
   status: number
   contentType: string
   body: Buffer
-  /** True: there was more. */
+  /** `true` if the page was longer. */
   cut: boolean
 }
 
@@ -33,26 +33,26 @@ export async function download(address: string, limits: DownloadLimits): Promise
     if (target === undefined) return await readBody(url, response, limits)
     response.destroy()
     const next = readUrl(target, url)
-    // What a call does is known by where it begins: a page of a stranger must not lead it to a private one, nor a
-    // private one away.
+    // The effects of a call are decided by its first URL, so a redirect must not lead from a public page to a listed host
+    // or back.
     if (isAllowed(next, limits.allowHosts) !== isAllowed(url, limits.allowHosts)) throw new InputError(crossing)
     url = next
   }
-  throw new InputError(`url leads from one place to the next more than ${limits.maxRedirects} times.`)
+  throw new InputError(`url redirects more than ${limits.maxRedirects} times.`)
 }
 
 const crossing =
-  'url leads from a host of tools.web.allowHosts to another host, or from another host to one of them; fetch that page by its own url.'
+  'url redirects between a host of tools.web.allowHosts and another host; fetch that page by its own url.'
 
 export function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (!url)
     throw new InputError(
-      base ? 'url leads to something that is no URL.' : 'url must be a whole URL, such as "https://example.com/page".',
+      base ? 'url redirects to an invalid URL.' : 'url must be a full URL, such as "https://example.com/page".',
     )
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw new InputError(`url must begin with http:// or https://${base ? ', also where it leads' : ''}.`)
-  if (url.username || url.password) throw new InputError('url may not hold a user or a password.')
+    throw new InputError(`url must begin with http:// or https://${base ? ', also after redirects' : ''}.`)
+  if (url.username || url.password) throw new InputError('url must not contain a user or a password.')
   return url
 }
 
@@ -60,11 +60,11 @@ const redirects: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 
 const redirectOf = ({ statusCode, headers }: IncomingMessage): string | undefined =>
   redirects.has(statusCode) ? headers.location : undefined
 
-/** Resolves with the head of the answer. */
+/** Resolves with the head of the response. */
 async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimits): Promise<IncomingMessage> {
   const anywhere = isAllowed(url, allowHosts)
   const literal = url.hostname.replace(/^\[|\]$/g, '')
-  // An address in place of a name is never looked up. However it was written, the URL has it in its one spelling.
+  // A literal address is not looked up. `URL` has normalized its spelling.
   if (!anywhere && isIP(literal) && !addresses.isPublic(literal)) throw notPublic()
   const options: RequestOptions = {
     agent: false,
@@ -88,11 +88,9 @@ export const isAllowed = ({ hostname, host }: URL, allowHosts: readonly string[]
   allowHosts.some((allowed) => [hostname, host].includes(allowed.trim().toLowerCase()))
 
 const notPublic = () =>
-  new InputError(
-    'url leads to an address that is not public; tools.web.allowHosts lists the hosts that may be reached all the same.',
-  )
+  new InputError('url has an address that is not public; add its host to tools.web.allowHosts to allow it.')
 
-/** What the network did is for the caller to know: it chose the address. */
+/** The caller gets the network error, because it chose the address. */
 function failure(error: Error, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof PrivateAddressError) return notPublic()
@@ -105,7 +103,7 @@ async function readBody(url: URL, response: IncomingMessage, { maxBytes, signal 
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
     response.destroy()
-    throw new InputError('url answers with a compressed body, although none was asked for.')
+    throw new InputError('url returned a compressed body, which was not requested.')
   }
   const chunks: Buffer[] = []
   let length = 0

@@ -1,12 +1,11 @@
-// The readable text of an HTML page: no markup, no scripts, links with their targets. One pass, whatever the page
-// holds.
+// Extracts the readable text of an HTML page in one pass: without markup and scripts, links with their targets.
 
 export interface Readable {
   title?: string
   text: string
 }
 
-/** Elements whose content nobody reads. */
+/** Elements whose content is not readable text. */
 const silent: ReadonlySet<string> = new Set([
   'script',
   'style',
@@ -21,7 +20,7 @@ const silent: ReadonlySet<string> = new Set([
   'select',
   'textarea',
 ])
-/** Elements that begin and end a line. */
+/** Elements that start and end a line. */
 const blocks: ReadonlySet<string> = new Set(
   'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul'.split(
     ' ',
@@ -60,7 +59,7 @@ function titleOf(html: string): string {
     .trim()
 }
 
-/** Reads what begins with `<`, and says where the text goes on. */
+/** Reads a tag or comment that begins with `<`, and returns where the text continues. */
 function afterMarkup(html: string, open: number, page: Page): number {
   if (html.startsWith('<!--', open)) return behind(html, '-->', open + 4)
   const [, slash = '', name = ''] = /^<(\/?)([a-zA-Z][a-zA-Z0-9-]{0,40})/.exec(html.slice(open, open + 50)) ?? []
@@ -83,7 +82,7 @@ const behind = (html: string, mark: string, from: number): number => {
   return found === -1 ? html.length : found + mark.length
 }
 
-/** What stands in a script is no markup. */
+/** The content of a script is not markup. */
 function skipRaw(html: string, tag: string, from: number): number {
   const close = new RegExp(`</${tag}[^a-zA-Z]`, 'gi')
   close.lastIndex = from
@@ -95,7 +94,7 @@ type Page = ReturnType<typeof createPage>
 
 function createPage(base: string) {
   const out: string[] = []
-  /** The outermost element around that is not read, and how many of its name are open in each other. */
+  /** The outermost enclosing element that is skipped, and how deeply elements of its name are nested. */
   const hush = { tag: '', depth: 0 }
   let link: string | undefined
 
@@ -105,7 +104,7 @@ function createPage(base: string) {
       if (hush.depth === 0 && raw) out.push(decode(raw).replace(/\s+/g, ' '))
     },
     open(tag: string, markup: string) {
-      // The head ends where the body begins, closed or not.
+      // The head ends where the body begins, also without an end tag.
       if (tag === 'body') hush.depth = 0
       else if (hush.depth > 0) hush.depth += hush.tag === tag ? 1 : 0
       else if (silent.has(tag)) Object.assign(hush, { tag, depth: markup.endsWith('/>') ? 0 : 1 })
@@ -135,7 +134,7 @@ function targetOf(markup: string, base: string): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
-/** One blank line at most, no blanks at the ends of lines, no heading of nothing. */
+/** Removes repeated blank lines, trailing spaces and empty headings. */
 const tidy = (text: string): string =>
   text
     .split('\n')
@@ -187,7 +186,7 @@ const named: Readonly<Record<string, string>> = {
 const decode = (text: string): string =>
   text.includes('&') ? text.replace(/&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});/g, decodeOne) : text
 
-/** `inside` stands between `&` and `;`. */
+/** @param inside the text between `&` and `;` */
 function decodeOne(entity: string, inside: string): string {
   if (!inside.startsWith('#')) return (Object.hasOwn(named, inside) && named[inside]) || entity
   const code = Number(inside.slice(1).replace(/^[xX]/, '0x'))
