@@ -1,4 +1,4 @@
-// The preset for Prometheus Alertmanager: one message for each group of alerts, one session for each kind of alert.
+// The preset for Prometheus Alertmanager: one message per group of alerts, one session per kind of alert.
 import { hash } from 'node:crypto'
 import { clip, definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
@@ -34,7 +34,7 @@ export default definePreset<Payload>({
   description: 'Alerts of Prometheus, as Alertmanager groups them.',
   payload: Payload,
   mapping: { name: 'Alertmanager' },
-  // It names a group, not a notification: only the whole says whether this one was here before.
+  // The payload identifies a group, not a notification, so the id is a hash of the whole payload.
   deliveryId: ({ payload }) => hash('sha256', JSON.stringify(payload)),
   toAction,
 })

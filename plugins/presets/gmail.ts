@@ -1,4 +1,4 @@
-// The preset for Gmail: mails that a watcher hands over, or the notice of Google's Pub/Sub that a mailbox has changed.
+// The preset for Gmail: mails from a watcher, or a notification of Google Pub/Sub that a mailbox has changed.
 import {
   clip,
   definePreset,
@@ -27,9 +27,9 @@ const Mail = Type.Object({
 type Mail = Static<typeof Mail>
 
 const Payload = Type.Object({
-  /** From a watcher that has read the mails already. */
+  /** From a watcher, which has already read the mails. */
   messages: Type.Optional(Type.Array(Mail, { maxItems: 200 })),
-  /** From Pub/Sub: `data` is base64 of `{ emailAddress, historyId }`. */
+  /** From Pub/Sub: `data` is `{ emailAddress, historyId }` in base64. */
   message: Type.Optional(Type.Object({ data: Text, messageId: Text, message_id: Text })),
 })
 type Payload = Static<typeof Payload>
@@ -49,7 +49,7 @@ function toAction({ payload: { messages, message } }: PresetRequest<Payload>) {
   if (first) return others.length === 0 ? describeMail(first) : [first, ...others].map(describeMail)
   if (messages) return null
   if (message) return describeChange(message.data)
-  throw new InputError('messages or message is required: mails, or what Pub/Sub sends.')
+  throw new InputError('messages (mails) or message (from Pub/Sub) is required.')
 }
 
 const describeMail = ({ id, threadId, from, to, subject, date, snippet, body }: Mail) => ({
@@ -64,11 +64,11 @@ const describeMail = ({ id, threadId, from, to, subject, date, snippet, body }: 
   sessionKey: `hook:gmail:${clip(threadId ?? id ?? from ?? 'mail', 200)}`,
 })
 
-/** Gmail tells that something has changed, not what: that is to be fetched. */
+/** Gmail reports that something has changed, but not what, so the agent must fetch it. */
 function describeChange(data: string | null | undefined) {
   const { emailAddress, historyId } = decode(data)
   if (typeof emailAddress !== 'string')
-    throw new InputError('message.data is not what Gmail sends: base64 of an object with emailAddress and historyId.')
+    throw new InputError('message.data must be an object with emailAddress and historyId, in base64.')
   return {
     message: lines(
       `Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`,

@@ -1,4 +1,4 @@
-// The preset for Grafana: notifications of its alerting, of today and of before version 8; one session for each rule.
+// The preset for Grafana: notifications of its alerting, also of versions before 8; one session per rule.
 import { hash } from 'node:crypto'
 import { clip, definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
@@ -47,7 +47,7 @@ export default definePreset<Payload>({
   description: "Notifications of Grafana's alerting.",
   payload: Payload,
   mapping: { name: 'Grafana' },
-  // It names a group, not a notification: only the whole says whether this one was here before.
+  // The payload identifies a group, not a notification, so the id is a hash of the whole payload.
   deliveryId: ({ payload }) => hash('sha256', JSON.stringify(payload)),
   toAction,
 })
@@ -64,7 +64,7 @@ function toAction({ payload }: PresetRequest<Payload>) {
     ...shown.map(alertText),
     hidden > 0 && `… and ${hidden} more`,
     ...(evalMatches ?? []).map(({ metric, value }) => `- ${metric ?? 'value'}: ${value ?? 'none'}`),
-    // With alerts the message says the same once more.
+    // With alerts, the message would only repeat them.
     alerts.length === 0 && clip(message),
     ruleUrl ?? externalURL,
   )

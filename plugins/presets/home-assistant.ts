@@ -1,4 +1,4 @@
-// The preset for Home Assistant: what a rest_command of an automation sends.
+// The preset for Home Assistant: requests of a rest_command in an automation.
 import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
@@ -19,7 +19,7 @@ type Payload = Static<typeof Payload>
 
 export default definePreset<Payload>({
   name: 'home-assistant',
-  description: 'What automations of Home Assistant have to say.',
+  description: 'Messages of Home Assistant automations.',
   payload: Payload,
   mapping: { name: 'Home Assistant' },
   toAction,
@@ -29,7 +29,7 @@ function toAction({ payload }: PresetRequest<Payload>) {
   const { message, title, entity_id: entity, friendly_name: name, from, to, area, automation } = payload
   const state = to ?? payload.state
   if (!message?.trim() && !entity?.trim())
-    throw new InputError('message or entity_id is required; say what happened in message.')
+    throw new InputError('message or entity_id is required; describe what happened in message.')
   const change =
     entity && `${name ? `${name} (${entity})` : entity}${stateText(from, state)}${area ? ` in ${area}` : ''}`
   return {

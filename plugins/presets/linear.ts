@@ -1,4 +1,4 @@
-// The preset for Linear: issues, comments, projects; one session for each issue.
+// The preset for Linear: issues, comments, projects; one session per issue.
 import {
   type ActionOverrides,
   clip,
@@ -57,7 +57,7 @@ export default definePreset<Payload>({
   toAction,
 })
 
-/** What is worth hearing when it changes, and how it is called. */
+/** Fields whose changes are reported, with their names. */
 const changes: Readonly<Record<string, string>> = {
   stateId: 'state',
   state: 'state',
@@ -75,11 +75,11 @@ const changes: Readonly<Record<string, string>> = {
 function toAction({ payload }: PresetRequest<Payload>) {
   const handleEvent = entryOf(eventHandlers, payload.type)
   if (!handleEvent) return null
-  if (!payload.data) throw new InputError('data is required; it holds what has changed.')
+  if (!payload.data) throw new InputError('data is required; it contains what has changed.')
   return handleEvent({ ...payload, data: payload.data })
 }
 
-/** By the type of what has changed. Others are noise. */
+/** By the type of the changed object. Other types are skipped. */
 const eventHandlers: Readonly<Record<string, (payload: Known) => ActionOverrides | null>> = {
   Issue: describeThing,
   Project: describeThing,
@@ -113,7 +113,7 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   return { message, sessionKey: `hook:linear:${data.identifier ?? data.id ?? type}` }
 }
 
-/** What programs remark is left out: an agent that comments would hear of its own comments, and answer them. */
+/** Comments of bots are skipped: an agent that comments would otherwise answer its own comments. */
 function describeComment({ action, actor, data, url }: Known) {
   if (action !== 'create' || data.botActor) return null
   const who = actor?.name ?? data.user?.name ?? 'Somebody'

@@ -1,4 +1,4 @@
-// The preset for PagerDuty's webhooks, version 3: incidents and what is done about them; one session for each incident.
+// The preset for PagerDuty's webhooks, version 3: incidents and their progress; one session per incident.
 import { clip, definePreset, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -22,7 +22,7 @@ const Payload = Type.Object({
       priority: Reference,
       assignees: Maybe(Type.Array(Type.Object({ summary: Text }))),
       resolve_reason: Type.Optional(Type.Unknown()),
-      // Of notes and status updates:
+      // In notes and status updates:
       content: Text,
       message: Text,
       incident: Reference,

@@ -1,4 +1,4 @@
-// The preset for Sentry: new and changed issues, alerts, comments; one session for each issue.
+// The preset for Sentry: new and changed issues, alerts, comments; one session per issue.
 import {
   clip,
   definePreset,
@@ -13,10 +13,10 @@ import {
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
-// A whole project, or its name or number.
+// A project object, or its name or number.
 const Project = Maybe(Type.Union([Type.String(), Type.Number(), Type.Object({ name: Text, slug: Text })]))
 
-/** An issue, or one event of an issue. */
+/** An issue, or an event of an issue. */
 const Problem = Maybe(
   Type.Object({
     id: Id,
@@ -56,7 +56,7 @@ const Payload = Type.Object({
       installation: Maybe(Type.Unknown()),
     }),
   ),
-  // Of the older plugin for webhooks:
+  // From the legacy webhooks plugin:
   event: Problem,
   id: Id,
   project_name: Text,
@@ -96,7 +96,7 @@ function toAction({ payload, headers }: PresetRequest<Payload>) {
       project: payload.project_name,
       permalink: payload.url,
     })
-  throw new InputError('data is required; it holds the issue, the event or the alert.')
+  throw new InputError('data is required; it contains the issue, the event or the alert.')
 }
 
 function issueVerb(action: Payload['action'], who: string | null | undefined): string {

@@ -1,4 +1,4 @@
-// The preset for Slack's Events API: what people write and do, one session for each thread or channel.
+// The preset for Slack's Events API: messages and other events, one session per thread or channel.
 import { clip, definePreset, entryOf, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
@@ -10,7 +10,7 @@ const Event = Type.Object({
   bot_id: Text,
   bot_profile: Type.Optional(Type.Unknown()),
   text: Text,
-  // An id, or a whole channel where it was made or renamed.
+  // An id, or a channel object after it was created or renamed.
   channel: Type.Optional(Type.Unknown()),
   channel_type: Text,
   ts: Text,
@@ -40,7 +40,7 @@ export default definePreset<Payload>({
   toAction,
 })
 
-/** Messages with another subtype are edits, deletions and notices of Slack itself. */
+/** Messages with other subtypes are edits, deletions and notices of Slack. */
 const spoken: ReadonlySet<unknown> = new Set([undefined, null, 'file_share', 'thread_broadcast', 'me_message'])
 const silent: ReadonlySet<string> = new Set([
   'user_typing',
@@ -68,7 +68,7 @@ function toAction({ payload: { type, event, team_id: team } }: PresetRequest<Pay
   }
 }
 
-/** What bots write is left out: an agent that writes would hear itself, and answer. */
+/** Messages of bots are skipped: an agent that writes would otherwise answer itself. */
 function isNoise({ type, subtype, bot_id: bot, bot_profile: profile }: Event): boolean {
   return silent.has(type) || (type === 'message' && (!spoken.has(subtype) || Boolean(bot ?? profile)))
 }
@@ -95,7 +95,7 @@ function messageOf(event: Event, where: string | undefined): string {
 
 const channelOf = ({ channel, item }: Event): string | undefined => idOf(channel) ?? item?.channel ?? undefined
 
-/** The id of what is an id, or an object that has one. */
+/** Returns the id of an object, or the id itself. */
 function idOf(value: unknown): string | undefined {
   const id = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : value
   return typeof id === 'string' ? id : undefined

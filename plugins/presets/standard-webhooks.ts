@@ -1,4 +1,4 @@
-// The preset for every service that follows Standard Webhooks: the type of the event, and its data in a few lines.
+// The preset for any service that follows Standard Webhooks: the type of the event, and its data in a few lines.
 import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Payload = Type.Object({
@@ -10,7 +10,7 @@ type Payload = Static<typeof Payload>
 
 export default definePreset<Payload>({
   name: 'standard-webhooks',
-  description: 'Events of any service that signs as Standard Webhooks or Svix says.',
+  description: 'Events of any service that follows Standard Webhooks or uses Svix.',
   payload: Payload,
   mapping: { name: 'Webhook' },
   auth: { scheme: 'standard-webhooks' },
@@ -21,11 +21,11 @@ export default definePreset<Payload>({
 const mostLines = 30
 const deepest = 3
 
-/** Some services sign this way and send the thing itself, without a type around it. */
+/** Some services sign this way, but send an object without a type. */
 function toAction({ payload }: PresetRequest<Payload>) {
   const { type, timestamp: _timestamp, data = type === undefined ? payload : undefined } = payload
   const facts = factsOf(data)
-  if (type === undefined && facts.length === 0) throw new InputError('type is required; it says what happened.')
+  if (type === undefined && facts.length === 0) throw new InputError('type is required; it names the event.')
   const more = facts.length > mostLines && `… and ${facts.length - mostLines} more`
   return {
     message: lines(`Event: ${type ?? 'a webhook'}`, ...facts.slice(0, mostLines), more),
@@ -33,7 +33,7 @@ function toAction({ payload }: PresetRequest<Payload>) {
   }
 }
 
-/** Each value with the way to it: `customer.email: a@example.com`. */
+/** Lists each value with its path: `customer.email: a@example.com`. */
 function factsOf(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object')

@@ -1,4 +1,4 @@
-// The preset for Stripe: payments, subscriptions, invoices, disputes; one session for each customer.
+// The preset for Stripe: payments, subscriptions, invoices, disputes; one session per customer.
 import { definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
@@ -19,7 +19,7 @@ const Payload = Type.Object({
       amount_total: Amount,
       amount_due: Amount,
       currency: Text,
-      // An id, or the whole customer where it was asked for.
+      // An id, or a customer object if it was expanded.
       customer: Type.Optional(Type.Unknown()),
       customer_email: Text,
       email: Text,
@@ -48,7 +48,7 @@ export default definePreset<Payload>({
   toAction,
 })
 
-/** Steps of what another event tells as a whole, and objects that only change inside. */
+/** Events that another event summarizes, and internal changes. */
 const silent =
   /^(?:payment_intent\.(?:created|processing)|charge\.(?:pending|updated)|invoice\.(?:created|updated|finalized|sent)|invoiceitem\..*|setup_intent\.created|customer\.updated|balance\.available|billing_portal\..*|.*\.(?:draft|upcoming))$/
 
@@ -88,7 +88,7 @@ function customerOf({ id, object, customer }: Thing): string | undefined {
   return typeof found === 'string' ? found : undefined
 }
 
-/** Stripe counts in the smallest unit of a currency; some currencies have no smaller one. */
+/** Amounts are in the smallest unit of a currency. These currencies have no smaller unit. */
 function money(amount: number, currency: string | null | undefined): string {
   const code = currency?.toUpperCase() ?? ''
   return `${(wholeCurrencies.has(code) ? amount : amount / 100).toFixed(wholeCurrencies.has(code) ? 0 : 2)} ${code}`.trimEnd()

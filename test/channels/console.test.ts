@@ -1,4 +1,4 @@
-// The console channel: the law of channels over its file, and what it prints and reads as a real process.
+// The console channel: the channel contract with a file, and what a real process prints and reads.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** Keeps the terminal of the test runner clean; what is really printed is read from processes of their own, below. */
+/** Keeps the output of the test runner clean; the tests below read what separate processes print. */
 const swallow = (_text: unknown, ...rest: unknown[]) => {
   const done = rest.at(-1)
   if (typeof done === 'function') done()
@@ -48,7 +48,7 @@ channelContract(consoleChannel, async () => {
 })
 
 describe('the file of the console', () => {
-  it('never holds a key twice, also not after a restart', async () => {
+  it('never contains a key twice, also not after a restart', async () => {
     const file = join(dir, 'messages.jsonl')
     for (const _ of [1, 2]) {
       const connection = await connect({ file })
@@ -60,7 +60,7 @@ describe('the file of the console', () => {
     expect((await journal(file)).map(({ key }) => key)).toEqual(['k'])
   })
 
-  it('holds one record in each line, however many are sent at once', async () => {
+  it('contains one record per line when many are sent at once', async () => {
     const file = join(dir, 'messages.jsonl')
     const connection = await connect({ file })
     const texts = Array.from({ length: 100 }, (_, index) => `${index} `.padEnd(20_000, '☃'))
@@ -86,13 +86,13 @@ describe('the file of the console', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  it('is readable by its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     const file = join(dir, 'messages.jsonl')
     await (await connect({ file })).close()
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  it('goes on after a record that a crash cut anywhere', async () => {
+  it('continues after a record that a crash cut anywhere', async () => {
     const whole = '{"key":"k1","to":"a","text":"x","at":"2026-01-01T00:00:00.000Z"}\n'
     const cut = '{"key":"k2","to":"a","text":"y","at":"2026-01-01T00:00:00.000Z"}'
     for (let length = 0; length < cut.length; length++) {
@@ -108,7 +108,7 @@ describe('the file of the console', () => {
     }
   })
 
-  it('is not needed: without it nothing is known about a key', async () => {
+  it('is optional: without it reconcile returns unknown', async () => {
     const connection = await connect({})
     expect(await connection.reconcile?.('k', 'a')).toBe('unknown')
     await connection.close()
@@ -116,14 +116,14 @@ describe('the file of the console', () => {
 })
 
 describe('the terminal of the console', () => {
-  it('shows one line for each message, whatever is in it', async () => {
+  it('prints one line per message, whatever it contains', async () => {
     const output = await run(
       `await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`,
     )
     expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\n    [console] boss: hi\\u202e\n')
   })
 
-  it('is one stream for all accounts: they share its listener, however many they are', async () => {
+  it('adds one error listener for all accounts', async () => {
     const before = process.stdout.listenerCount('error')
     const connections = await Promise.all(Array.from({ length: 12 }, () => connect({})))
     expect(process.stdout.listenerCount('error')).toBeLessThanOrEqual(before + 1)
@@ -131,7 +131,7 @@ describe('the terminal of the console', () => {
     await Promise.all(connections.map(({ close }) => close()))
   })
 
-  it('fails the message, not the process, when nobody reads any more', async () => {
+  it('fails the message, not the process, when the reader is gone', async () => {
     const child = start(`
       await once(process.stdin, 'end')
       const outcome = await connection.send({ key: 'k', to: 'a', text: 'hello' })
@@ -143,7 +143,7 @@ describe('the terminal of the console', () => {
     expect(await once(child, 'exit')).toEqual([42, null])
   })
 
-  it('takes each line as a message of its own id', async () => {
+  it('receives each line as a message with its own id', async () => {
     const output = await run('', { input: 'hello\n\n  \nworld\n' })
     const messages = output
       .trimEnd()
@@ -157,7 +157,7 @@ describe('the terminal of the console', () => {
   })
 })
 
-/** Runs the channel in a process of its own; what is received is printed as JSON. */
+/** Runs the channel in a separate process, which prints received messages as JSON. */
 function start(code: string, config: { input?: boolean } = {}) {
   const script = `
     const { once } = await import('node:events')

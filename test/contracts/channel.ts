@@ -1,28 +1,28 @@
-// The law of channels: what is sent arrives whole and once, whatever is lost on the way.
+// What every channel must do: messages arrive complete and once, whatever is lost on the way.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findFault } from '../../core/loader/verify.ts'
 import type { Channel, ChannelContext, Connection, InboundMessage } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 
-/** A double of the platform on the other side of the wire, fresh for each test. */
+/** A double of the platform, new for each test. */
 export interface Platform<Config> {
-  /** Settings with which the channel reaches this double. */
+  /** Settings that connect the channel to this double. */
   config: Config
   /** A recipient that exists. */
   to: string
-  /** Every message that the platform holds, oldest first. */
+  /** Every message that the platform accepted, oldest first. */
   messages(): Promise<readonly { to: string; text: string }[]>
-  /** Somebody writes to us. Leave it out for a channel that only sends. */
+  /** Somebody writes a message. Leave it out if the channel only sends. */
   say?(text: string): Promise<void>
-  /** The platform takes the next message, but its answer never arrives. */
+  /** The platform accepts the next message, but its response is lost. */
   loseNextAnswer?(): void
-  /** The platform turns the next message away and asks to wait. */
+  /** The platform refuses the next message and asks to wait. */
   limitNext?(retryAfterMs: number): void
   close(): Promise<void>
 }
 
-/** @param openPlatform called before each test; its `close` afterwards */
+/** @param openPlatform called before each test; `close` of its result is called afterwards */
 export function channelContract<Config>(channel: Channel<Config>, openPlatform: () => Promise<Platform<Config>>): void {
   describe(`channel ${channel.name}`, () => {
     let platform: Platform<Config>
@@ -52,14 +52,14 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
       expect(findFault(channel, { compile: true })).toBeUndefined()
     })
 
-    it('knows its recipients', () => {
+    it('has a target schema that accepts recipients and refuses blank ones', () => {
       const target = compileCheck(channel.target)
       expect(target.fits(platform.to)).toBe(true)
       expect(target.fits('')).toBe(false)
       expect(target.fits(' ')).toBe(false)
     })
 
-    it('delivers messages whole and in order', async () => {
+    it('delivers messages complete and in order', async () => {
       const sent = ['one', 'Zwei: äöü 漢字 👩‍🚀 "quoted" <b>&amp;</b> \\ $&', 'a\nsecond line']
       for (const [index, text] of sent.entries())
         expect(await send(`k:${index}`, text)).toMatchObject({ outcome: 'sent' })
@@ -67,14 +67,14 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
       expect((await platform.messages()).every(({ to }) => to === platform.to)).toBe(true)
     })
 
-    it('delivers the longest message that it promises', async () => {
+    it('delivers a message of limits.maxText', async () => {
       const text = 'x'.repeat(channel.limits.maxText)
       expect(await send('long', text)).toMatchObject({ outcome: 'sent' })
       expect(await texts()).toEqual([text])
     })
 
     if (channel.limits.idempotency === 'reconcile') {
-      it('can say what became of a message', async () => {
+      it('reconciles messages by key', async () => {
         await send('k:1', 'hello')
         expect(await connection.reconcile?.('k:1', platform.to)).toBe('sent')
         expect(await connection.reconcile?.('k:2', platform.to)).toBe('absent')
@@ -82,28 +82,28 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
     }
 
     if (channel.limits.idempotency === 'native') {
-      it('sends one message for one key', async () => {
+      it('delivers one message per key', async () => {
         await send('k:1', 'hello')
         await send('k:1', 'hello')
         expect(await texts()).toEqual(['hello'])
       })
     }
 
-    it('says so when the answer was lost', async () => {
+    it('returns unknown when the response is lost', async () => {
       if (!platform.loseNextAnswer) return
       platform.loseNextAnswer()
       expect(await send('k:1', 'hello')).toMatchObject({ outcome: 'unknown' })
       expect(await texts()).toEqual(['hello'])
     })
 
-    it('passes on how long the platform wants to wait, and does not repeat by itself', async () => {
+    it('returns the wait time of a rate limit and does not retry', async () => {
       if (!platform.limitNext) return
       platform.limitNext(1500)
       expect(await send('k:1', 'hello')).toMatchObject({ outcome: 'failed', reason: 'rate', retryAfterMs: 1500 })
       expect(await texts()).toEqual([])
     })
 
-    it('receives messages and can answer them', async () => {
+    it('receives messages and sends replies', async () => {
       if (!platform.say) return
       await platform.say('first')
       await platform.say('second')
@@ -116,7 +116,7 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
   })
 }
 
-/** What the channel has handed over, to be awaited one by one. */
+/** The received messages, which can be awaited one by one. */
 function createInbox() {
   const messages: InboundMessage[] = []
   const waiting: ((message: InboundMessage) => void)[] = []

@@ -1,15 +1,15 @@
-// The context that an extension gets in a test: state in memory, a log that can be read, a signal that can be aborted.
+// The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
 import type { Json, ExtensionContext } from '../../core/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
-  /** What the extension has logged, oldest first. */
+  /** The log lines of the extension, oldest first. */
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
   /** Aborts `signal`, as the gateway does when it stops. */
   abort(): void
 }
 
 /**
- * A context of its own for one test: `{ ...createTestContext(), accountId: 'default', receive }` makes it a channel's.
+ * Creates a context for one test. For a channel, add its members: `{ ...createTestContext(), accountId, receive, lost }`.
  */
 export function createTestContext(): TestContext {
   const controller = new AbortController()

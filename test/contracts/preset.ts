@@ -15,10 +15,10 @@ import { createTestContext } from './context.ts'
 
 /** One request of the service. */
 export interface PresetSample {
-  /** What it is about, for the title of the test. */
+  /** A few words for the title of the test. */
   what: string
   payload: unknown
-  /** By names in lower case. */
+  /** By name in lower case. */
   headers?: Readonly<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-// The law of providers: a model object that streams a reply, counts what it used, and stops when it is told to.
+// What every provider must do: its models stream a reply, count tokens, and stop on a signal.
 import { streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { findFault } from '../../core/loader/verify.ts'
@@ -7,15 +7,15 @@ import { createTestContext } from './context.ts'
 
 export interface ProviderCase<Config> {
   config: Config
-  /** A model that the provider has, and that answers any prompt with some text. */
+  /** A model that answers any prompt with some text. */
   modelId: string
-  /** A model that it does not have, where it can tell. */
+  /** A model that the provider does not have, if it can tell. */
   unknownModelId?: string
 }
 
 /**
- * @param openCase called by each test; a double of the model server can be opened in it and is given to `close`
- * afterwards
+ * @param openCase called before each test, for example to start a double of the model server; `close` of its result is
+ * called afterwards
  */
 export function providerContract<Config>(
   provider: Provider<Config>,
@@ -37,7 +37,7 @@ export function providerContract<Config>(
       expect(findFault(provider, { compile: true })).toBeUndefined()
     })
 
-    it('gives a model object that streams a reply and counts its tokens', async () => {
+    it('returns a model object that streams a reply and counts tokens', async () => {
       await withCase(async ({ modelId }, models) => {
         const model = models(modelId)
         expect(model).toBeTypeOf('object')
@@ -47,7 +47,7 @@ export function providerContract<Config>(
       })
     })
 
-    it('does not start when it is told to stop', async () => {
+    it('does not start with an aborted signal', async () => {
       await withCase(async ({ modelId }, models) => {
         const result = streamText({
           model: models(modelId),
@@ -60,7 +60,7 @@ export function providerContract<Config>(
       })
     })
 
-    it('throws for a model that it does not have', async () => {
+    it('throws for an unknown model', async () => {
       await withCase(async ({ unknownModelId }, models) => {
         if (unknownModelId !== undefined) expect(() => models(unknownModelId)).toThrow()
       })

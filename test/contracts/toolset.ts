@@ -1,5 +1,4 @@
-// The law of toolsets: declared without fault, arguments checked by their own schema, answers that survive JSON, an
-// end.
+// What every toolset must do: valid declarations, arguments that fit their schemas, and results that JSON can hold.
 import { describe, expect, it } from 'vitest'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
 import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
@@ -8,22 +7,22 @@ import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 import { createTestToolApi } from './tool-api.ts'
 
-/** One call that must work. */
+/** A call that must succeed. */
 export interface ToolCall {
   tool: string
   args: Record<string, unknown>
-  /** What it answers; absent: anything that survives JSON. */
+  /** The expected result. Absent: any JSON value. */
   answer?: unknown
 }
 
 export interface ToolsetCase<Config> {
-  /** Settings of the toolset, where it has any. */
+  /** Settings of the toolset, if it has any. */
   config?: Config
   /** At least one call of each tool. */
   calls: readonly ToolCall[]
   /** Arguments that the schema of a tool must refuse. */
   refused?: readonly Pick<ToolCall, 'tool' | 'args'>[]
-  /** What the calls find in their context; a verb that is absent finds nothing and refuses to do anything. */
+  /** Members of the tool API for the calls. The others find nothing and refuse everything. */
   toolApi?: Partial<ToolApi>
 }
 
@@ -50,7 +49,7 @@ export function toolsetContract<Config>(
       await withTools((tools) => expect(tools.map((tool) => toolFault(tool, true)).filter(Boolean)).toEqual([]))
     })
 
-    it('brings no other tools than it says', async () => {
+    it('opens only tools that it declares as expected', async () => {
       const { expected } = toolset
       if (!expected) return
       const names = expected(config as Config).map(({ name }) => name)
@@ -60,13 +59,13 @@ export function toolsetContract<Config>(
       })
     })
 
-    it('has a call of each tool here', async () => {
+    it('has a call for each tool', async () => {
       await withTools((tools) =>
         expect(tools.map(({ name }) => name).filter((name) => !calls.some(({ tool }) => tool === name))).toEqual([]),
       )
     })
 
-    it.each(calls)('answers $tool $args', async ({ tool: name, args, answer }) => {
+    it.each(calls)('returns a result for $tool $args', async ({ tool: name, args, answer }) => {
       await withTools(async (tools) => {
         const tool = toolOf(tools, name)
         expect(compileCheck(tool.args).problems(args)).toEqual([])

@@ -1,4 +1,4 @@
-// Plugins as their users get them: packed by npm, installed into an empty folder, loaded, used.
+// Plugins as users get them: packed by npm, installed into an empty folder, loaded and used.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,14 +25,14 @@ afterAll(async () => {
 })
 
 describe('installed plugins', () => {
-  it('are loaded beside our own extensions', () => {
+  it('are loaded next to the built-in extensions', () => {
     expect(extensions.problems).toEqual([])
     expect(extensions.sources.get(extensions.toolsets.get('dice')!)).toBe('svc-gateway-plugin-dice')
     expect(extensions.sources.get(extensions.channels.get('pager')!)).toBe('svc-gateway-plugin-pager')
     expect(extensions.sources.get(extensions.channels.get('console')!)).toBe('svc-gateway')
   })
 
-  it('leave compiled TypeScript only where nobody else can write', async () => {
+  it('cache compiled TypeScript where only the owner can write', async () => {
     const cache = join(dir, 'state', 'jiti')
     expect((await stat(cache)).mode & 0o777).toBe(0o700)
     expect(await readdir(cache)).not.toEqual([])
@@ -69,7 +69,7 @@ describe('the schemas of @sinclair/typebox', () => {
   })
 })
 
-/** Packs the fixtures and the two TypeBoxes that they need, and installs the lot without a network. */
+/** Packs the fixtures and the two versions of TypeBox that they need, and installs all of them without a network. */
 async function installFixtures(folder: string): Promise<void> {
   const packages = [
     'test/fixtures/plugin-typebox',

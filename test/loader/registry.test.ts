@@ -1,4 +1,4 @@
-// Broken plugins are refused with one sentence each, and everything else starts.
+// A broken plugin is refused with one sentence, and everything else starts.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ afterEach(() => rm(dir, { recursive: true }))
 
 const { log } = createTestContext()
 
-/** Writes the files, loads them as plugins, and gives what came of it. */
+/** Writes the files and loads them as plugins. */
 async function loadFiles(files: Record<string, string>, plugins = Object.keys(files).map((file) => `./${file}`)) {
   for (const [file, code] of Object.entries(files)) {
     await mkdir(dirname(join(dir, file)), { recursive: true })
@@ -40,8 +40,8 @@ const toolset = (fields: string) => `
   const tool = { name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: () => 1 }
   export default defineToolset({ name: 'dice', description: 'Dice.', tools: [tool], ${fields} })`
 
-describe('our own extensions', () => {
-  it('are all found and without fault', async () => {
+describe('the built-in extensions', () => {
+  it('are all found and valid', async () => {
     const { problems, sources } = await loadFiles({})
     expect(problems).toEqual([])
     expect(sources.size).toBeGreaterThanOrEqual((await discoverExtensions()).length)
@@ -59,7 +59,7 @@ describe('a plugin given by its path', () => {
     expect(sources.get(channels.get('pager')!)).toBe(`./${file}`)
   })
 
-  it('may be named absolutely, as a folder, or without its extension', async () => {
+  it('accepts an absolute path, a folder, and a path without the file extension', async () => {
     await loadFiles({ 'pager/index.ts': channel(''), 'dice.ts': toolset('') })
     const { problems, channels, toolsets } = await loadExtensions({
       plugins: ['./pager', join(dir, 'dice.ts'), './dice'],
@@ -72,7 +72,7 @@ describe('a plugin given by its path', () => {
     ])
   })
 
-  it('may be CommonJS that was compiled from a default export', async () => {
+  it('accepts CommonJS that was compiled from a default export', async () => {
     const code = `Object.defineProperty(exports, '__esModule', { value: true })
       exports.default = { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {} }`
     const { presets, problems } = await loadFiles({ 'preset.cjs': code })
@@ -80,7 +80,7 @@ describe('a plugin given by its path', () => {
     expect(presets.has('p')).toBe(true)
   })
 
-  it('gets the contract of the running gateway even where another copy is installed', async () => {
+  it('gets the contract of the running gateway even if another copy is installed', async () => {
     await loadFiles({
       'node_modules/svc-gateway/package.json':
         '{ "name": "svc-gateway", "type": "module", "exports": { "./plugin": "./plugin.js" } }',
@@ -244,7 +244,7 @@ describe('a broken plugin', () => {
     expect(toolsets.has('good')).toBe(true)
   })
 
-  it('that is not there is refused with the place where it was sought', async () => {
+  it('that does not exist is refused with the folder of the search', async () => {
     const { problems } = await loadFiles({}, ['not-installed', './not-there.ts'])
     expect(problems).toEqual([
       `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write the path relative to ${dir}); fix it, or remove it from \`plugins\`.`,
@@ -252,7 +252,7 @@ describe('a broken plugin', () => {
     ])
   })
 
-  it('that never ends its import is given up', async () => {
+  it('whose import never ends is refused', async () => {
     await writeFile(join(dir, 'a.mjs'), 'await new Promise(() => {})')
     const { problems } = await loadExtensions({ plugins: ['./a.mjs'], dir, log, importLimitMs: 1000 })
     expect(problems).toEqual([
@@ -260,7 +260,7 @@ describe('a broken plugin', () => {
     ])
   })
 
-  it('spoils nothing else of its list', async () => {
+  it('does not affect other extensions of its list', async () => {
     const list = `const preset = { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {} }
       export default [{ ...preset, payload: 5 }, preset, { ...preset }]`
     const { presets, problems } = await loadFiles({ 'list.mjs': list })

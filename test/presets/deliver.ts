@@ -1,11 +1,11 @@
-// Has a preset judge a payload as the door does: its schema first, then its action.
+// Runs a payload through a preset: its schema first, then its action.
 import { isInputError } from '../../core/input-error.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { ActionOverrides, Preset } from '../../core/plugin.ts'
 import { compileCheck, firstProblem } from '../../core/typebox.ts'
 import { createTestContext } from '../contracts.ts'
 
-/** What came of a payload: the fields of its actions, `skipped`, or why it was refused. */
+/** The result: the fields of the actions, `skipped`, or why the payload was refused. */
 export type Judged = ActionOverrides[] | 'skipped' | { refused: string }
 
 export interface LoadedPreset {
@@ -13,7 +13,7 @@ export interface LoadedPreset {
   judge(payload: unknown, headers?: Record<string, string>): Judged
 }
 
-/** Ours, and those of the plugins in a folder. */
+/** Loads the built-in presets, and those of plugins in a folder. */
 export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<
   ReadonlyMap<string, LoadedPreset>
 > {

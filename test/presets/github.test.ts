@@ -1,4 +1,4 @@
-// The preset for GitHub, with every payload that GitHub's own tools are tested with.
+// The preset for GitHub, with every example payload that GitHub publishes.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
 import { loadPresets } from './deliver.ts'
@@ -13,7 +13,7 @@ const events = (examples as unknown as { name: string; examples: Example[] }[]).
 )
 
 describe('the preset github', () => {
-  it('says one thing of each real payload, or nothing', async () => {
+  it('makes the expected message of each example payload', async () => {
     const told = events.map(({ name, payload }) => `${name} ${payload.action ?? '-'} → ${headOf(name, payload)}`)
     expect(told).toHaveLength(329)
     await expect(`${told.join('\n')}\n`).toMatchFileSnapshot('golden/github.txt')

@@ -1,5 +1,4 @@
-// Payloads written by hand after what each service publishes: good ones, ones that nobody needs to hear of, and wrong
-// ones.
+// Handwritten payloads after the documentation of each service: accepted, skipped and invalid ones.
 
 export interface Sample {
   what: string

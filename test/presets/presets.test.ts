@@ -1,5 +1,4 @@
-// Every preset: what it says of good payloads, what it keeps to itself, what it refuses, and that nothing in a payload
-// can break it.
+// Every preset: its messages for accepted payloads, what it skips and refuses, and that no payload can break it.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
 import { presetContract } from '../contracts.ts'
@@ -11,7 +10,7 @@ const presets = await loadPresets()
 const names = [...presets.keys()]
 const get = (name: string) => presets.get(name)!
 
-/** One of each of GitHub's events joins those that are written by hand. */
+/** One example of each GitHub event, in addition to the handwritten payloads. */
 const octokit = (examples as unknown as { name: string; examples: unknown[] }[]).map(
   ({ name, examples: [payload] }): Sample => {
     return { what: name, payload, headers: { 'x-github-event': name, 'x-github-delivery': 'd' } }
@@ -20,11 +19,11 @@ const octokit = (examples as unknown as { name: string; examples: unknown[] }[])
 const toldOf = (name: string): readonly Sample[] => (name === 'github' ? octokit : (payloads[name]?.told ?? []))
 
 describe('the presets', () => {
-  it('are all tried', () => {
+  it('all have payloads here', () => {
     expect(names.toSorted()).toEqual(Object.keys(payloads).toSorted())
   })
 
-  it.each(names)('%s leaves everything but the name to its actions', (name) => {
+  it.each(names)('%s declares only a name in its mapping', (name) => {
     expect(Object.keys(get(name).preset.mapping)).toEqual(['name'])
   })
 })
@@ -41,19 +40,19 @@ for (const name of names) {
 }
 
 describe.each(names.filter((name) => name !== 'github'))('the preset %s', (name) => {
-  it('says what happened, where, and where to look', async () => {
+  it('makes the expected messages', async () => {
     const told = toldOf(name).map(({ what, payload, headers }) => `== ${what} → ${textOf(name, payload, headers)}`)
     await expect(`${told.join('\n\n')}\n`).toMatchFileSnapshot(`golden/${name}.txt`)
   })
 })
 
 describe.each(names)('the preset %s', (name) => {
-  it('refuses what is wrong, and says where', () => {
+  it('has at least five invalid payloads here', () => {
     const wrong = payloads[name]?.wrong ?? []
     expect(wrong.length).toBeGreaterThanOrEqual(5)
   })
 
-  it('gives each a message and a session of its own service', () => {
+  it('gives each action a message and a session key of its own service', () => {
     for (const { what, payload, headers } of toldOf(name)) {
       const judged = get(name).judge(deepFrozen(payload), headers)
       for (const { message, sessionKey, ...others } of Array.isArray(judged) ? judged : []) {
@@ -67,7 +66,7 @@ describe.each(names)('the preset %s', (name) => {
     }
   })
 
-  it('names the same delivery alike, and another one differently', () => {
+  it('returns the same delivery id for the same request', () => {
     const { preset } = get(name)
     for (const { what, payload, headers = {} } of toldOf(name)) {
       const id = preset.deliveryId?.({ payload, headers, config: {} })
@@ -80,7 +79,7 @@ describe.each(names)('the preset %s', (name) => {
     if (name === 'alertmanager' || name === 'grafana') expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('breaks at nothing that stands in place of a value', () => {
+  it('never throws anything but InputError, whatever a value is replaced with', () => {
     const odd: unknown[] = [
       null,
       0,
@@ -123,7 +122,7 @@ function deepFrozen(value: unknown): unknown {
   return value
 }
 
-/** The way to every value, as far as presets look. */
+/** The paths to all values, up to the depth that presets read. */
 function pathsOf(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null || path.length === 5) return []
   const paths = Object.keys(value)

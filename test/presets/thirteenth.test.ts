@@ -1,4 +1,4 @@
-// The preset of docs/presets.md: taken from the page, loaded as a plugin, and used.
+// The preset of docs/presets.md: extracted from the page, loaded as a plugin, and used.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ import { loadPresets, type LoadedPreset } from './deliver.ts'
 const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'presets.md'), 'utf8')
 
 describe('docs/presets.md', () => {
-  it('has each preset and each scheme', async () => {
+  it('lists each preset and each scheme', async () => {
     const names = [...(await loadPresets()).keys()]
     expect(names.filter((name) => !page.includes(`| [\`${name}\`](#`))).toEqual([])
     expect(hookSchemes.filter((scheme) => !new RegExp(`^\\| .*\`${scheme}\`.* \\|`, 'm').test(page))).toEqual([])
   })
 })
 
-describe('the thirteenth preset', () => {
+describe('the preset of docs/presets.md', () => {
   let dir: string
   let uptime: LoadedPreset
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe('the thirteenth preset', () => {
 
   const check = { id: 7, name: 'Shop', url: 'https://shop.example.com' }
 
-  it('tells what happened', () => {
+  it('makes messages', () => {
     const message = 'Uptime: Shop is down\nReason: HTTP 502\nhttps://shop.example.com'
     expect(uptime.judge({ event: 'down', check, reason: ' HTTP 502 ' })).toEqual([
       { message, sessionKey: 'hook:uptime:7' },
@@ -38,7 +38,7 @@ describe('the thirteenth preset', () => {
     ])
   })
 
-  it('keeps quiet about the rest, and refuses what is wrong', () => {
+  it('skips other events, and refuses invalid payloads', () => {
     expect(uptime.judge({ event: 'constructor', check })).toBe('skipped')
     expect(uptime.judge({ event: 'down' })).toEqual({ refused: 'check is required' })
   })

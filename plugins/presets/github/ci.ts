@@ -1,4 +1,4 @@
-// What checks, workflows and deployments come to: only what failed is news, and a deployment that is through.
+// The results of checks, workflows and deployments: failures, and deployments that have finished.
 import { entryOf } from 'svc-gateway/plugin'
 import { type EventText, short, type EventHandler } from './event-text.ts'
 import type { Check, Payload } from './payload.ts'
@@ -8,7 +8,7 @@ const bad: ReadonlySet<unknown> = new Set(['failure', 'timed_out', 'startup_fail
 export const describeWorkflow: EventHandler = ({ action, workflow_run: run }) =>
   failure('Workflow', { action, check: run })
 
-/** GitHub's own checks are told as workflows. */
+/** Checks of GitHub Actions are reported as workflow runs. */
 export const describeCheck: EventHandler = ({ action, check_run: check }) =>
   check?.app?.slug === 'github-actions' ? null : failure('Check', { action, check })
 

@@ -1,10 +1,10 @@
-// What each of GitHub's events means to somebody who has to act on it; null for what nobody needs to hear of.
+// Describes GitHub's events for somebody who may have to act on them. `null` skips an event.
 import { entryOf } from 'svc-gateway/plugin'
 import { describeCheck, describeDeployment, describeStatus, describeWorkflow } from './ci.ts'
 import { type EventText, short, type EventHandler } from './event-text.ts'
 import type { Payload, Remark, Subject } from './payload.ts'
 
-/** Events with a meaning of their own; for what is not among them, see `describeOther`. */
+/** By event name. `describeOther` describes all other events. */
 export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   push: describePush,
   create: ({ ref, ref_type: kind }, who) => ({ head: `${who} created ${kind ?? 'ref'} ${ref ?? ''}` }),
@@ -59,7 +59,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
       : null,
 }
 
-/** Any other event: its name and action, what it is about as far as that has a name, and who is behind it. */
+/** Describes any other event: its name, its action, its subject if it has a name, and the sender. */
 export function describeOther(event: string, payload: Payload, who: string): EventText {
   const { action, member, milestone, package: published, key, rule, blocked_user: blocked, team } = payload
   const subject = member ?? milestone ?? published ?? key ?? rule ?? blocked ?? team
@@ -74,7 +74,7 @@ const mostListed = 10
 const nameOf = (subject: Subject | null | undefined, kind = subject?.pull_request ? 'pull request' : 'issue'): string =>
   `${kind} #${subject?.number ?? ''} "${subject?.title ?? ''}"`
 
-/** Branches that come and go, and tags, are told by `create` and `delete`. */
+/** `create` and `delete` report new and deleted branches and tags. */
 function describePush({ ref, deleted, forced, compare, commits }: Payload, who: string): EventText | null {
   if (deleted || !commits?.length) return null
   const listed = commits.slice(0, mostListed).map(({ id, message, author }) => {
@@ -128,7 +128,7 @@ function describeDiscussion({ action, discussion, answer }: Payload, who: string
     : null
 }
 
-/** Of a review that only holds comments each comment is told. */
+/** A review with comments only: each comment is an event of its own. */
 function describeReview({ action, review, pull_request: pull }: Payload, who: string): EventText | null {
   const verbs: Record<string, string> = {
     approved: 'approved',
@@ -150,7 +150,7 @@ interface Remarked {
   remark: Remark | null | undefined
 }
 
-/** What programs remark is left out: an agent that comments would hear of its own comments, and answer them. */
+/** Comments of bots are skipped: an agent that comments would otherwise answer its own comments. */
 function describeRemark(head: string, { action, subject, remark }: Remarked): EventText | null {
   if (action !== 'created' || remark?.user?.type === 'Bot') return null
   return { ...about(subject), head, link: remark?.html_url, text: remark?.body }
@@ -166,7 +166,7 @@ function describeRelease({ action, release }: Payload, who: string): EventText |
   }
 }
 
-/** The oldest of these events says what to do instead of what was done. */
+/** The oldest of these events uses the imperative for its action. */
 const pastOf: Readonly<Record<string, string>> = { create: 'created', dismiss: 'dismissed', resolve: 'resolved' }
 
 function describeAlert(kind: string): EventHandler {

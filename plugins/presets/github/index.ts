@@ -1,5 +1,5 @@
-// The preset for GitHub: issues, pull requests, reviews, releases, alerts and what failed, one session for each issue
-// or pull request.
+// The preset for GitHub: issues, pull requests, reviews, releases, alerts and failures; one session per issue or pull
+// request.
 import {
   type ActionOverrides,
   clip,
@@ -15,7 +15,7 @@ import { describeOther, eventHandlers } from './event-handlers.ts'
 
 export default definePreset<Payload>({
   name: 'github',
-  description: 'What happens in repositories on GitHub.',
+  description: 'Events of repositories on GitHub.',
   payload: Payload,
   mapping: { name: 'GitHub' },
   auth: { scheme: 'github' },
@@ -23,7 +23,7 @@ export default definePreset<Payload>({
   toAction,
 })
 
-/** Events that are noise, or that another event tells better. */
+/** Events that are skipped: noise, or reported better by another event. */
 const silent: ReadonlySet<string> = new Set([
   'ping',
   'star',
@@ -45,7 +45,7 @@ const silent: ReadonlySet<string> = new Set([
 
 function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides | null {
   const event = headers['x-github-event']
-  if (event === undefined) throw new InputError('The header X-GitHub-Event is missing; it says what happened.')
+  if (event === undefined) throw new InputError('The header X-GitHub-Event is missing; it names the event.')
   if ('payload' in payload)
     throw new InputError('The body is a form; set the content type of the webhook to application/json.')
   if (silent.has(event)) return null

@@ -1,7 +1,7 @@
-// What is read of GitHub's payloads; everything else in them passes unseen.
+// The fields that are read of GitHub's payloads; all other fields are ignored.
 import { type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
-/** GitHub writes null for what there is not, or leaves it out. */
+/** GitHub sends `null` for missing values, or leaves them out. */
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Numeral = Maybe(Type.Number())
@@ -24,7 +24,7 @@ const Subject = Maybe(
     deletions: Numeral,
     head: Branch,
     base: Branch,
-    /** There when an issue is a pull request. */
+    /** Present if the issue is a pull request. */
     pull_request: Maybe(Type.Object({})),
   }),
 )
@@ -50,7 +50,7 @@ const Check = Maybe(
   }),
 )
 
-/** What some rarer event is about. */
+/** The subject of rarer events. */
 const Named = Maybe(Type.Object({ name: Text, title: Text, login: Text, html_url: Text }))
 
 const Advisory = Maybe(Type.Object({ summary: Text, severity: Text, ghsa_id: Text, html_url: Text }))

@@ -1,14 +1,14 @@
-// What each of GitLab's events means to somebody who has to act on it; null for what nobody needs to hear of.
+// Describes GitLab's events for somebody who may have to act on them. `null` skips an event.
 import { entryOf } from 'svc-gateway/plugin'
 import type { Payload } from './payload.ts'
 
 export interface EventText {
-  /** A sentence without its end: who did what. */
+  /** Who did what, without a full stop. */
   head: string
   details?: readonly (string | false | null | undefined)[]
   link?: string | null | undefined
   text?: string | null | undefined
-  /** `!7`, `#7`: the merge request or issue that it is about. */
+  /** The merge request or issue: `!7` or `#7`. */
   thing?: string | undefined
 }
 
@@ -34,7 +34,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   emoji: () => null,
 }
 
-/** Any other event: what it is called, and who is behind it. */
+/** Describes any other event: its name and the user. */
 export const describeOther = (kind: string, { action, object_attributes: thing }: Payload, who: string): EventText => ({
   head: `${who}: ${[kind, action ?? thing?.action ?? ''].join(' ').trim().replaceAll('_', ' ')}`,
   link: thing?.url,
@@ -108,7 +108,7 @@ function describeMerge({ object_attributes: request }: Payload, who: string): Ev
   }
 }
 
-/** GitLab itself remarks what has changed; that is told already. */
+/** System notes are skipped: another event reports the same change. */
 function describeNote(
   { object_attributes: note, issue, merge_request: request, commit, snippet }: Payload,
   who: string,

@@ -1,5 +1,4 @@
-// The preset for GitLab: issues, merge requests, comments, pushes and what failed, one session for each issue or merge
-// request.
+// The preset for GitLab: issues, merge requests, comments, pushes and failures; one session per issue or merge request.
 import { hash } from 'node:crypto'
 import {
   type ActionOverrides,
@@ -15,7 +14,7 @@ import { describeOther, eventHandlers } from './event-handlers.ts'
 
 export default definePreset<Payload>({
   name: 'gitlab',
-  description: 'What happens in projects on GitLab.',
+  description: 'Events of projects on GitLab.',
   payload: Payload,
   mapping: { name: 'GitLab' },
   auth: { scheme: 'gitlab' },
@@ -24,15 +23,15 @@ export default definePreset<Payload>({
 })
 
 /**
- * Before GitLab 17.4. Webhooks that another one has set off share its event id, so the payload tells them apart;
- * retries repeat it.
+ * For versions before GitLab 17.4. A webhook that another one triggers has the same event id, so the payload is part of
+ * the id; retries repeat the payload.
  */
 const eventId = (event: string | undefined, payload: Payload) =>
   event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
 
 function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
   const { object_kind: kind = payload.event_name, project, project_name: name } = payload
-  if (!kind) throw new InputError('object_kind is required; it says what happened.')
+  if (!kind) throw new InputError('object_kind is required; it names the event.')
   const handleEvent = entryOf(eventHandlers, kind)
   const eventText = handleEvent ? handleEvent(payload, whoOf(payload)) : describeOther(kind, payload, whoOf(payload))
   if (!eventText) return null

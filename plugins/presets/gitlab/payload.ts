@@ -1,7 +1,7 @@
-// What is read of GitLab's payloads; everything else in them passes unseen.
+// The fields that are read of GitLab's payloads; all other fields are ignored.
 import { type Static, type TSchema, Type } from 'svc-gateway/plugin'
 
-/** GitLab writes null for what there is not, or leaves it out. */
+/** GitLab sends `null` for missing values, or leaves them out. */
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Numeral = Maybe(Type.Number())
@@ -32,7 +32,7 @@ export const Payload = Type.Object({
       content: Text,
       url: Text,
       action: Text,
-      // A text of a pipeline; of others it may be more.
+      // A string in pipelines; in other events it may be an object.
       status: Type.Optional(Type.Unknown()),
       note: Text,
       noteable_type: Text,
@@ -49,14 +49,14 @@ export const Payload = Type.Object({
   ),
   snippet: Maybe(Type.Object({ id: Numeral, title: Text })),
   builds: Maybe(Type.Array(Type.Object({ name: Text, stage: Text, status: Text }))),
-  // Jobs, deployments and releases have their fields at the top.
+  // Jobs, deployments and releases have their fields at the top level.
   build_id: Numeral,
   build_name: Text,
   build_stage: Text,
   build_status: Text,
   build_failure_reason: Text,
   status: Text,
-  // A name of a deployment, a whole one of a job.
+  // A name in deployments, an object in jobs.
   environment: Type.Optional(Type.Unknown()),
   deployable_url: Text,
   name: Text,
