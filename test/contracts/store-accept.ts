@@ -1,4 +1,4 @@
-// The part of the store's contract about accepting: all or nothing, and once per key.
+// The store contract: accepting work is atomic, and happens once per key.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import { newRequest, newEvent, newKey, newRun, start } from './store-samples.ts'
@@ -7,7 +7,7 @@ const minute = 60_000
 
 export function acceptContract(opened: OpenStore): void {
   describe('accept', () => {
-    it('keeps a run and an event, also when closed and opened again', async () => {
+    it('stores a run and an event, also after closing and opening again', async () => {
       const run = newRun()
       await opened.store.accept({
         at: start,
@@ -30,7 +30,7 @@ export function acceptContract(opened: OpenStore): void {
       ])
     })
 
-    it('keeps nothing of a command when a part of it is refused, and all of the others in the same batch', async () => {
+    it('stores nothing of a command with a refused part, and all other commands of the batch', async () => {
       const { store } = opened
       const taken = newRun()
       await store.accept({ at: start, runs: [taken] })
@@ -58,7 +58,7 @@ export function acceptContract(opened: OpenStore): void {
       expect(await store.accept({ ...bad, runs: [newRun()] })).toEqual({ outcome: 'accepted' })
     })
 
-    it('remembers a second request by the id of the first', async () => {
+    it('stores the id of the first request with a second one', async () => {
       const request = newRequest()
       await opened.store.accept({ at: start, request })
       await opened.reopen()
@@ -67,7 +67,7 @@ export function acceptContract(opened: OpenStore): void {
   })
 
   describe('an idempotency key', () => {
-    it('lets one of a hundred at once through and answers the others with its reply', async () => {
+    it('accepts one of a hundred concurrent commands and returns its reply for the others', async () => {
       const { store } = opened
       const commands = Array.from({ length: 100 }, (_, n) => ({
         at: start,
@@ -100,14 +100,14 @@ export function acceptContract(opened: OpenStore): void {
       expect(await opened.store.countQueuedRuns()).toBe(0)
     })
 
-    it('belongs to its scope', async () => {
+    it('applies only to its scope', async () => {
       await opened.store.accept({ at: start, idempotency: newKey() })
       expect(
         await opened.store.accept({ at: start, idempotency: newKey({ scope: 'wake', bodyHash: 'another' }) }),
       ).toEqual({ outcome: 'accepted' })
     })
 
-    it('is free again when its time is over, forgotten or not', async () => {
+    it('can be used again after it expires, purged or not', async () => {
       const { store } = opened
       await store.accept({ at: start, idempotency: newKey({ expiresAt: start + minute }) })
       expect(await store.accept({ at: start + minute - 1, idempotency: newKey() })).toMatchObject({
@@ -121,7 +121,7 @@ export function acceptContract(opened: OpenStore): void {
   })
 
   describe('purgeExpiredKeys', () => {
-    it('forgets what is over, however many, and nothing else', async () => {
+    it('deletes all expired keys and nothing else', async () => {
       const { store } = opened
       const keys = Array.from({ length: 1500 }, (_, n) =>
         newKey({ key: `k${n}`, expiresAt: start + (n < 1200 ? minute : 2 * minute) }),

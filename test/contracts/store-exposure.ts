@@ -1,4 +1,4 @@
-// The part of the store's contract about what tools do while external content is at hand.
+// The store contract: effects of tools in sessions that hold external content.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import { runEnd, start, startRun } from './store-samples.ts'
@@ -8,7 +8,7 @@ const said = { transcript: [{ message: { role: 'user', content: 'Hello' } }] }
 
 export function exposureContract(opened: OpenStore): void {
   describe('an effect', () => {
-    it('closes the other one in every scope, for good', async () => {
+    it('permanently excludes the other effect in every scope', async () => {
       const { store } = opened
       expect(await store.useEffects({ scopes: ['a', 'b'], effects: ['reads-private'] })).toBeUndefined()
       await opened.reopen()
@@ -19,7 +19,7 @@ export function exposureContract(opened: OpenStore): void {
       expect(await opened.store.getExposure('a')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
     })
 
-    it('excludes the other one also when both come at once', async () => {
+    it('excludes the other effect also when both are concurrent', async () => {
       const { store } = opened
       const both = await Promise.all([
         store.useEffects({ scopes: [session], effects: ['reads-private'] }),
@@ -28,7 +28,7 @@ export function exposureContract(opened: OpenStore): void {
       expect(both).toEqual([undefined, 'reads-private'])
     })
 
-    it('is marked all the same where it is lifted', async () => {
+    it('is recorded also when it is forced', async () => {
       const { store } = opened
       expect(
         await store.useEffects({ scopes: [session], effects: ['reads-private', 'sends'], force: true }),
@@ -38,21 +38,21 @@ export function exposureContract(opened: OpenStore): void {
   })
 
   describe('a session', () => {
-    it('is marked by the end of a run that exposes it', async () => {
+    it('is marked when a run that exposes it ends', async () => {
       const { store } = opened
       expect(await store.getExposure(session)).toBeUndefined()
       await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
       expect(await store.getExposure(session)).toEqual({ fromStart: true, readsPrivate: false, sends: false })
     })
 
-    it('counts as having read when something was said in it before', async () => {
+    it('counts as having read private data if it has earlier messages', async () => {
       const { store } = opened
       await store.endRun(await startRun(store), runEnd(said))
       await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
       expect(await store.getExposure(session)).toEqual({ fromStart: false, readsPrivate: true, sends: false })
     })
 
-    it('made for one run, and a run, take their marks with them when they are forgotten', async () => {
+    it('that was created for one run is purged with its marks, as is the run', async () => {
       const { store } = opened
       const run = await startRun(store, { unnamedSession: true })
       await store.useEffects({ scopes: [session, run.id], effects: ['sends'] })

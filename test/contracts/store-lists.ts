@@ -1,4 +1,4 @@
-// Lists: newest first, sifted, page by page; and the log of what came in.
+// The store contract: lists are filtered, paged and newest first; and the log of requests.
 import { describe, expect, it } from 'vitest'
 import type { Page, PageRequest } from '../../core/store/store.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from './store-samples.ts'
 import type { OpenStore } from './store.ts'
 
-/** Every page from the first to the last. */
+/** Reads all pages. */
 async function pages<Row>(list: (page: PageRequest) => Promise<Page<Row>>, limit = 2): Promise<Row[][]> {
   const all: Row[][] = []
   for (let before: number | undefined; ;) {
@@ -33,7 +33,7 @@ export function listsContract(opened: OpenStore): void {
   const everything = { limit: 100 }
 
   describe('the log of requests', () => {
-    it('keeps what was accepted with what it led to', async () => {
+    it('stores accepted requests with their runs and events', async () => {
       const { store } = opened
       const request = newRequest({
         body: '{"text":"Hi"}',
@@ -59,7 +59,7 @@ export function listsContract(opened: OpenStore): void {
       })
     })
 
-    it('keeps what was refused with the reason, also where no body was read', async () => {
+    it('stores refused requests with the reason, also without a body', async () => {
       const { store } = opened
       const error = { type: 'payload_too_large', message: 'The body is too large.' }
       const refusal = { ...newRequest({ body: null }), status: 'rejected', error } as const
@@ -93,7 +93,7 @@ export function listsContract(opened: OpenStore): void {
       expect(listed[0]![0]).not.toHaveProperty('body')
     })
 
-    it('is sifted by hook, status, time and the text of bodies', async () => {
+    it('is filtered by hook, status, time and text of the body', async () => {
       const { store } = opened
       await store.accept({ at: start, request: newRequest({ id: 'old', hook: 'wake', body: '100% of the DISK_1' }) })
       await store.accept({
@@ -112,7 +112,7 @@ export function listsContract(opened: OpenStore): void {
       expect(await found({ hook: 'wake', status: 'accepted', text: 'nothing' })).toEqual([])
     })
 
-    it('looks at a bounded number of bodies, and says where to go on', async () => {
+    it('searches a bounded number of bodies and returns a cursor', async () => {
       const { store } = opened
       await store.accept({ at: start, request: newRequest({ id: 'needle', body: 'needle' }) })
       await Promise.all(Array.from({ length: 250 }, () => store.accept({ at: start, request: newRequest() })))
@@ -123,7 +123,7 @@ export function listsContract(opened: OpenStore): void {
   })
 
   describe('lists', () => {
-    it('sift runs by status, kind, agent and session', async () => {
+    it('filter runs by status, kind, agent and session', async () => {
       const { store } = opened
       const ended = await startRun(store, { id: 'ended', sessionKey: 'agent:main:ended' })
       await store.endRun(ended, runEnd({ status: 'failed', result: { error: { type: 'x', message: 'y' } } }))
@@ -141,7 +141,7 @@ export function listsContract(opened: OpenStore): void {
       expect((await pages((page) => store.listRuns({}, page))).map((items) => items.length)).toEqual([2, 1])
     })
 
-    it('hand out the runs of a session in their order, whatever has become of each', async () => {
+    it('return the runs of a session in order, whatever their status', async () => {
       const { store } = opened
       const ids = ['first', 'second', 'third', 'fourth', 'fifth']
       for (const id of ids) await store.accept({ at: start, runs: [newRun({ id, sessionKey: 'one' })] })
@@ -154,7 +154,7 @@ export function listsContract(opened: OpenStore): void {
       expect(listed.map((items) => items.length)).toEqual([2, 2, 1])
     })
 
-    it('hand out long rows in short pages, each once', async () => {
+    it('return long rows in short pages, each once', async () => {
       const { store } = opened
       const long = 'x'.repeat(300_000)
       const ids = Array.from({ length: 20 }, (_, n) => `run-${n}`)
@@ -184,13 +184,13 @@ export function listsContract(opened: OpenStore): void {
       expect(searched.length).toBeGreaterThan(2)
     })
 
-    it('show no message of a run', async () => {
+    it('do not contain the message of a run', async () => {
       const { store } = opened
       await store.accept({ at: start, runs: [newRun()] })
       expect((await store.listRuns({}, everything)).items[0]?.spec).not.toHaveProperty('message')
     })
 
-    it('sift messages by status and channel', async () => {
+    it('filter deliveries by status and channel', async () => {
       const { store } = opened
       await post(
         store,
@@ -208,7 +208,7 @@ export function listsContract(opened: OpenStore): void {
       expect(await found({ channel: 'chat' })).toEqual(['other'])
     })
 
-    it('hand out sessions page by page, also those that were touched at the same moment', async () => {
+    it('return sessions page by page, also with equal times', async () => {
       const { store } = opened
       for (const key of ['a', 'b', 'c']) await store.accept({ at: start, runs: [newRun({ sessionKey: key })] })
       const list = (filter: object = {}) => store.listSessions({ limit: 2, defaultAgentId: 'main', ...filter })
@@ -219,7 +219,7 @@ export function listsContract(opened: OpenStore): void {
       expect(await list({ agentId: 'ops' })).toEqual({ items: [] })
     })
 
-    it('count what is under way', async () => {
+    it('count queued and running work', async () => {
       const { store } = opened
       await post(store, newDelivery(), newDelivery(), newDelivery({ status: 'failed', reason: 'no' }))
       await claimDelivery(store)
@@ -234,8 +234,8 @@ export function listsContract(opened: OpenStore): void {
     })
   })
 
-  describe('a message that is sent once more', () => {
-    it('goes out from where it stopped', async () => {
+  describe('a delivery that is retried', () => {
+    it('continues where it stopped', async () => {
       const { store } = opened
       await post(store, newDelivery({ id: 'm' }))
       const { id, fencingToken } = await claimDelivery(store)
@@ -265,7 +265,7 @@ export function listsContract(opened: OpenStore): void {
       expect((await claimDelivery(store)).id).toBe('first')
     })
 
-    it('must have failed, or be unknown', async () => {
+    it('must be failed or unknown', async () => {
       const { store } = opened
       await post(store, newDelivery({ id: 'm' }))
       expect(await store.retryDelivery('m', start)).toBe(false)

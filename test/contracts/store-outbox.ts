@@ -1,5 +1,4 @@
-// The part of the store's contract about the outbox: order per recipient, repeats in place, and no message handed out
-// twice.
+// The store contract: the outbox keeps the order per recipient, retries in place, and gives no delivery to two workers.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import { claimDelivery, claimDeliveries, newDelivery, post, start } from './store-samples.ts'
@@ -9,7 +8,7 @@ const sent = { status: 'sent', platformId: 'p1' } as const
 
 export function outboxContract(opened: OpenStore): void {
   describe('the outbox', () => {
-    it('hands out the oldest message of each lane: channel, account and recipient', async () => {
+    it('returns the oldest delivery of each lane: channel, account and recipient', async () => {
       const { store } = opened
       const first = newDelivery()
       const lanes = [newDelivery({ channel: 'radio' }), newDelivery({ accountId: 'work' }), newDelivery({ to: '43' })]
@@ -18,7 +17,7 @@ export function outboxContract(opened: OpenStore): void {
       expect(await claimDeliveries(store)).toEqual([])
     })
 
-    it('keeps the order of a lane with many claimers', async () => {
+    it('keeps the order of a lane with many workers', async () => {
       const { store } = opened
       const deliveries = Array.from({ length: 90 }, (_, n) => newDelivery({ to: String(n % 3) }))
       await post(store, ...deliveries)
@@ -38,7 +37,7 @@ export function outboxContract(opened: OpenStore): void {
       }
     })
 
-    it('lets nothing overtake a message that waits for its next attempt', async () => {
+    it('lets no delivery overtake one that waits for its next attempt', async () => {
       const { store } = opened
       const [first, second] = [newDelivery(), newDelivery()]
       await post(store, first, second)
@@ -56,7 +55,7 @@ export function outboxContract(opened: OpenStore): void {
       expect(again!.fencingToken).toBeGreaterThan(claimed.fencingToken)
     })
 
-    it('goes on with the lane whatever a message came to', async () => {
+    it('continues with the lane whatever the result of a delivery', async () => {
       const { store } = opened
       const deliveries = [newDelivery(), newDelivery(), newDelivery(), newDelivery()]
       await post(store, ...deliveries)
@@ -76,7 +75,7 @@ export function outboxContract(opened: OpenStore): void {
       ])
     })
 
-    it('counts the chunks that have arrived', async () => {
+    it('counts the chunks that were sent', async () => {
       const { store } = opened
       await post(store, newDelivery())
       const { id, fencingToken } = await claimDelivery(store)
@@ -91,7 +90,7 @@ export function outboxContract(opened: OpenStore): void {
       expect(await store.advanceDelivery(id, fencingToken, 3)).toBe(false)
     })
 
-    it('never sends what was only recorded', async () => {
+    it('never returns deliveries that were only recorded', async () => {
       const { store } = opened
       await post(
         store,
@@ -106,7 +105,7 @@ export function outboxContract(opened: OpenStore): void {
       ])
     })
 
-    it('hands messages of a sender that died to whoever reaps, and refuses the old fencing token', async () => {
+    it('recovers deliveries of a dead worker, and refuses its fencing token', async () => {
       const { store } = opened
       await post(store, newDelivery())
       const before = await claimDelivery(store)
@@ -127,7 +126,7 @@ export function outboxContract(opened: OpenStore): void {
       expect(await store.endDelivery(recovered!.id, recovered!.fencingToken, sent, start)).toBe(false)
     })
 
-    it('gives up the leases of a process that is gone', async () => {
+    it('releases the leases of a process that is gone', async () => {
       await post(opened.store, newDelivery())
       await claimDeliveries(opened.store)
       await opened.reopen()
@@ -135,7 +134,7 @@ export function outboxContract(opened: OpenStore): void {
       expect(await opened.store.recoverExpiredDeliveries(start)).toHaveLength(1)
     })
 
-    it('says when the next message is due: the head of a lane, not what waits behind it', async () => {
+    it('returns when the next delivery is due: the head of a lane', async () => {
       const { store } = opened
       expect(await store.getNextDeliveryAt()).toBeUndefined()
       await post(store, newDelivery(), newDelivery())

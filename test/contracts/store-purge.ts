@@ -1,5 +1,4 @@
-// The part of the store's contract about forgetting: what is over goes, the oldest first; what is still to be done, or
-// needed for it, stays.
+// The store contract: purging deletes what has ended, the oldest first, and keeps what is pending or still needed.
 import { describe, expect, it } from 'vitest'
 import type { PurgeResult, NewRun, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
@@ -21,7 +20,7 @@ const nothing = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0 }
 const all = { count: 100, characters: 1_000_000 }
 const everything = { limit: 10_000 }
 
-/** Step after step, as long as there is anything older; what each has done. */
+/** Purges in steps until nothing older is left. @returns the result of each step */
 async function forgetAll(store: Store, before: number): Promise<PurgeResult['counts'][]> {
   const steps: PurgeResult['counts'][] = []
   for (let step = await store.purge({ before }); ; step = await store.purge({ before, from: step.next })) {
@@ -38,7 +37,7 @@ const sum = (steps: readonly PurgeResult['counts'][]): PurgeResult['counts'] => 
 
 const purgeBefore = async (store: Store, before: number) => sum(await forgetAll(store, before))
 
-/** A run that has come to its end. */
+/** A run that has ended. */
 async function finish(store: Store, changes: Partial<NewRun> = {}, end: Parameters<typeof runEnd>[0] = {}) {
   const run = await startRun(store, changes)
   await store.endRun(run, runEnd(end))
@@ -47,7 +46,7 @@ async function finish(store: Store, changes: Partial<NewRun> = {}, end: Paramete
 
 export function forgetContract(opened: OpenStore): void {
   describe('purge', () => {
-    it('takes requests, runs, messages and events that were over before a time, and nothing younger', async () => {
+    it('deletes requests, runs, deliveries and events that ended before a time, and nothing newer', async () => {
       const { store } = opened
       const [old, young] = [newRequest(), newRequest()]
       await store.accept({ at: start, request: old, events: [newEvent()] })
@@ -75,7 +74,7 @@ export function forgetContract(opened: OpenStore): void {
       expect((await opened.store.listRequests({}, everything)).items).toMatchObject([{ id: young.id }])
     })
 
-    it('judges a run, a message and an event by their end', async () => {
+    it('uses the end of a run, a delivery and an event', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent()] })
       const run = await startRun(store)
@@ -87,7 +86,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await purgeBefore(store, later + 1)).toMatchObject({ runs: 1, deliveries: 1, events: 1 })
     })
 
-    it('leaves runs that wait or are under way, and those whose messages are still to be sent', async () => {
+    it('keeps queued and running runs, and runs with pending deliveries', async () => {
       const { store } = opened
       const running = await startRun(store)
       const waiting = newRun()
@@ -110,7 +109,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, runs: 1, deliveries: 2 })
     })
 
-    it('leaves events that wait or were taken, and the request that has their text', async () => {
+    it('keeps waiting and claimed events, and the request with their text', async () => {
       const { store } = opened
       const wake = newRequest({ body: '{"text":"the roof leaks"}' })
       await store.accept({
@@ -137,7 +136,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, requests: 1, runs: 1, events: 2 })
     })
 
-    it('leaves the reply of an idempotency key', async () => {
+    it('keeps the reply of an idempotency key', async () => {
       const { store } = opened
       await store.accept({ at: start, request: newRequest(), idempotency: newKey() })
       expect(await purgeBefore(store, later)).toEqual({ ...nothing, requests: 1 })
@@ -147,7 +146,7 @@ export function forgetContract(opened: OpenStore): void {
       })
     })
 
-    it('takes sessions that nobody has named, with their transcripts, and leaves the memory of all others', async () => {
+    it('deletes unnamed sessions with their transcripts, and keeps all others', async () => {
       const { store } = opened
       const talk = { transcript: [{ message: 'hello' }, { message: 'again' }] }
       const keys = ['made-up', 'named', 'named-later']
@@ -161,7 +160,7 @@ export function forgetContract(opened: OpenStore): void {
       ).toEqual([0, 2, 2])
     })
 
-    it('leaves a session without a name as long as anything is left to do in it', async () => {
+    it('keeps an unnamed session while work is pending in it', async () => {
       const { store } = opened
       const made = { unnamedSession: true }
       await startRun(store, { ...made, sessionKey: 'running' })
@@ -172,7 +171,7 @@ export function forgetContract(opened: OpenStore): void {
       for (const key of ['running', 'news', 'touched']) expect(await store.getSession(key)).toBeDefined()
     })
 
-    it('goes in steps of bounded size, the oldest of all kinds first', async () => {
+    it('runs in bounded steps, the oldest of all kinds first', async () => {
       const { store } = opened
       const times = Array.from({ length: 900 }, (_, n) => start + n)
       await Promise.all(
@@ -195,7 +194,7 @@ export function forgetContract(opened: OpenStore): void {
       expect((await store.listRequests({}, everything)).items).toHaveLength(100)
     })
 
-    it('takes less at once where bodies are long', async () => {
+    it('deletes fewer rows per step when bodies are long', async () => {
       const { store } = opened
       const body = 'x'.repeat(500_000)
       await Promise.all(Array.from({ length: 20 }, () => store.accept({ at: start, request: newRequest({ body }) })))
@@ -209,7 +208,7 @@ export function forgetContract(opened: OpenStore): void {
     const bodiesOf = async (store: Store, ids: readonly string[]) =>
       await Promise.all(ids.map(async (id) => (await store.getRequest(id))?.body))
 
-    it('takes the bodies of old requests, and leaves the requests', async () => {
+    it('deletes the bodies of old requests and keeps the requests', async () => {
       const { store } = opened
       for (const id of ['old', 'young'])
         await store.accept({ at: id === 'old' ? start : later, request: newRequest({ id }) })
@@ -223,7 +222,7 @@ export function forgetContract(opened: OpenStore): void {
       })
     })
 
-    it('leaves a body that is the text of an event until a turn has rendered it', async () => {
+    it('keeps a body with the text of an event until a turn has rendered it', async () => {
       const { store } = opened
       const body = '{"text":"the roof leaks"}'
       await store.accept({
@@ -239,7 +238,7 @@ export function forgetContract(opened: OpenStore): void {
       expect(await store.purgeBodies({ before: later })).toMatchObject({ count: 1, complete: true })
     })
 
-    it('goes in steps of bounded size, and on from where a step has ended', async () => {
+    it('runs in bounded steps, each from where the last one ended', async () => {
       const { store } = opened
       const body = 'x'.repeat(500_000)
       await Promise.all(Array.from({ length: 20 }, () => store.accept({ at: start, request: newRequest({ body }) })))
@@ -261,7 +260,7 @@ export function forgetContract(opened: OpenStore): void {
   })
 
   describe('the space of a store', () => {
-    it('is free when something was forgotten, and given back a little at a time', async () => {
+    it('is free after a purge, and is released in small steps', async () => {
       const { store } = opened
       const body = 'x'.repeat(100_000)
       await Promise.all(Array.from({ length: 30 }, () => store.accept({ at: start, request: newRequest({ body }) })))

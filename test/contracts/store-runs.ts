@@ -1,4 +1,4 @@
-// The part of the store's contract about runs: lanes, leases, fencing tokens, and ends that are whole.
+// The store contract: lanes, leases and fencing tokens of runs, and atomic ends.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import {
@@ -17,7 +17,7 @@ const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
 
 export function runsContract(opened: OpenStore): void {
   describe('the lane of a session', () => {
-    it('hands out one run at a time, in order of acceptance, to however many claimers', async () => {
+    it('returns one run at a time, in order of acceptance, to any number of workers', async () => {
       const { store } = opened
       const runs = Array.from({ length: 240 }, (_, n) => newRun({ sessionKey: `agent:main:${n % 7}` }))
       await store.accept({ at: start, runs })
@@ -42,12 +42,12 @@ export function runsContract(opened: OpenStore): void {
       }
     })
 
-    it('does not hold up other sessions', async () => {
+    it('does not block other sessions', async () => {
       const [long, , other] = [newRun(), newRun(), newRun({ sessionKey: 'agent:main:two' })] as const
       expect(ids(await startRuns(opened.store, long, newRun(), other))).toEqual([long.id, other.id])
     })
 
-    it('lets no more runs with a concurrency limit be under way than its limit, the oldest first', async () => {
+    it('runs no more than the concurrency limit at once, the oldest first', async () => {
       const { store } = opened
       const concurrencyLimit = { name: 'concurrencyLimit', limit: 2 }
       const gated = Array.from({ length: 4 }, (_, n) =>
@@ -76,7 +76,7 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await claim(store))).toEqual(['once-more'])
     })
 
-    it('goes on with the next run whatever the one before came to', async () => {
+    it('continues with the next run whatever the result of the one before', async () => {
       const { store } = opened
       const runs = [newRun(), newRun(), newRun(), newRun()]
       await store.accept({ at: start, runs })
@@ -89,14 +89,14 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await claim(store))).toEqual([runs[3]?.id])
     })
 
-    it('takes no more than it was asked for, the oldest first', async () => {
+    it('returns no more than the limit, the oldest first', async () => {
       const runs = Array.from({ length: 5 }, (_, n) => newRun({ sessionKey: `agent:main:${n}` }))
       await opened.store.accept({ at: start, runs })
       expect(ids(await claim(opened.store, { max: 2 }))).toEqual(ids(runs.slice(0, 2)))
       expect(ids(await claim(opened.store, { max: 9 }))).toEqual(ids(runs.slice(2)))
     })
 
-    it('keeps the place of a run that a clean stop gave back, and does not count its attempt', async () => {
+    it('keeps the place of a run that a clean stop released, and does not count its attempt', async () => {
       const { store } = opened
       const first = await startRun(store)
       await store.accept({ at: start, runs: [newRun()] })
@@ -108,7 +108,7 @@ export function runsContract(opened: OpenStore): void {
     })
   })
 
-  describe('a run that is tried again', () => {
+  describe('a run that is retried', () => {
     const retry = {
       notBefore: start + 5000,
       aside: false,
@@ -118,7 +118,7 @@ export function runsContract(opened: OpenStore): void {
       },
     }
 
-    it('is handed out at its time, with what it was given, and without counting the attempt', async () => {
+    it('is claimed at its time, with its progress, and without counting the attempt', async () => {
       const first = await startRun(opened.store)
       await opened.store.accept({ at: start, runs: [newRun()] })
       expect(await opened.store.releaseRun(first, retry)).toBe(true)
@@ -134,7 +134,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.releaseRun(first, retry)).toBe(false)
     })
 
-    it('is passed by its session while it is set aside, and waits for what runs by then', async () => {
+    it('does not block its session while it waits, and then waits for the running one', async () => {
       const { store } = opened
       const first = await startRun(store)
       const [second, third] = [newRun(), newRun()]
@@ -147,7 +147,7 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await claim(store, { at: start + 5000 }))).toEqual([first.id])
     })
 
-    it('holds up no gate', async () => {
+    it('does not count for a concurrency limit', async () => {
       const { store } = opened
       const concurrencyLimit = { name: 'concurrencyLimit', limit: 1 }
       const gated = ['a', 'b', 'c'].map((name) => newRun({ sessionKey: `agent:main:${name}`, concurrencyLimit }))
@@ -160,7 +160,7 @@ export function runsContract(opened: OpenStore): void {
       expect(ids(await claim(store, { at: start + 5000 }))).toEqual([first!.id])
     })
 
-    it('does not wait for a time that was set before the clock went back', async () => {
+    it('does not wait for a time that was set before the clock was set back', async () => {
       const { store } = opened
       const run = await startRun(store)
       await store.releaseRun(run, retry)
@@ -169,7 +169,7 @@ export function runsContract(opened: OpenStore): void {
   })
 
   describe('the lease of a run', () => {
-    it('that ran out puts the run back into its place, with the attempt counted', async () => {
+    it('that expires returns the run to its place, and counts the attempt', async () => {
       const { store } = opened
       const [first] = await startRuns(store, newRun(), newRun())
       expect(await store.recoverExpiredRuns(start + 59_999)).toEqual({ queued: 0, exhausted: [] })
@@ -177,13 +177,13 @@ export function runsContract(opened: OpenStore): void {
       expect(await claim(store)).toMatchObject([{ id: first?.id, attempt: 2 }])
     })
 
-    it('that is kept is not reaped', async () => {
+    it('that is renewed is not recovered', async () => {
       const run = await startRun(opened.store)
       expect(await opened.store.renewRun(run, start + 120_000)).toBe(true)
       expect(await opened.store.recoverExpiredRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
     })
 
-    it('hands a run without attempts left to whoever reaps, once', async () => {
+    it('gives a run without attempts left to one recovery', async () => {
       const { store } = opened
       const run = await startRun(store, { maxAttempts: 1 })
       const { queued, exhausted } = await store.recoverExpiredRuns(start + 60_000)
@@ -195,14 +195,14 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.getRun(run.id)).toMatchObject({ status: 'failed' })
     })
 
-    it('hands it out again when whoever reaped it died too', async () => {
+    it('gives it to another recovery if the first one dies', async () => {
       const { store } = opened
       const run = await startRun(store, { maxAttempts: 1 })
       await store.recoverExpiredRuns(start + 60_000)
       expect((await store.recoverExpiredRuns(start + 600_000)).exhausted).toMatchObject([{ id: run.id }])
     })
 
-    it('is over at once for an owner that is gone for certain', async () => {
+    it('ends at once for an owner that is certainly gone', async () => {
       await startRun(opened.store)
       await opened.reopen()
       await opened.store.expireLeases()
@@ -211,7 +211,7 @@ export function runsContract(opened: OpenStore): void {
   })
 
   describe('a stale fencing token', () => {
-    it('changes nothing, whether the run waits, is held by another or is over', async () => {
+    it('changes nothing, whether the run is queued, claimed by another or ended', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent()] })
       const stale = await startRun(store)
@@ -239,7 +239,7 @@ export function runsContract(opened: OpenStore): void {
   })
 
   describe('endRun', () => {
-    it('keeps result, transcript, events and messages together', async () => {
+    it('stores result, transcript, events and deliveries atomically', async () => {
       const run = await startRun(opened.store)
       const delivery = newDelivery({ runId: run.id, threadId: 't', route: { url: 'x' } })
       const end = runEnd({
@@ -272,7 +272,7 @@ export function runsContract(opened: OpenStore): void {
       })
     })
 
-    it('changes nothing when a part of it is refused', async () => {
+    it('changes nothing if a part of it is refused', async () => {
       const { store } = opened
       const run = await startRun(store)
       const delivery = newDelivery({ runId: run.id })
@@ -287,7 +287,7 @@ export function runsContract(opened: OpenStore): void {
   })
 
   describe('cancelQueuedRun', () => {
-    it('cancels what waits, and neither what runs nor what is unknown', async () => {
+    it('cancels a queued run, and neither a running nor an unknown one', async () => {
       const { store } = opened
       const [running, waiting] = [newRun(), newRun()]
       await startRuns(store, running, waiting)
@@ -299,7 +299,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.countQueuedRuns()).toBe(0)
     })
 
-    it('lets the events wait again that an earlier attempt had taken', async () => {
+    it('releases the events that an earlier attempt had claimed', async () => {
       const { store } = opened
       const run = await startRun(store)
       await store.accept({ at: start, events: [newEvent()] })
@@ -310,7 +310,7 @@ export function runsContract(opened: OpenStore): void {
     })
   })
 
-  it('knows nothing of a run that it never had', async () => {
+  it('returns nothing for an unknown run', async () => {
     expect(await opened.store.getRun('nothing')).toBeUndefined()
   })
 }

@@ -1,4 +1,4 @@
-// Samples of what a store is given: each valid as it stands, each field open to change.
+// Samples of store commands: each is valid, and each field can be changed.
 import type {
   AcceptCommand,
   NewEvent,
@@ -71,7 +71,7 @@ export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
   ...changes,
 })
 
-/** The end of a run that is cancelled before it has begun. */
+/** The end of a run that is cancelled before it starts. */
 export const cancelledEnd = (at = start): RunEnd =>
   runEnd({ at, status: 'cancelled', result: {}, eventsRendered: false })
 
@@ -97,7 +97,7 @@ export const newKey = (
   ...changes,
 })
 
-/** Accepts runs and hands out as many as may start. */
+/** Accepts runs and claims those that may start. */
 export async function startRuns(store: Store, ...runs: NewRun[]): Promise<StoredRun[]> {
   await store.accept({ at: start, runs })
   return claim(store)
@@ -106,13 +106,13 @@ export async function startRuns(store: Store, ...runs: NewRun[]): Promise<Stored
 export const claim = (store: Store, changes: Partial<Parameters<Store['claimRuns']>[0]> = {}): Promise<StoredRun[]> =>
   store.claimRuns({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
 
-/** Accepts one run and hands it out. */
+/** Accepts one run and claims it. */
 export async function startRun(store: Store, changes: Partial<NewRun> = {}): Promise<StoredRun> {
   const [run] = await startRuns(store, newRun(changes))
   return run!
 }
 
-/** Puts messages into the outbox, by way of a run that ends. */
+/** Adds deliveries to the outbox by ending a run. */
 export async function post(store: Store, ...deliveries: NewDelivery[]): Promise<void> {
   const run = await startRun(store, { sessionKey: nextId('agent:main:sender') })
   await store.endRun(run, runEnd({ deliveries }))
@@ -124,7 +124,7 @@ export const claimDeliveries = (
 ): ReturnType<Store['claimDeliveries']> =>
   store.claimDeliveries({ owner: 'me', max: 100, at: start, leaseMs: 60_000, ...changes })
 
-/** The one message that is due. */
+/** The one delivery that is due. */
 export async function claimDelivery(store: Store): Promise<StoredDelivery> {
   const [delivery] = await claimDeliveries(store)
   return delivery!

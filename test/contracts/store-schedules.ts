@@ -1,4 +1,4 @@
-// The part of the store's contract about schedules: kept, in order of their times, and each time fired once.
+// The store contract: schedules are durable, and each of their times fires once.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store.ts'
 import { claim, newDelivery, newRun, newSchedule, start } from './store-samples.ts'
@@ -7,7 +7,7 @@ const roomy = { at: start, most: 100 }
 
 export function schedulesContract(opened: OpenStore): void {
   describe('schedules', () => {
-    it('keeps them for good, by agent, in the order in which they were added', async () => {
+    it('are stored durably, by agent, in the order of adding', async () => {
       const cron = newSchedule({ timing: { kind: 'cron', expression: '0 9 * * 1-5', timezone: 'Europe/Berlin' } })
       const [second, other] = [newSchedule(), newSchedule({ agentId: 'other' })]
       for (const schedule of [cron, second, other]) expect(await opened.store.addSchedule(schedule, roomy)).toBe(true)
@@ -19,7 +19,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await opened.store.listAgentSchedules('other')).toHaveLength(1)
     })
 
-    it('takes no more than an agent may have, also when all come at once', async () => {
+    it('are limited per agent, also when added concurrently', async () => {
       const { store } = opened
       const added = await Promise.all(
         Array.from({ length: 9 }, () => store.addSchedule(newSchedule(), { at: start, most: 3 })),
@@ -28,7 +28,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.addSchedule(newSchedule({ agentId: 'other' }), { at: start, most: 3 })).toBe(true)
     })
 
-    it('removes only what belongs to the agent', async () => {
+    it('can be removed only by their agent', async () => {
       const { store } = opened
       const schedule = newSchedule()
       await store.addSchedule(schedule, roomy)
@@ -37,7 +37,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.removeSchedule(schedule.id, 'main')).toBe(false)
     })
 
-    it('names those that are due, the oldest first, and when the next one is', async () => {
+    it('are listed when due, the oldest first, with the next time', async () => {
       const { store } = opened
       expect(await store.getNextScheduleAt()).toBeUndefined()
       const [late, early, future] = [start + 20, start + 10, start + 30].map((nextAt) => newSchedule({ nextAt }))
@@ -47,7 +47,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.listDueSchedules(start + 20, 1)).toHaveLength(1)
     })
 
-    it('fires each time once, whoever else tries', async () => {
+    it('fire once per time, however many try', async () => {
       const { store } = opened
       const { id: scheduleId } = await add(opened)
       const firing = { scheduleId, due: start, nextAt: start + 60_000 }
@@ -62,7 +62,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.listAgentSchedules('main')).toMatchObject([{ lastAt: start, nextAt: start + 60_000 }])
     })
 
-    it('moves the next time of a schedule, unless it has fired meanwhile', async () => {
+    it('get a new next time, unless they have fired meanwhile', async () => {
       const { store } = opened
       const { id, nextAt } = await add(opened)
       expect(await store.moveSchedule(id, { from: nextAt, to: nextAt - 5 })).toBe(true)
@@ -70,7 +70,7 @@ export function schedulesContract(opened: OpenStore): void {
       expect(await store.listAgentSchedules('main')).toMatchObject([{ id, nextAt: nextAt - 5, lastAt: null }])
     })
 
-    it('forgets a schedule that has fired for the last time', async () => {
+    it('are deleted after their last time', async () => {
       const { store } = opened
       const { id: scheduleId } = await add(opened)
       const last = { at: start, firing: { scheduleId, due: start, nextAt: null } }
@@ -80,8 +80,8 @@ export function schedulesContract(opened: OpenStore): void {
     })
   })
 
-  describe('a message that no run has ended with', () => {
-    it('is put into the outbox by accepting it', async () => {
+  describe('a delivery without a run', () => {
+    it('is added to the outbox when it is accepted', async () => {
       const delivery = newDelivery({ runId: '' })
       await opened.store.accept({ at: start, deliveries: [delivery] })
       await opened.reopen()

@@ -1,4 +1,4 @@
-// The part of the store's contract about sessions, their events and routes, and about what parts keep.
+// The store contract: sessions, their events and routes, and the state of extensions.
 import { describe, expect, it } from 'vitest'
 import type { SessionPosition, Store } from '../../core/store/store.ts'
 import type { OpenStore } from './store.ts'
@@ -30,7 +30,7 @@ const tell = (store: Store, ...news: string[]) =>
 
 export function sessionsContract(opened: OpenStore): void {
   describe('events', () => {
-    it('are given to a run in order, the same ones when taken again, also by its next attempt', async () => {
+    it('are claimed by a run in order, the same ones again by its next attempt', async () => {
       const { store } = opened
       await tell(store, 'one', 'two')
       const run = await startRun(store)
@@ -43,7 +43,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(texts(await store.claimEvents(again!, session, all))).toEqual(['one', 'two'])
     })
 
-    it('have the text of the request that they came with, where it is kept there alone', async () => {
+    it('have the text of their request if it is stored only there', async () => {
       const { store } = opened
       const request = newRequest({ body: '\uFEFF{"mode":"now","text":" one \\u2028"}' })
       await store.accept({
@@ -58,7 +58,7 @@ export function sessionsContract(opened: OpenStore): void {
       ])
     })
 
-    it('leave the queue when the run has rendered them', async () => {
+    it('leave the queue after the run has rendered them', async () => {
       const { store } = opened
       await tell(store, 'one')
       const run = await startRun(store)
@@ -68,7 +68,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
     })
 
-    it('wait again, in their old place, when it has not', async () => {
+    it('wait again in their old place if it has not', async () => {
       const { store } = opened
       await tell(store, 'one')
       const run = await startRun(store)
@@ -78,7 +78,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(texts(await store.listWaitingEvents(session, { count: 9, characters: 1e9 }))).toEqual(['one', 'two'])
     })
 
-    it('are taken in bounded batches, at least one at a time', async () => {
+    it('are claimed in bounded batches, at least one at a time', async () => {
       const { store } = opened
       await tell(store, 'a'.repeat(50), 'bbb', 'cc', 'd')
       const take = async (limit: typeof all) => {
@@ -104,14 +104,14 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await opened.store.countWaitingEvents(session)).toBe(1500)
     })
 
-    it('are left to their own session', async () => {
+    it('are claimed only in their own session', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent({ sessionKey: 'other', mode: 'now' })] })
       expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
       expect(await store.listSessionsWithWakes()).toEqual(['other'])
     })
 
-    it('ring until a run has taken them', async () => {
+    it('request a wake until a run has claimed them', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent(), newEvent({ mode: 'now' }), newEvent({ mode: 'now' })] })
       expect(await store.listSessionsWithWakes()).toEqual([session])
@@ -121,7 +121,7 @@ export function sessionsContract(opened: OpenStore): void {
   })
 
   describe('wakes of an agent', () => {
-    it('are found by their sessions until a run has taken them', async () => {
+    it('are found by session until a run has claimed them', async () => {
       const { store } = opened
       const named = newEvent({ agentId: 'ops', mode: 'now' })
       await store.accept({
@@ -139,7 +139,7 @@ export function sessionsContract(opened: OpenStore): void {
   })
 
   describe('sessions', () => {
-    it('are listed newest first, also of one agent', async () => {
+    it('are listed newest first, also for one agent', async () => {
       const { store } = opened
       for (const [n, agentId] of ['main', 'ops', 'main'].entries()) {
         await store.accept({ at: start + n, runs: [newRun({ agentId, sessionKey: `agent:${agentId}:${n}` })] })
@@ -155,7 +155,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.getSession('nothing')).toBeUndefined()
     })
 
-    it('that were made up for one run are known by the run that waits, and begin with it', async () => {
+    it('that were created for one run are found through the queued run, and begin with it', async () => {
       const { store } = opened
       const known = async (key: string) => [
         (await store.getSession(key))?.updatedAt,
@@ -173,7 +173,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await keysOf(store, { limit: 10 })).toEqual(['begun'])
     })
 
-    it('in which nothing but events waits are listed by the newest of them', async () => {
+    it('with waiting events only are listed by the newest event', async () => {
       const { store } = opened
       await store.accept({
         at: start,
@@ -193,7 +193,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await keysOf(store, { agentId: 'main', limit: 10 })).toEqual(['global', session])
     })
 
-    it('are handed out page by page, each once, whatever they consist of', async () => {
+    it('are returned page by page, each once, whatever they contain', async () => {
       const { store } = opened
       for (let n = 0; n < 12; n++) {
         const key = `agent:main:${n}`
@@ -214,7 +214,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(pages).toBe(3)
     })
 
-    it('count what waits, runs and was said', async () => {
+    it('count waiting events, runs and messages', async () => {
       const { store } = opened
       await tell(store, 'one', 'two')
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'a' }] }))
@@ -223,7 +223,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.getSessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
     })
 
-    it('hand out their transcript page by page, newest first', async () => {
+    it('return their transcript page by page, newest first', async () => {
       const { store } = opened
       await store.endRun(await startRun(store), runEnd({ transcript: ['a', 'b', 'c'].map((message) => ({ message })) }))
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'd' }] }))
@@ -239,7 +239,7 @@ export function sessionsContract(opened: OpenStore): void {
   describe('routes', () => {
     const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null }
 
-    it('are remembered per channel; the newest is the last', async () => {
+    it('are stored per channel; the newest is the last route', async () => {
       const { store } = opened
       await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main' } })
       await store.accept({
@@ -268,7 +268,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.getLastRoute('other')).toBeUndefined()
     })
 
-    it('are not set back by an older message', async () => {
+    it('are not replaced by an older message', async () => {
       const { store } = opened
       await store.accept({ at: start + 1, route: { ...route, sessionKey: session, agentId: 'main', to: 'new' } })
       await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main', to: 'old' } })
@@ -277,7 +277,7 @@ export function sessionsContract(opened: OpenStore): void {
   })
 
   describe('state', () => {
-    it('belongs to a part and lasts', async () => {
+    it('belongs to an extension and is durable', async () => {
       await opened.store.setState('pager', 'cursor', { at: [1, 'two', null] })
       await opened.store.setState('pager', 'cursor', { at: [2] })
       await opened.store.setState('radio', 'cursor', 'other')
@@ -290,7 +290,7 @@ export function sessionsContract(opened: OpenStore): void {
   })
 
   describe('a lease', () => {
-    it('has one owner until it runs out, and a fencing token that grows when it changes hands', async () => {
+    it('has one owner until it expires, and a fencing token that grows with each new owner', async () => {
       const { store } = opened
       expect(await store.acquireLease('beat', 'a', start, start + 10)).toEqual({ fencingToken: 1 })
       expect(await store.acquireLease('beat', 'a', start + 5, start + 15)).toEqual({ fencingToken: 1 })
@@ -299,7 +299,7 @@ export function sessionsContract(opened: OpenStore): void {
       expect(await store.acquireLease('beat', 'a', start + 16, start + 99)).toBeUndefined()
     })
 
-    it('that is given back is free at once, and only its owner can give it back', async () => {
+    it('that is released is free at once, and only its owner can release it', async () => {
       const { store } = opened
       await store.acquireLease('beat', 'a', start, start + 10)
       await store.releaseLease('beat', 'b')
@@ -319,7 +319,7 @@ export function sessionsContract(opened: OpenStore): void {
     await expect(opened.store.probe()).resolves.toBeUndefined()
   })
 
-  it('takes nothing once it is closed', async () => {
+  it('accepts nothing after it is closed', async () => {
     const { store } = opened
     await opened.reopen()
     await expect(store.accept({ at: start })).rejects.toMatchObject({ code: 'store_unavailable', retryAfter: 1 })

@@ -1,4 +1,4 @@
-// What every engine of the store must do, whatever it is made of.
+// What every engine of the store must do.
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { acceptContract } from './store-accept.ts'
@@ -10,7 +10,7 @@ import { runsContract } from './store-runs.ts'
 import { schedulesContract } from './store-schedules.ts'
 import { sessionsContract } from './store-sessions.ts'
 
-/** A place where one store lives: every `open` finds what the one before has written. */
+/** The place of one store: every `open` finds what the one before has written. */
 export interface StoreHome {
   open(): Promise<Store>
   remove(): Promise<void>
