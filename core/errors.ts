@@ -38,11 +38,13 @@ export const errorTable = {
   overloaded: [503, 'Too many runs are waiting; try again as Retry-After says.'],
   store_unavailable: [
     503,
-    'The gateway cannot store anything at the moment; try again as Retry-After says, under an Idempotency-Key where it must not count twice.',
+    'The gateway cannot store anything at the moment; try again as Retry-After says, ' +
+      'under an Idempotency-Key where it must not count twice.',
   ],
   store_damaged: [
     503,
-    "The gateway's store is damaged, so this cannot be read or stored; the gateway's log names the file and says what to do.",
+    "The gateway's store is damaged, so this cannot be read or stored; " +
+      "the gateway's log names the file and says what to do.",
   ],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
   keys_unavailable: [

@@ -1,5 +1,5 @@
-// Imports plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` always resolves to the contract of
-// this gateway.
+// Imports plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` resolves to the contract of this
+// gateway.
 import { chmod, mkdir } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'

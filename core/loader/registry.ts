@@ -1,4 +1,4 @@
-// Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence, and
+// Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
 import { discoverExtensions } from './discover.ts'

@@ -128,7 +128,8 @@ function describeComment({ action, actor, data, url }: Known) {
 function describeUpdate({ action, actor, data, url }: Known) {
   if (action !== 'create') return null
   const { project, health, body } = data
-  const head = `Linear: ${actor?.name ?? data.user?.name ?? 'Somebody'} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`
+  const who = actor?.name ?? data.user?.name ?? 'Somebody'
+  const head = `Linear: ${who} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`
   return {
     message: lines(head, url, `\n${clip(body)}`),
     sessionKey: `hook:linear:${project?.id ?? data.id ?? 'projects'}`,

@@ -51,7 +51,8 @@ function toAction({ payload: { event } }: PresetRequest<Payload>) {
   const what = data.title ?? incident?.summary ?? ''
   const facts = [data.status, urgency && `${urgency} urgency`, priority?.summary && `priority ${priority.summary}`]
   const message = lines(
-    `PagerDuty: ${type.replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}${what ? ` "${clip(what, 300)}"` : ''}`,
+    `PagerDuty: ${type.replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}` +
+      (what ? ` "${clip(what, 300)}"` : ''),
     service?.summary && `Service: ${service.summary}`,
     facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,
     assignees?.length ? `Assigned to: ${assignees.map(({ summary }) => summary ?? 'somebody').join(', ')}` : undefined,

@@ -49,8 +49,16 @@ export default definePreset<Payload>({
 })
 
 /** Events that another event summarizes, and internal changes. */
-const silent =
-  /^(?:payment_intent\.(?:created|processing)|charge\.(?:pending|updated)|invoice\.(?:created|updated|finalized|sent)|invoiceitem\..*|setup_intent\.created|customer\.updated|balance\.available|billing_portal\..*|.*\.(?:draft|upcoming))$/
+const silent = new RegExp(
+  [
+    String.raw`^payment_intent\.(?:created|processing)$`,
+    String.raw`^charge\.(?:pending|updated)$`,
+    String.raw`^invoice\.(?:created|updated|finalized|sent)$`,
+    String.raw`^(?:setup_intent\.created|customer\.updated|balance\.available)$`,
+    String.raw`^(?:invoiceitem|billing_portal)\.`,
+    String.raw`\.(?:draft|upcoming)$`,
+  ].join('|'),
+)
 
 function toAction({ payload }: PresetRequest<Payload>) {
   const { type, livemode, data, account } = payload
@@ -69,7 +77,8 @@ function messageOf({ id, type, livemode, account }: Payload, thing: Thing): stri
     .filter(Boolean)
     .join(', ')
   return lines(
-    `Stripe: ${type.replaceAll('.', ' ').replaceAll('_', ' ')}${typeof amount === 'number' ? `, ${money(amount, thing.currency)}` : ''}`,
+    `Stripe: ${type.replaceAll(/[._]/g, ' ')}` +
+      (typeof amount === 'number' ? `, ${money(amount, thing.currency)}` : ''),
     livemode === false && 'This is a test: no real money.',
     who && `Customer: ${who}`,
     thing.status && `Status: ${thing.status}`,

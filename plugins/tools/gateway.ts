@@ -5,7 +5,8 @@ const Args = Type.Object(
   {
     action: Type.Enum(['status', 'config.get', 'config.patch', 'reload'], {
       description:
-        '`status`: the state. `config.get`: the configuration without secrets. `config.patch`: change the configuration file. `reload`: reload the file now.',
+        '`status`: the state. `config.get`: the configuration without secrets. ' +
+        '`config.patch`: change the configuration file. `reload`: reload the file now.',
     }),
     path: Type.Optional(
       Type.String({ description: 'For config.get: only this part of it, such as `agents.defaults`.' }),
@@ -25,7 +26,8 @@ const gateway = defineTool<Static<typeof Args>>({
   name: 'gateway',
   group: 'automation',
   description:
-    'Returns the state of this gateway, and reads or changes its configuration. It never shows secrets, and it cannot change security settings.',
+    'Returns the state of this gateway, and reads or changes its configuration. ' +
+    'It never shows secrets, and it cannot change security settings.',
   args: Args,
   effects: ['reads-private', 'sends'],
   async execute({ action, path, patch }, { gateway }) {

@@ -18,7 +18,8 @@ const message = defineTool<Static<typeof Args>>({
   name: 'message',
   group: 'messaging',
   description:
-    'Sends a message on a channel at once, in addition to your reply. Do not use it for the reply, which is delivered automatically.',
+    'Sends a message on a channel at once, in addition to your reply. ' +
+    'Do not use it for the reply, which is delivered automatically.',
   args: Args,
   // The recipient of the reply learns nothing new.
   effects: async (args, { isReplyRoute }) => ((await isReplyRoute(args)) ? [] : ['sends']),

@@ -144,7 +144,8 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
   name: 'sessions_spawn',
   group: 'sessions',
   description:
-    'Starts a subagent for a task in a session of its own. Returns at once; this session gets a summary when the task ends.',
+    'Starts a subagent for a task in a session of its own. ' +
+    'Returns at once; this session gets a summary when the task ends.',
   args: SpawnArgs,
   // A subagent knows only its task, and the effects of its tools count for this session.
   effects: [],

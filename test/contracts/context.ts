@@ -9,7 +9,7 @@ export interface TestContext extends ExtensionContext {
 }
 
 /**
- * Creates a context for one test. For a channel, add its members: `{ ...createTestContext(), accountId, receive, lost }`.
+ * Creates a context for one test. For a channel, add its members: `{ ...createTestContext(), accountId, … }`.
  */
 export function createTestContext(): TestContext {
   const controller = new AbortController()

@@ -101,7 +101,7 @@ describe('files of the workspace', () => {
 
   it.each([
     [{ old: 'x', new: 'y' }, 'old does not occur in the file; read it again.'],
-    [{ old: 'a', new: 'y' }, 'old stands in the file 3 times; make it longer, or set all.'],
+    [{ old: 'a', new: 'y' }, 'old occurs 3 times in the file; make it longer, or set all.'],
   ])('are not edited if the text is missing or ambiguous: %o', async (edit, sentence) => {
     const { call, result } = await start()
     await result('write', { path: 'x', text: 'a a a' })

@@ -151,10 +151,10 @@ describe('a private address', () => {
       expect(await call('web_fetch', { url: outside.url + path })).toMatchObject(refused(crossing))
     }
     expect(await call('web_fetch', { url: `${outside.url}file` })).toMatchObject(
-      refused('url must begin with http:// or https://, also where it leads.'),
+      refused('url must begin with http:// or https://, also after redirects.'),
     )
     expect(await call('web_fetch', { url: `${outside.url}circle` })).toMatchObject(
-      refused('url leads from one place to the next more than 5 times.'),
+      refused('url redirects more than 5 times.'),
     )
     expect(inside.requests).toEqual([])
     const { result: allowed } = await startTools({ tools: { web: { allowHosts: ['127.0.0.1'] } } })

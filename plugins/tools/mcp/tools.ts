@@ -43,7 +43,9 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
   return defineTool<Record<string, unknown>>({
     name: toolName(server, name),
     group,
-    description: `${text || `The tool "${cleanText(name, longestName)}".`} (from the MCP server "${cleanText(server, longestName)}")`,
+    description:
+      (text || `The tool "${cleanText(name, longestName)}".`) +
+      ` (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
     execute: (args, { signal }) => resultOf(call(listed, args, signal)),
   })

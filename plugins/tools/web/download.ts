@@ -33,8 +33,8 @@ export async function download(address: string, limits: DownloadLimits): Promise
     if (target === undefined) return await readBody(url, response, limits)
     response.destroy()
     const next = readUrl(target, url)
-    // The effects of a call are decided by its first URL, so a redirect must not lead from a public page to a listed host
-    // or back.
+    // The first URL decides the effects of a call, so a redirect must not lead from a public page to a listed host or
+    // back.
     if (isAllowed(next, limits.allowHosts) !== isAllowed(url, limits.allowHosts)) throw new InputError(crossing)
     url = next
   }

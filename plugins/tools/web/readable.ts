@@ -22,9 +22,10 @@ const silent: ReadonlySet<string> = new Set([
 ])
 /** Elements that start and end a line. */
 const blocks: ReadonlySet<string> = new Set(
-  'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul'.split(
-    ' ',
-  ),
+  (
+    'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer form ' +
+    'h1 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table td th tr ul'
+  ).split(' '),
 )
 const headings: Readonly<Record<string, string>> = {
   h1: '# ',
