@@ -84,7 +84,7 @@ describe('the installed package', () => {
     const roll = async (sides: number) => {
       const body = JSON.stringify({ tool: 'roll', args: { sides } })
       const response = await fetch(`${url}/tools/invoke`, { method: 'POST', headers, body })
-      return response.json()
+      return await response.json()
     }
     expect(await roll(1)).toMatchObject({ error: { type: 'invalid_arguments', message: 'One side is not enough.' } })
     expect(await roll(0)).toMatchObject({ error: { type: 'tool_failed' } })
