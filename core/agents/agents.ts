@@ -1,4 +1,4 @@
-// The configured agents: which one an id means, and what it runs with.
+// Resolves the configured agents and their settings.
 import { join, resolve } from 'node:path'
 import { agentIdsOf, defaultAgentId } from '../config/agent-ids.ts'
 import type { Config } from '../config/schema.ts'
@@ -10,23 +10,23 @@ export type HeartbeatConfig = Defaults['heartbeat']
 export interface Agent {
   id: string
   name: string
-  /** Folder of the agent's own files. */
+  /** The folder of the agent's files, absolute. */
   workspace: string
   /** `<provider>/<model>` or an alias. */
   model: string
-  /** The models that a request may choose; absent: any. */
+  /** The models that a request may ask for. Absent: any model. */
   models: Defaults['models']
-  /** The key of the configuration that lists them. */
+  /** The configuration key that lists those models. */
   modelsKey: string
   thinking: Defaults['thinking']
   systemPrompt: string | undefined
   timeoutSeconds: number
-  /** What becomes of its runs when the model fails for a passing reason. */
+  /** How runs are retried after a transient failure of the model. */
   retry: Defaults['retry']
   heartbeat: HeartbeatConfig
-  /** False: this agent has no periodic check, and only a wake that names it makes its heart beat. */
-  beats: boolean
-  /** How much a reply may say beside its acknowledgement and still be none, in characters. */
+  /** False: the agent has no periodic heartbeat. Only a wake that names the agent starts one. */
+  hasHeartbeat: boolean
+  /** How many characters a reply may have beside its acknowledgement and still count as one. */
   ackMaxChars: number
   mainSession: string
 }
@@ -34,7 +34,7 @@ export interface Agent {
 export interface Agents {
   default: Agent
   all: readonly Agent[]
-  /** An unknown id means the default agent. */
+  /** Returns the default agent for an unknown id. */
   get(id: string | undefined): Agent
 }
 
@@ -60,8 +60,8 @@ interface AgentSeed {
 function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
   const { defaults } = config.agents
   const own: Partial<Config['agents'][string]> = config.agents[id] ?? {}
-  // Without a block of its own only the default agent beats: a second agent does not double the bill by existing.
-  const beats = isDefault || own.heartbeat !== undefined
+  // Other agents need a `heartbeat` section of their own, so that adding an agent does not double the bill.
+  const hasHeartbeat = isDefault || own.heartbeat !== undefined
   return {
     id,
     name: own.name ?? id,
@@ -74,7 +74,7 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
     retry: { ...defaults.retry, ...own.retry },
     heartbeat: { ...defaults.heartbeat, ...own.heartbeat },
-    beats,
+    hasHeartbeat,
     ackMaxChars: own.heartbeat?.ackMaxChars ?? defaults.heartbeat.ackMaxChars,
     mainSession: mainSessionKey(config, id),
   }

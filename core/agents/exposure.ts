@@ -1,4 +1,4 @@
-// Which sessions have external content in front of whoever speaks in them.
+// Determines whether a session or a turn holds external content or private data before its first tool call.
 import { isFromHook } from '../store/run-spec.ts'
 import type { Store, StoredRun } from '../store/store.ts'
 import type { Agents } from './agents.ts'
@@ -9,36 +9,34 @@ export interface ExposureDeps {
 }
 
 /**
- * Whether a session began with external content: a webhook's own, or one of its subagents'.
- * A main session belongs to its person whatever came first: a webhook must not take that person's tools away for good.
+ * Returns true if the session started with external content: the session of a webhook, or of one of its subagents.
+ * Main sessions never count, even if a webhook came first: otherwise a webhook could permanently restrict the tools of
+ * the person who uses that session.
  */
-export async function beganOutside({ store, agents }: ExposureDeps, sessionKey: string): Promise<boolean> {
+export async function isExternalSession({ store, agents }: ExposureDeps, sessionKey: string): Promise<boolean> {
   if (agents.all.some(({ mainSession }) => mainSession === sessionKey)) return false
   return (await store.getExposure(sessionKey))?.fromStart === true
 }
 
-/**
- * Whether the prompt of a run that holds external content holds private things, too, before any tool has read
- * something.
- */
-export async function beginsWithPrivate(
+/** For a run that holds external content: returns true if its prompt holds private data, too. */
+export async function startsWithPrivateData(
   store: Pick<Store, 'getExposure'>,
   { run: { id, spec }, scope }: { run: Pick<StoredRun, 'id' | 'spec'>; scope: string },
 ): Promise<boolean> {
-  // The scope is this turn alone: the conversation around the events is one of people.
+  // The scope is this turn only, so the rest of the conversation comes from people.
   if (scope === id) return true
   const { origin } = spec
-  // An agent that holds no external content speaks to one that does.
+  // An agent without external content started the run, and passes on what it knows.
   if (!isFromHook(origin)) return origin.initiators?.some(({ caller }) => caller === 'agent') === true
   const initiators = await Promise.all((origin.scopes ?? []).map((initiator) => store.getExposure(initiator)))
   return initiators.some((exposure) => exposure?.readsPrivate)
 }
 
 /**
- * Whether an earlier attempt at this very turn has read external content with a tool: what it came to is in front of
- * the model again.
+ * Returns true if an earlier attempt at this run read external content with a tool. The model sees the progress of that
+ * attempt again.
  */
-export async function readOutside(
+export async function hasReadExternalContent(
   store: Pick<Store, 'getExposure'>,
   { id, result }: Pick<StoredRun, 'id' | 'result'>,
 ): Promise<boolean> {

@@ -1,20 +1,17 @@
-// What to tell an operator when a provider's package is not installed: the command that installs it.
+// Tells the operator which command installs the missing package of a provider.
 import { readFileSync } from 'node:fs'
 
-/** One sentence with the command, or undefined when the error says something else. */
-export function missingPackage(error: unknown): string | undefined {
+/** Returns a sentence with the command, or undefined for any other error. */
+export function describeMissingPackage(error: unknown): string | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code !== 'ERR_MODULE_NOT_FOUND') return undefined
   const name = /Cannot find package '([^']+)'/.exec(String(message))?.[1]
-  return name && `The package ${name} is not installed; install it with: npm install ${name}${wantedVersion(name)}`
+  return name && `The package ${name} is not installed; install it with: npm install ${name}${findTestedVersion(name)}`
 }
 
-/** `@1.2.3` for a package that this gateway was tested with. */
-function wantedVersion(name: string): string {
-  const { optionalDependencies = {} } = JSON.parse(
-    readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8'),
-  ) as {
-    optionalDependencies?: Record<string, string>
-  }
+/** Returns `@<version>` for a package that this gateway was tested with. */
+function findTestedVersion(name: string): string {
+  const manifest = readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8')
+  const { optionalDependencies = {} } = JSON.parse(manifest) as { optionalDependencies?: Record<string, string> }
   return optionalDependencies[name] ? `@${optionalDependencies[name]}` : ''
 }

@@ -1,90 +1,86 @@
-// A model's failure: a sentence that is safe anywhere, and a detail for the run's record alone.
+// Describes a model failure: a message that is safe to show anywhere, and a detail for the run's record only.
 import { GatewayError } from '../errors.ts'
 import type { Json } from '../plugin.ts'
 
-/** Longest detail, in characters. */
-const maxDetail = 500
+/** In characters. */
+const maxDetailLength = 500
 
 interface ModelErrorOptions {
-  /** What must not appear in the detail. */
+  /** Removed from the detail. */
   secrets: readonly string[]
-  /** Instead of the sentence that the cause suggests. */
+  /** Replaces the sentence that the cause suggests. */
   sentence?: string | undefined
-  /** What the model and the tools had said before it failed. */
+  /** The messages of the model and the tools before the failure. */
   progress?: readonly Json[] | undefined
 }
 
 export class ModelError extends GatewayError {
-  /**
-   * What the provider said, shortened and without secrets. It may hold parts of the prompt: for the run's record only.
-   */
+  /** The provider's own error, shortened and without secrets. It may quote the prompt: use it in the run's record only. */
   readonly detail: string
-  /** True: the service is overloaded, out of order or out of reach, and may well answer later. */
-  readonly isPassing: boolean
-  /** How long the service wants to be left alone. */
+  /** True if the service is overloaded, broken or out of reach, so that a later attempt may succeed. */
+  readonly isTransient: boolean
+  /** How long the service asks clients to wait. */
   readonly retryAfterMs: number | undefined
   readonly progress: readonly Json[]
 
   constructor(cause: unknown, { secrets, sentence, progress = [] }: ModelErrorOptions) {
-    const last = lastError(cause)
-    super('model_failed', sentence ?? sentenceOf(last), { cause })
-    this.isPassing = isPassing(last)
-    this.retryAfterMs = retryAfterMs(last)
+    const last = findLastError(cause)
+    super('model_failed', sentence ?? describeCause(last), { cause })
+    this.isTransient = isTransient(last)
+    this.retryAfterMs = readRetryAfterMs(last)
     this.progress = progress
-    this.detail = scrub(textOf(last), secrets).slice(0, maxDetail).toWellFormed()
+    this.detail = removeSecrets(formatError(last), secrets).slice(0, maxDetailLength).toWellFormed()
   }
 }
 
-/**
- * The fields of the model library's errors that matter; read by shape, so that the library need not be loaded to fail.
- */
+/** The relevant fields of the model library's errors. They are read by shape, so that the library need not be loaded. */
 interface WireError {
   name?: string
   message?: string
   statusCode?: number
   responseHeaders?: Record<string, string>
-  /** Some services put their own errors into the stream. */
+  /** Some services send their own errors in the stream. */
   type?: unknown
   code?: unknown
   lastError?: WireError
   cause?: unknown
 }
 
-/** After several attempts, the last one tells. */
-function lastError(error: unknown): WireError {
+/** The library wraps the errors of several attempts. The last one counts. */
+function findLastError(error: unknown): WireError {
   const wire = (error ?? {}) as WireError
   return wire.lastError ?? wire
 }
 
-/** An answer that broke off before its end. */
+/** The stream ended before the reply was complete. */
 export class BrokenStreamError extends Error {
   override readonly name = 'BrokenStreamError'
 }
 
-function isPassing(error: WireError): boolean {
+function isTransient(error: WireError): boolean {
   const { statusCode, name, message = '' } = error
   if (statusCode !== undefined && statusCode !== 200)
     return statusCode === 408 || statusCode === 429 || statusCode >= 500
-  const unreached = name === 'AI_APICallError' && statusCode === undefined
-  const brokenOff = name === 'BrokenStreamError' || /stream ended without a finish/.test(message)
-  return unreached || brokenOff || isOverload(error) || isNetworkError(error)
+  const isUnreachable = name === 'AI_APICallError' && statusCode === undefined
+  const isIncomplete = name === 'BrokenStreamError' || /stream ended without a finish/.test(message)
+  return isUnreachable || isIncomplete || isOverload(error) || isNetworkError(error)
 }
 
-/** As Anthropic and OpenAI name what befalls a stream that has begun. */
+/** The names that Anthropic and OpenAI use for errors within a stream. */
 const isOverload = ({ type, code }: WireError): boolean =>
   [type, code].some((word) => /overloaded|rate_limit|server_error|api_error|timeout/.test(String(word)))
 
 const networkErrors =
   /^(?:ECONN[A-Z]+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_[A-Z_]+)$/
 
-/** The system's own word for it stands somewhere among the causes. */
+/** Looks for a system error code in the chain of causes. */
 function isNetworkError({ code, cause }: WireError, depth = 0): boolean {
   if (typeof code === 'string' && networkErrors.test(code)) return true
   return typeof cause === 'object' && cause !== null && depth < 5 && isNetworkError(cause, depth + 1)
 }
 
-/** Services give it in seconds, as a date, or in milliseconds; where they give several, the longest counts. */
-function retryAfterMs({ responseHeaders = {} }: WireError): number | undefined {
+/** Services send seconds, a date or milliseconds. If they send several, the longest counts. */
+function readRetryAfterMs({ responseHeaders = {} }: WireError): number | undefined {
   const { 'retry-after-ms': ms, 'retry-after': after } = responseHeaders
   const waits = [Number(ms), Number(after) * 1000, Date.parse(after ?? '') - Date.now()].filter(
     (wait) => Number.isFinite(wait) && wait >= 0,
@@ -92,7 +88,7 @@ function retryAfterMs({ responseHeaders = {} }: WireError): number | undefined {
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
-function sentenceOf({ statusCode, name, cause }: WireError): string {
+function describeCause({ statusCode, name, cause }: WireError): string {
   if (statusCode === 401 || statusCode === 403)
     return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
   if (statusCode === 429) return "The model's service is over its limit (429)."
@@ -102,13 +98,13 @@ function sentenceOf({ statusCode, name, cause }: WireError): string {
   return cause instanceof GatewayError ? cause.message : "The model's answer broke off or was not valid."
 }
 
-/** Some providers put the service's own error object into the stream, as it came. */
-const textOf = (error: WireError): string =>
+/** Some providers pass the service's own error object on unchanged. */
+const formatError = (error: WireError): string =>
   error.message ? [error.name, error.message].filter(Boolean).join(': ') : JSON.stringify(error)
 
-/** Keys by their usual looks, masked ones too: services like to quote the key that they refuse. */
+/** Matches the usual forms of API keys, masked ones too: services quote the key that they refuse. */
 const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_A-Za-z0-9*.]{8,}|\bBearer\s+\S+/g
 
-function scrub(text: string, secrets: readonly string[]): string {
+function removeSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).replace(keyLike, '[secret]')
 }

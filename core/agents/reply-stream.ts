@@ -1,15 +1,14 @@
-// Replies while they are written: passed on to whoever listens to a run, and stored nowhere.
+// Passes the text of a reply to the listener of its run while the model writes it. Nothing is stored.
 
 type Listener = (text: string) => void
 
 export interface ReplyStreams {
   /**
-   * Calls the listener with every piece of the run's reply, from the beginning when it listens before the run is
-   * accepted. Returns how to leave.
+   * Calls the listener with each part of the run's reply. Register it before you accept the run to get the whole reply.
+   * Returns the function that removes the listener.
    */
   listen(runId: string, listener: Listener): () => void
-  /** Where a run's reply goes; undefined when nobody listens. */
-  of(runId: string): Listener | undefined
+  getListener(runId: string): Listener | undefined
 }
 
 export function createReplyStreams(): ReplyStreams {
@@ -19,6 +18,6 @@ export function createReplyStreams(): ReplyStreams {
       listeners.set(runId, listener)
       return () => void listeners.delete(runId)
     },
-    of: (runId) => listeners.get(runId),
+    getListener: (runId) => listeners.get(runId),
   }
 }

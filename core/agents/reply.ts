@@ -1,24 +1,22 @@
-// Reads a model's stream to its end: the reply, the messages for the transcript, the usage; all of it bounded.
+// Reads a model's stream to its end, and returns the reply, the messages for the transcript and the usage.
 import type { TextStreamPart, ToolSet } from 'ai'
 import type { Json } from '../plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
 import { BrokenStreamError } from './model-error.ts'
-import { toolErrorText } from './tool-error-text.ts'
+import { describeToolError } from './tool-error-text.ts'
 
-/** Longest reply, in characters; the rest is cut, with a mark, and the request ended. */
+/** The maximum length of a reply, in characters. A longer reply is cut, with a mark, and the request is aborted. */
 export const maxReplyLength = 100_000
-/** Most that a model may write in one turn, thoughts and arguments included, in characters; it is cut off there. */
-export const maxWritten = 2_000_000
+/** The maximum output of one turn, including reasoning and tool arguments, in characters. */
+export const maxOutputLength = 2_000_000
 
 export interface Reply {
   reply: string
-  /** What the model and the tools said, as messages of the model library in plain JSON. */
+  /** The messages of the model and the tools, in the model library's format. */
   messages: Json[]
   usage: Usage
-  /**
-   * `stop`; `length` when the reply was cut; `tool-calls` when the steps ran out; or another word of the model library.
-   */
+  /** `stop`, `length` if the reply was cut, `tool-calls` if the steps ran out, or another term of the model library. */
   finishReason: string
 }
 
@@ -30,25 +28,27 @@ interface Step {
   results: { toolCallId: string; toolName: string; output: Json }[]
 }
 
+/** What was read so far. */
 interface Reading {
   steps: Step[]
   usage: Usage
-  written: number
+  /** Characters that the model has written, reasoning and tool arguments included. */
+  outputLength: number
   replyLength: number
   finishReason: string | undefined
 }
 
-/** Throws what the stream reports as an error, and `model_failed` when it ends without saying that it is complete. */
+/** Throws `UnfinishedReply` if the stream reports an error, or ends before the reply is complete. */
 export async function readReply(stream: AsyncIterable<Part>, onDelta?: (text: string) => void): Promise<Reply> {
-  const reading: Reading = { steps: [], usage: noUsage(), written: 0, replyLength: 0, finishReason: undefined }
+  const reading: Reading = { steps: [], usage: createUsage(), outputLength: 0, replyLength: 0, finishReason: undefined }
   try {
     return await readAll(reading, stream, onDelta)
   } catch (error) {
-    throw new UnfinishedReply(error, reading.steps.filter(({ results }) => results.length > 0).flatMap(messagesOf))
+    throw new UnfinishedReply(error, reading.steps.filter(({ results }) => results.length > 0).flatMap(createMessages))
   }
 }
 
-/** A stream that failed, and the steps that had been completed before: tools that were called, with their results. */
+/** The stream failed. `progress` holds the completed steps: tool calls with their results. */
 export class UnfinishedReply extends Error {
   override readonly name = 'UnfinishedReply'
   readonly progress: Json[]
@@ -65,89 +65,94 @@ async function readAll(
   onDelta?: (text: string) => void,
 ): Promise<Reply> {
   for await (const part of stream) {
-    read(reading, part, onDelta)
+    readPart(reading, part, onDelta)
     if (reading.replyLength > maxReplyLength)
-      return cut(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
-    if (reading.written > maxWritten) return cut(reading, `[cut: the model wrote more than ${maxWritten} characters]`)
+      return cutReply(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
+    if (reading.outputLength > maxOutputLength)
+      return cutReply(reading, `[cut: the model wrote more than ${maxOutputLength} characters]`)
   }
   if (reading.finishReason === undefined) throw new BrokenStreamError('The stream ended without a finish.')
-  return finished(reading, reading.finishReason)
+  return createReply(reading, reading.finishReason)
 }
 
-/** Parts that only frame these, or that a transcript has no use for, pass unread. */
-function read(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
+/** Ignores parts that the reply and the transcript do not need. */
+function readPart(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
   if (part.type === 'start-step') reading.steps.push({ text: '', calls: [], results: [] })
-  else if (part.type === 'reasoning-delta') reading.written += part.text.length
-  else if (part.type === 'tool-input-delta') reading.written += part.delta.length
+  else if (part.type === 'reasoning-delta') reading.outputLength += part.text.length
+  else if (part.type === 'tool-input-delta') reading.outputLength += part.delta.length
   else if (part.type === 'finish-step') addUsage(reading.usage, part.usage)
-  else if (part.type === 'finish') reading.finishReason ??= complete(part)
+  else if (part.type === 'finish') reading.finishReason ??= requireComplete(part)
   else if (part.type === 'error') readError(reading, part.error)
-  else readSaid(reading, part, onDelta)
+  else readContent(reading, part, onDelta)
 }
 
-/** A model that calls on though the last step is for the answer has used up its steps; that is no failure. */
+/** A model that calls a tool in the last step has used up its steps. That is not an error of the stream. */
 function readError(reading: Reading, error: unknown): void {
   if ((error as Error | undefined)?.name !== 'AI_ToolChoiceViolationError') throw error
   reading.finishReason = 'tool-calls'
 }
 
-function readSaid(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
+function readContent(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
   const step = reading.steps.at(-1)
   if (!step) return
   if (part.type === 'text-delta') readText(reading, { step, text: part.text, onDelta })
   else if (part.type === 'tool-call') step.calls.push(part)
   else if (part.type === 'tool-result')
-    step.results.push({ ...toolOf(part), output: { type: 'json', value: part.output as Json } })
+    step.results.push({ ...pickTool(part), output: { type: 'json', value: part.output as Json } })
   else if (part.type === 'tool-error')
-    step.results.push({ ...toolOf(part), output: { type: 'error-text', value: toolErrorText(messageOf(part.error)) } })
+    step.results.push({
+      ...pickTool(part),
+      output: { type: 'error-text', value: describeToolError(readErrorMessage(part.error)) },
+    })
 }
 
 function readText(
   reading: Reading,
   { step, text, onDelta }: { step: Step; text: string; onDelta: ((text: string) => void) | undefined },
 ): void {
-  const room = text.slice(0, Math.max(0, maxReplyLength - reading.replyLength))
-  reading.written += text.length
+  const kept = text.slice(0, Math.max(0, maxReplyLength - reading.replyLength))
+  reading.outputLength += text.length
   reading.replyLength += text.length
-  step.text += room
-  if (room) onDelta?.(room)
+  step.text += kept
+  if (kept) onDelta?.(kept)
 }
 
-const toolOf = ({ toolCallId, toolName }: { toolCallId: string; toolName: string }) => ({ toolCallId, toolName })
+const pickTool = ({ toolCallId, toolName }: { toolCallId: string; toolName: string }) => ({ toolCallId, toolName })
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const readErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A stream that broke off is told from a complete one by the reason that its service gave, or did not give. */
-function complete({ finishReason, rawFinishReason }: Extract<Part, { type: 'finish' }>): string {
+/** Throws if the service gave a finish reason of an incomplete stream, or none. */
+function requireComplete({ finishReason, rawFinishReason }: Extract<Part, { type: 'finish' }>): string {
   if (['error', 'interrupted'].includes(finishReason) || (finishReason === 'other' && rawFinishReason === undefined))
     throw new BrokenStreamError('The stream broke off.')
   return finishReason
 }
 
-function finished(reading: Reading, finishReason: string): Reply {
+function createReply(reading: Reading, finishReason: string): Reply {
   const texts = reading.steps.map(({ text }) => text.trim()).filter(Boolean)
-  // What was said before a call announces it; only what the last step says is an answer where the steps ran out.
+  // Text before a tool call is not an answer. If the steps ran out, only the last step can hold one.
   const reply = finishReason === 'tool-calls' ? reading.steps.at(-1)?.text.trim() : texts.at(-1)
-  // Whole texts only: a stream may cut a character into halves.
+  // Applied to whole texts, because a stream may split a surrogate pair.
   return {
     reply: (reply ?? '').toWellFormed(),
-    messages: wellFormed(reading.steps.flatMap(messagesOf)),
+    messages: wellFormed(reading.steps.flatMap(createMessages)),
     usage: reading.usage,
     finishReason,
   }
 }
 
-function cut(reading: Reading, mark: string): Reply {
+function cutReply(reading: Reading, mark: string): Reply {
   const step = reading.steps.at(-1)
   if (step) step.text += `\n${mark}`
-  return finished(reading, 'length')
+  return createReply(reading, 'length')
 }
 
 /**
- * A step as messages. What only its provider understands (thoughts, ids, signatures) is left out: it expires, and a
- * session may change its model. So is a call without a result: providers refuse a conversation that holds one.
+ * Converts a step into messages. Data that only its provider understands (reasoning, ids, signatures) is left out: it
+ * expires, and a session may change its model. Calls without a result are left out too: providers refuse a conversation
+ * that holds one.
  */
-function messagesOf({ text, calls, results }: Step): Json[] {
+function createMessages({ text, calls, results }: Step): Json[] {
   const answered = calls.filter(({ toolCallId }) => results.some((result) => result.toolCallId === toolCallId))
   const content = [
     ...(text ? [{ type: 'text', text }] : []),
@@ -155,7 +160,7 @@ function messagesOf({ text, calls, results }: Step): Json[] {
       type: 'tool-call',
       toolCallId,
       toolName,
-      input: objectOr(input),
+      input: toObject(input),
     })),
   ]
   const assistant = content.length ? [{ role: 'assistant', content }] : []
@@ -164,11 +169,11 @@ function messagesOf({ text, calls, results }: Step): Json[] {
     : assistant
 }
 
-/** Arguments that were not even an object are kept as none. */
-const objectOr = (input: unknown): Json =>
+/** Replaces arguments that are not an object by an empty object. */
+const toObject = (input: unknown): Json =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Json) : {}
 
-const noUsage = (): Usage => ({
+const createUsage = (): Usage => ({
   inputTokens: 0,
   outputTokens: 0,
   cachedInputTokens: 0,

@@ -1,4 +1,4 @@
-// When a run whose model failed for a passing reason is tried again, and what its record says once that is given up.
+// Plans when a run is tried again after its model failed for a transient reason.
 import type { RunResult } from '../store/run-spec.ts'
 import type { RunRetry, StoredRun } from '../store/store.ts'
 import type { Agent } from './agents.ts'
@@ -6,20 +6,22 @@ import type { ModelError } from './model-error.ts'
 
 type Retried = Pick<StoredRun, 'kind' | 'result'>
 
-/** Undefined: the run is not tried again. A heartbeat comes again by itself, and its events wait meanwhile. */
+/**
+ * Returns undefined if the run is not tried again. Heartbeats are never retried: the next one finds the same events.
+ */
 export function planRetry({ kind, result }: Retried, error: ModelError, policy: Agent['retry']): RunRetry | undefined {
-  if (!error.isPassing || kind === 'heartbeat') return undefined
+  if (!error.isTransient || kind === 'heartbeat') return undefined
   const now = Date.now()
   const { since = now, count = 0 } = result.retry ?? {}
-  const notBefore = Math.ceil(now + delayMs(count, error, policy))
+  const notBefore = Math.ceil(now + computeDelayMs(count, error, policy))
   if (notBefore > since + policy.forSeconds * 1000) return undefined
-  // What an attempt before this one has done stays done.
+  // An attempt without progress of its own keeps the progress of the one before.
   const progress = error.progress.length > 0 ? error.progress : result.progress
   return {
     notBefore,
     aside: !policy.blockSession,
     result: {
-      error: recordOf(error),
+      error: createErrorRecord(error),
       retry: { since, count: count + 1, nextAt: notBefore },
       ...(progress && { progress }),
     },
@@ -27,35 +29,35 @@ export function planRetry({ kind, result }: Retried, error: ModelError, policy: 
 }
 
 /**
- * Exponential with jitter, so that runs that failed together do not come back together; never sooner than the service
- * asks.
+ * Exponential backoff with jitter, so that runs that failed together are not retried together. Never shorter than the
+ * service asks for.
  */
-function delayMs(
+function computeDelayMs(
   count: number,
   { retryAfterMs = 0 }: ModelError,
   { initialDelaySeconds, maxDelaySeconds }: Agent['retry'],
 ): number {
-  const longest = Math.min(maxDelaySeconds, initialDelaySeconds * 2 ** Math.min(count, 30)) * 1000
-  return Math.max(retryAfterMs, longest / 2) + (Math.random() * longest) / 2
+  const maxDelayMs = Math.min(maxDelaySeconds, initialDelaySeconds * 2 ** Math.min(count, 30)) * 1000
+  return Math.max(retryAfterMs, maxDelayMs / 2) + (Math.random() * maxDelayMs) / 2
 }
 
-/** The error of a run that failed for good: it says for how long the run was tried. */
-export function givenUp({ result: { retry } }: Retried, error: ModelError): NonNullable<RunResult['error']> {
-  const record = recordOf(error)
+/** The error of a run that is not tried again. It says how often, and for how long, the run was tried. */
+export function createFinalError({ result: { retry } }: Retried, error: ModelError): NonNullable<RunResult['error']> {
+  const record = createErrorRecord(error)
   if (!retry) return record
   return {
     ...record,
-    message: `${record.message} The run was tried ${retry.count + 1} times in ${inWords(Date.now() - retry.since)}.`,
+    message: `${record.message} The run was tried ${retry.count + 1} times in ${formatDuration(Date.now() - retry.since)}.`,
   }
 }
 
-const recordOf = ({ code, message, detail }: ModelError): NonNullable<RunResult['error']> => ({
+const createErrorRecord = ({ code, message, detail }: ModelError): NonNullable<RunResult['error']> => ({
   type: code,
   message,
   detail,
 })
 
-function inWords(ms: number): string {
+function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000)
   return seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`
 }

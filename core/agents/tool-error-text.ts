@@ -1,4 +1,4 @@
-// What a model reads of a call that failed: sentences of ours in place of the names of the library's errors.
+// Replaces the error texts of the model library with sentences that a model can act on.
 import type { ModelMessage } from 'ai'
 
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
@@ -10,21 +10,21 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/^AI_\w+/, 'The call is not valid; call one of the tools that you were given, with one JSON object.'],
 ]
 
-/** Of a tool that was called at all the sentence is its own, or that of the rule that refused the call. */
-export function toolErrorText(text: string): string {
+/** Errors of tools, and of the rules that refuse a call, keep their own text. */
+export function describeToolError(text: string): string {
   return sentences.find(([pattern]) => pattern.test(text))?.[1] ?? text.replace(/^Error: /, '')
 }
 
-/** The same for what the library itself has put into the conversation. */
-export function withToolErrors(messages: readonly ModelMessage[]): ModelMessage[] {
+/** Does the same for the errors that the library itself adds to the conversation. */
+export function replaceToolErrors(messages: readonly ModelMessage[]): ModelMessage[] {
   return messages.map((message) =>
-    message.role === 'tool' ? { ...message, content: message.content.map(withErrorText) } : message,
+    message.role === 'tool' ? { ...message, content: message.content.map(replaceErrorText) } : message,
   )
 }
 
 type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
 
-function withErrorText(extension: ToolPart): ToolPart {
-  if (extension.type !== 'tool-result' || extension.output.type !== 'error-text') return extension
-  return { ...extension, output: { ...extension.output, value: toolErrorText(extension.output.value) } }
+function replaceErrorText(part: ToolPart): ToolPart {
+  if (part.type !== 'tool-result' || part.output.type !== 'error-text') return part
+  return { ...part, output: { ...part.output, value: describeToolError(part.output.value) } }
 }

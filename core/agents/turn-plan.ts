@@ -1,24 +1,24 @@
-// What a run's turn begins with, worked out and nothing begun: an attempt has it, a dry run shows it.
+// Plans a run's turn without starting it. An attempt executes the plan, a dry run shows it.
 import { isFromHook } from '../store/run-spec.ts'
 import type { NewRun, StoredEvent } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import type { Agent } from './agents.ts'
 import type { Model, Models } from './models.ts'
-import { renderPrompt, systemPrompt } from './prompt.ts'
+import { renderPrompt, renderSystemPrompt } from './prompt.ts'
 import { subjectOfTurn, type TurnInput } from './turn.ts'
 
-/** A run and what it finds when its turn comes. */
+/** A run, and what its turn starts with. */
 export interface PlannedRun {
   run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>
   agent: Agent
-  /** The news that this turn renders. */
+  /** The events that this turn renders. */
   events: readonly StoredEvent[]
-  /** The notes for periodic checks, if there are any. */
+  /** The heartbeat notes, if any. */
   notes?: string | undefined
-  /** True: its session began with external content. */
-  beganOutside: boolean
-  /** True: what an earlier attempt at it has come to holds external content. */
-  readOutside?: boolean
+  /** True if the session started with external content. */
+  isExternalSession: boolean
+  /** True if an earlier attempt at the run read external content. */
+  hasReadExternalContent?: boolean
 }
 
 export interface PlanDeps {
@@ -29,42 +29,44 @@ export interface PlanDeps {
 export type TurnPlan = Pick<TurnInput, 'agent' | 'model' | 'thinking' | 'system' | 'prompt' | 'sessionKey'> &
   Required<Pick<TurnInput, 'from'>>
 
-/** The model that a run is for. Throws `invalid_request` for one that may not be used. */
-export const modelOf = (models: Models, { kind, spec }: PlannedRun['run'], agent: Agent): TurnInput['model'] =>
-  kind === 'hook' && spec.model ? models.requested(spec.model, agent) : models.resolve(spec.model ?? agent.model, agent)
+/** Throws `invalid_request` if the run asks for a model that it may not use. */
+export const resolveRunModel = (models: Models, { kind, spec }: PlannedRun['run'], agent: Agent): TurnInput['model'] =>
+  kind === 'hook' && spec.model
+    ? models.resolveRequested(spec.model, agent)
+    : models.resolve(spec.model ?? agent.model, agent)
 
-/** Throws `invalid_request` for a model that may not be used. */
+/** Throws `invalid_request` if the run asks for a model that it may not use. */
 export function planTurn({ models, policy }: PlanDeps, planned: PlannedRun): TurnPlan {
   const { run, agent, events, notes } = planned
   const { sessionKey, spec } = run
-  const model = modelOf(models, run, agent)
-  const from = subjectOf(planned)
+  const model = resolveRunModel(models, run, agent)
+  const from = resolveSubject(planned)
   return {
     agent,
     model,
     thinking: spec.thinking ?? agent.thinking,
-    system: systemPrompt(agent),
-    prompt: renderPrompt({ spec, events, notes, withheld: withheldFrom(policy, planned, { model, from }) }),
+    system: renderSystemPrompt(agent),
+    prompt: renderPrompt({ spec, events, notes, withheld: listWithheldTools(policy, planned, { model, from }) }),
     sessionKey,
     from,
   }
 }
 
 /**
- * Whoever began it: a turn that reads news from outside may do no more than a webhook's own run, for the news may well
- * ask for it.
+ * What the tool policy looks at. A turn that reads external events may do no more than a webhook's own run, whoever
+ * started it, because the events may ask for anything.
  */
-function subjectOf({
+function resolveSubject({
   run: { id, sessionKey, spec },
   events,
-  beganOutside,
-  readOutside = false,
+  isExternalSession,
+  hasReadExternalContent = false,
 }: PlannedRun): TurnPlan['from'] {
   const { origin, deliver } = spec
-  const ofSession = isFromHook(origin) || beganOutside
-  const fromHook = ofSession || readOutside || events.some(({ trusted }) => !trusted)
-  // A conversation with people is theirs again after this turn; one with webhooks never is.
-  const scopes = fromHook ? [ofSession ? sessionKey : id, ...(origin.scopes ?? [])] : undefined
+  const isSessionRestricted = isFromHook(origin) || isExternalSession
+  const fromHook = isSessionRestricted || hasReadExternalContent || events.some(({ trusted }) => !trusted)
+  // In a conversation with people the restriction ends with this turn. In a webhook's session it stays.
+  const scopes = fromHook ? [isSessionRestricted ? sessionKey : id, ...(origin.scopes ?? [])] : undefined
   const { initiators } = origin
   return {
     ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }),
@@ -74,17 +76,17 @@ function subjectOf({
   }
 }
 
-/** The tools that this turn lacks because of its news, for the agent to know; absent: it lacks none for that reason. */
-function withheldFrom(
+/** The tools that this turn lacks because of its events. Undefined if the events are not the reason. */
+function listWithheldTools(
   policy: PlanDeps['policy'],
-  { run, agent, beganOutside }: PlannedRun,
+  { run, agent, isExternalSession }: PlannedRun,
   { model, from }: { model: Model; from: TurnPlan['from'] },
 ): readonly string[] | undefined {
-  if (!from.fromHook || isFromHook(run.spec.origin) || beganOutside) return undefined
-  const namesFor = (fromHook: boolean) =>
+  if (!from.fromHook || isFromHook(run.spec.origin) || isExternalSession) return undefined
+  const listNames = (fromHook: boolean) =>
     policy
       .listed(subjectOfTurn({ agent, sessionKey: run.sessionKey, model, from: { ...from, fromHook } }))
       .map(({ tool }) => tool.name)
-  const left = new Set(namesFor(true))
-  return namesFor(false).filter((name) => !left.has(name))
+  const remaining = new Set(listNames(true))
+  return listNames(false).filter((name) => !remaining.has(name))
 }

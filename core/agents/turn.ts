@@ -1,5 +1,5 @@
-// One turn: the prompt goes to the model, its tool calls are answered, its reply comes back; nothing outlives the
-// signal.
+// Executes one turn: sends the prompt to the model, answers its tool calls and reads its reply. Ends when the signal
+// aborts.
 import type { LanguageModelMiddleware, ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin.ts'
@@ -10,81 +10,79 @@ import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply, UnfinishedReply } from './reply.ts'
-import { withToolErrors } from './tool-error-text.ts'
-import { toolSet } from './turn-tools.ts'
+import { replaceToolErrors } from './tool-error-text.ts'
+import { createToolSet } from './turn-tools.ts'
 
 export interface TurnInput {
   agent: { id: string }
   model: Model
   thinking?: Thinking | undefined
-  /** What the agent is told about itself. */
+  /** The system prompt. */
   system: string
   /** The user's message. */
   prompt: string
-  /** Earlier messages of the session, oldest first, already bounded. */
+  /** Earlier messages of the session, oldest first, already trimmed. */
   history: readonly Json[]
-  /** What an earlier attempt at this very turn has come to: it goes on from there. */
+  /** The messages of an earlier attempt at this run. The turn continues from there. */
   progress?: readonly Json[] | undefined
   sessionKey: string
-  /** What the tool policy looks at beside agent, session and model. */
+  /** What the tool policy looks at, apart from agent, session and model. */
   from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'initiators'>
   runId: string
-  /** Ends the turn: it then rejects with the signal's reason at once. */
+  /** Ends the turn. It then rejects with the signal's reason immediately. */
   signal: AbortSignal
-  /** The reply as it is written. */
+  /** Called with each part of the reply while the model writes it. */
   onDelta?: ((text: string) => void) | undefined
-  /** Called once, before a tool shows external content to a turn that had none. */
+  /** Called once, before the first tool returns external content to a turn that had none. */
   onExternalContent?: (() => Promise<void>) | undefined
 }
 
 export interface TurnResult extends Reply {
-  /** What the transcript gains: the user's message, and what the model and the tools said. */
+  /** The messages for the transcript: the user's message, and those of the model and the tools. */
   messages: Json[]
 }
 
-/** Throws `model_failed` (a ModelError), or the signal's reason. */
+/** Throws `model_failed` (a `ModelError`), or the signal's reason. */
 export type RunTurn = (input: TurnInput) => Promise<TurnResult>
 
 export interface TurnDeps {
   invoke: Invoke
-  /** What a turn may call. */
+  /** Lists the tools that the turn may call. */
   tools(subject: Subject): readonly Tool[]
   log: Log
-  /** Most model calls of one turn. */
+  /** The maximum number of model calls in one turn. */
   maxSteps?: number
-  /**
-   * Repetitions of a model call that failed before it answered; they wait as long as Retry-After says, else 2 s, 4 s …
-   */
+  /** How often a model call is repeated if it fails before it answers. The delay is Retry-After, or 2 s, 4 s and so on. */
   maxRetries?: number
 }
 
 export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps): RunTurn {
   return async (input) => {
-    // Ends the request of a reply that was cut at its bound, too.
+    // Also aborts the request of a reply that was cut.
     const over = new AbortController()
     try {
       const signal = AbortSignal.any([input.signal, over.signal])
-      const reply = await untilAborted(ask({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
-      return { ...reply, messages: [...beginningOf(input), ...reply.messages] }
+      const reply = await untilAborted(callModel({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
+      return { ...reply, messages: [...createOpeningMessages(input), ...reply.messages] }
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
       if (error instanceof GatewayError) throw error
       const { cause, progress } = error instanceof UnfinishedReply ? error : { cause: error, progress: [] }
-      throw input.model.failure(cause, { progress: [...(input.progress ?? []), ...progress] })
+      throw input.model.createError(cause, { progress: [...(input.progress ?? []), ...progress] })
     } finally {
       over.abort()
     }
   }
 }
 
-async function ask(
+async function callModel(
   { invoke, tools, log, maxSteps, maxRetries }: Required<TurnDeps>,
   input: TurnInput,
   signal: AbortSignal,
 ): Promise<Reply> {
-  // Loaded by the first turn, so that starting and accepting never wait for it.
+  // Imported by the first turn, so that neither the start nor a request waits for it.
   const [ai, model] = await Promise.all([import('ai'), input.model.model()])
-  // The library would print its warnings; ours go to the log, below.
+  // The library would print its warnings; they go to the log instead (see below).
   globalThis.AI_SDK_LOG_WARNINGS = false
   let subject = subjectOfTurn(input)
   const onExternalContent = async (): Promise<void> => {
@@ -98,36 +96,33 @@ async function ask(
   const { stream } = ai.streamText({
     model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),
     instructions: input.system,
-    messages: [...input.history, ...beginningOf(input)] as unknown as ModelMessage[],
-    tools: toolSet(ai, tools(subject), call),
+    messages: [...input.history, ...createOpeningMessages(input)] as unknown as ModelMessage[],
+    tools: createToolSet(ai, tools(subject), call),
     stopWhen: ai.isStepCount(maxSteps),
-    // The last step is for the answer: nothing more may be called.
+    // The last step must be the answer, so tools are off.
     prepareStep: ({ stepNumber, messages }) => ({
-      messages: withToolErrors(messages),
+      messages: replaceToolErrors(messages),
       ...(stepNumber === maxSteps - 1 && { toolChoice: 'none' }),
     }),
     ...(reasoning && { reasoning }),
     maxRetries,
     abortSignal: signal,
-    // Errors are parts of the stream, read there; the default would print them as well.
+    // `readReply` reads errors from the stream; the default handler would print them as well.
     onError: () => {},
     onStepEnd: ({ warnings }) =>
       warnings?.forEach((warning) =>
-        log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider warns'),
+        log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider reported a warning'),
       ),
   })
   return await readReply(stream, input.onDelta)
 }
 
-/**
- * What an earlier version stored, and what a model says within a turn, goes back to a model server: some refuse lone
- * surrogates.
- */
+/** Some model servers refuse lone surrogates, which stored messages and a model's own text may hold. */
 const sendWellFormed: LanguageModelMiddleware = {
   transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }),
 }
 
-/** On whose behalf the tools of a turn are called. */
+/** The caller that the tool policy sees for the calls of a turn. */
 export const subjectOfTurn = ({
   agent,
   sessionKey,
@@ -141,4 +136,7 @@ export const subjectOfTurn = ({
   ...from,
 })
 
-const beginningOf = ({ prompt, progress = [] }: TurnInput): Json[] => [{ role: 'user', content: prompt }, ...progress]
+const createOpeningMessages = ({ prompt, progress = [] }: TurnInput): Json[] => [
+  { role: 'user', content: prompt },
+  ...progress,
+]

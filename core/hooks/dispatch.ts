@@ -218,7 +218,7 @@ function createRun(
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
   const model = body.model?.trim()
-  if (model !== undefined) models.requested(model, agent)
+  if (model !== undefined) models.resolveRequested(model, agent)
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),

@@ -10,7 +10,7 @@ export interface HookReply {
 
 /** `prefer`: the header of the request. A reply without runs does not wait. */
 export async function createReply(
-  runs: Pick<Runs, 'ended'>,
+  runs: Pick<Runs, 'waitForEnd'>,
   { reply, replayed }: Dispatched<object>,
   prefer: string | undefined,
 ): Promise<HookReply> {
@@ -42,8 +42,8 @@ interface RunState {
 }
 
 /** The state of a run when it has ended or the time is over, whichever comes first. */
-async function waitForRun(runs: Pick<Runs, 'ended'>, runId: string, seconds: number): Promise<RunState> {
-  const run = await runs.ended(runId, seconds * 1000)
+async function waitForRun(runs: Pick<Runs, 'waitForEnd'>, runId: string, seconds: number): Promise<RunState> {
+  const run = await runs.waitForEnd(runId, seconds * 1000)
   const { reply, error } = run?.result ?? {}
   return {
     status: run?.status ?? 'queued',

@@ -1,22 +1,22 @@
-// Recognises a reply that only says "nothing to report".
+// Recognizes a reply that only acknowledges that there is nothing to report.
 
 const word = 'HEARTBEAT_OK'
-/** How much markup a reply may have around its words, in characters; it also bounds every search below. */
-const longestMarkup = 1000
+/** How much markup may surround the text, in characters. This also bounds the searches below. */
+const maxMarkup = 1000
 
 /**
- * True when the reply begins or ends with the acknowledgement as a word of its own, whatever marks wrap it,
- * and no more than `maxChars` characters remain beside it.
+ * Returns true if the reply begins or ends with the acknowledgement as a separate word, in any markup, and at most
+ * `maxChars` characters remain beside it.
  */
 export function isAcknowledgement(reply: string, maxChars: number): boolean {
   const whole = reply.trim()
-  if (whole.length > word.length + maxChars + longestMarkup) return false
+  if (whole.length > word.length + maxChars + maxMarkup) return false
   const text = stripMarkup(whole)
-  const rest = withoutLeading(text) ?? withoutTrailing(text)
+  const rest = removeLeadingWord(text) ?? removeTrailingWord(text)
   return rest !== undefined && rest.length <= maxChars
 }
 
-/** Takes HTML tags, blanks and Markdown marks away from both ends; the inside stays. An underscore may come escaped. */
+/** Removes HTML tags, blanks and Markdown marks from both ends. The underscore of the word may be escaped. */
 function stripMarkup(text: string): string {
   return text
     .replaceAll(String.raw`HEARTBEAT\_OK`, word)
@@ -24,7 +24,7 @@ function stripMarkup(text: string): string {
     .replace(/(?:<[^<>]{1,200}>|&nbsp;|[*_`~\s])+$/i, '')
 }
 
-function withoutLeading(text: string): string | undefined {
+function removeLeadingWord(text: string): string | undefined {
   if (!text.startsWith(word)) return undefined
   const rest = text.slice(word.length)
   return /^_*[\p{L}\p{N}]/u.test(rest)
@@ -32,7 +32,7 @@ function withoutLeading(text: string): string | undefined {
     : rest.replace(/^(?:<[^<>]{1,200}>|[*_`~])*[^\p{L}\p{N}\s<]{0,4}/u, '').trim()
 }
 
-function withoutTrailing(text: string): string | undefined {
+function removeTrailingWord(text: string): string | undefined {
   const body = text.replace(/[^\p{L}\p{N}\s_>]{0,4}$/u, '').replace(/(?:<[^<>]{1,200}>|[*_`~])+$/, '')
   if (!body.endsWith(word)) return undefined
   const rest = body.slice(0, -word.length)

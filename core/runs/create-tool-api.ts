@@ -1,5 +1,5 @@
-// The tool API as a tool finds it in its context, bound to its caller.
-import type { ReplyRun, ToolDelivery } from '../delivery/tool-delivery.ts'
+// Creates the tool API that a tool gets in its context, bound to the caller.
+import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
 import type { GatewayApi, SessionsView, ToolApi, ScheduleApi } from '../plugin.ts'
 import { resolveSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
@@ -32,25 +32,25 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   return (caller) => {
     const { agentId, sessionKey } = caller.subject
     const agent = agents.get(agentId)
-    const keyOf = (key: string): string => resolveSession(agents, key).sessionKey
-    /** What was said in a session that holds external content is external content for whoever reads it. */
-    const tellExternal = async (key: string | undefined): Promise<void> => {
+    const resolveKey = (key: string): string => resolveSession(agents, key).sessionKey
+    /** Reading a session that holds external content exposes the caller to that content. */
+    const reportExternalContent = async (key: string | undefined): Promise<void> => {
       if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))
         await caller.onExternalContent()
     }
-    const replyRoutes = async (): Promise<ReplyRun> => {
+    const resolveReplyRun = async (): Promise<ReplyRun> => {
       const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)
       const { deliver: reply = null, origin } = run?.spec ?? {}
-      // What a webhook has said in a session of people is not meant for them.
+      // A webhook run does not answer the people of its session, even if they wrote there before.
       return { sessionKey, reply, answersSession: origin !== undefined && !isFromHook(origin) && !origin.initiators }
     }
     return {
       sessions: {
         list: sessions.list,
-        status: (key) => sessions.status(keyOf(key)),
+        status: (key) => sessions.status(resolveKey(key)),
         history: async (key, options) => {
-          const messages = await sessions.history(keyOf(key), options)
-          if (messages?.length) await tellExternal(keyOf(key))
+          const messages = await sessions.history(resolveKey(key), options)
+          if (messages?.length) await reportExternalContent(resolveKey(key))
           return messages
         },
       },
@@ -59,12 +59,12 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
         start: (request) => subagentRuns.start(request, caller),
         wait: async (runId, ms) => {
           const report = await subagentRuns.wait(runId, ms)
-          if (report?.reply !== undefined) await tellExternal((await store.getRun(runId))?.sessionKey)
+          if (report?.reply !== undefined) await reportExternalContent((await store.getRun(runId))?.sessionKey)
           return report
         },
       },
       deliver: (request) => toolDelivery.send(request, { sessionKey, runId: caller.runId }),
-      isReplyRoute: async (request) => toolDelivery.isReplyRoute(request, await replyRoutes()),
+      isReplyRoute: async (request) => toolDelivery.isReplyRoute(request, await resolveReplyRun()),
       workspace: workspaces.get(agent.id) ?? createWorkspace(agent.workspace),
       schedules: schedules.apiFor(caller),
       gateway,

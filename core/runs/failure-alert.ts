@@ -1,10 +1,9 @@
-// Tells a person that a webhook's run has failed: where `hooks.onFailure` says, and once for a cause within ten
-// minutes.
+// Reports a webhook run that failed to the recipient in `hooks.onFailure`, at most once in ten minutes for each cause.
 import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin.ts'
 import type { FailureAlert, StoredRun } from '../store/store.ts'
-import type { Ended } from './outcome.ts'
+import type { AttemptResult } from './attempt-result.ts'
 
 interface AlertDeps {
   onFailure: Config['hooks']['onFailure']
@@ -14,11 +13,11 @@ interface AlertDeps {
 
 const quietMs = 10 * 60 * 1000
 
-/** Undefined: nobody is to be told, or can be. */
-export async function createAlert(
+/** Returns undefined if no alert is configured for this run, or if its recipient cannot be resolved. */
+export async function createFailureAlert(
   { onFailure, recipients, log }: AlertDeps,
   run: StoredRun,
-  ended: Ended,
+  ended: AttemptResult,
 ): Promise<FailureAlert | undefined> {
   if (!onFailure || run.kind !== 'hook' || (ended.status !== 'failed' && ended.status !== 'timed_out')) return undefined
   const found = await recipients.resolve(onFailure)
@@ -31,15 +30,18 @@ export async function createAlert(
     id: `${run.id}:alert`,
     runId: run.id,
     ...found.address,
-    text: textOf(run, error?.message ?? ''),
+    text: renderAlert(run, error?.message ?? ''),
     status: 'pending',
     reason: null,
   } as const
-  // What varies from run to run is no part of the cause.
+  // The cause leaves out details that differ from run to run, so that repeated failures are recognised.
   return { cause: `${error?.type}: ${ended.cause ?? error?.message}`, quietMs, delivery }
 }
 
-function textOf({ id, spec: { name, origin } }: StoredRun, reason: string): string {
+function renderAlert({ id, spec: { name, origin } }: StoredRun, reason: string): string {
   const title = name ? `The hook ${origin.name} (${name})` : `The hook ${origin.name}`
-  return `${title} has a run that failed: ${reason}\nRun ${id}. Further failures for this reason are not reported for ${quietMs / 60_000} minutes.`
+  return [
+    `${title} has a run that failed: ${reason}`,
+    `Run ${id}. Further failures for this reason are not reported for ${quietMs / 60_000} minutes.`,
+  ].join('\n')
 }

@@ -1,4 +1,4 @@
-// What tools may know of the gateway, and what of its configuration they may change.
+// Creates the gateway part of the tool API: status, redacted configuration, reload and configuration changes.
 import { ConfigError } from '../config/config-error.ts'
 import { patchConfigFile, PatchError } from '../config/file/patch.ts'
 import { redactConfig } from '../config/redaction.ts'
@@ -10,7 +10,7 @@ import type { Agents } from '../agents/agents.ts'
 
 interface GatewayApiDeps {
   config: Config
-  /** The file that the configuration was read from, where it was read from one. */
+  /** Absent when the configuration comes from no file. */
   file?: string | undefined
   extensions: ConfigurableExtensions
   env: NodeJS.ProcessEnv
@@ -18,15 +18,15 @@ interface GatewayApiDeps {
   agents: Agents
   connections: Pick<Connections, 'states'>
   reload: () => Promise<ReloadResult>
-  /** When the process began to serve; a reload does not change it. */
+  /** When the process began to serve. A reload does not change it. */
   startedAt: number
-  /** Whether this configuration came by a reload. */
+  /** True if a reload brought this configuration. */
   reloaded: boolean
 }
 
-/** What a reload came to. */
+/** The result of a reload. */
 export interface ReloadResult {
-  /** Keys whose new value waits for the next start. */
+  /** Keys whose new value takes effect at the next start. */
   restartFor: string[]
 }
 
@@ -63,7 +63,7 @@ export function createGatewayApi({
     },
     patchConfig: async (changes) => {
       if (file === undefined)
-        throw new InputError('The configuration of this gateway comes from no file, so it cannot be changed.')
+        throw new InputError('The configuration does not come from a file, so it cannot be changed.')
       try {
         return { changed: patchConfigFile({ file, changes, extensions, env }) }
       } catch (error) {

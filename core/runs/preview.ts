@@ -6,10 +6,10 @@ import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import type { RuleOfTwo } from '../tools/rule-of-two.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
-import { heartbeatSpec } from '../agents/heartbeat-spec.ts'
+import { createHeartbeatSpec, readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
 import type { Models } from '../agents/models.ts'
-import { beganOutside, beginsWithPrivate } from '../agents/exposure.ts'
-import { eventBatch, heartbeatNotes } from '../agents/prompt.ts'
+import { isExternalSession, startsWithPrivateData } from '../agents/exposure.ts'
+import { eventBatch } from '../agents/prompt.ts'
 import { subjectOfTurn } from '../agents/turn.ts'
 import { planTurn, type TurnPlan } from '../agents/turn-plan.ts'
 import type { TurnPreview } from './turn-preview.ts'
@@ -43,10 +43,10 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
     const waiting = await store.listWaitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = limitCharacters(all.slice(0, eventBatch.count), eventBatch.characters)
-    const notes = kind === 'heartbeat' ? await heartbeatNotes(agent, sessionKey) : undefined
+    const notes = kind === 'heartbeat' ? await readHeartbeatNotes(agent, sessionKey) : undefined
     const plan = planTurn(
       { models, policy },
-      { run, agent, events, notes, beganOutside: await beganOutside({ store, agents }, sessionKey) },
+      { run, agent, events, notes, isExternalSession: await isExternalSession({ store, agents }, sessionKey) },
     )
     const withheld = await withheldFrom(plan, run)
     return {
@@ -66,7 +66,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
   ): Promise<string[] | undefined> {
     const [scope] = plan.from.scopes ?? []
     if (scope === undefined) return undefined
-    const used = (await beginsWithPrivate(store, { run: { id, spec }, scope }))
+    const used = (await startsWithPrivateData(store, { run: { id, spec }, scope }))
       ? { readsPrivate: true, sends: false }
       : undefined
     const subject = subjectOfTurn(plan)
@@ -88,7 +88,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
       const [first] = arriving
       const agent = agents.get(first?.agentId)
       const sessionKey = first?.sessionKey ?? agent.mainSession
-      const spec = heartbeatSpec(agent.id, agent.heartbeat)
+      const spec = createHeartbeatSpec(agent.id, agent.heartbeat)
       const here = arriving.filter((event) => event.sessionKey === sessionKey && event.agentId === first?.agentId)
       return preview({ id: '', kind: 'heartbeat', sessionKey, spec }, agent, here)
     },

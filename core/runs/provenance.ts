@@ -1,33 +1,33 @@
-// Where a run comes from that a tool starts: who stands behind it, whether a webhook does, and how far from all of them
-// it is.
+// Resolves the provenance of a run that a tool starts: who started it, whether a webhook did, and through how many
+// sessions the work came.
 import { InputError } from '../plugin.ts'
 import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolCall } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
-import { beganOutside, type ExposureDeps } from '../agents/exposure.ts'
+import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
 
-/** Who calls. */
+/** The caller of a tool. */
 export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'onExternalContent'>
 
-/** What the origin of a run takes over from whoever starts it. */
+/** The fields of a run's origin that follow from its caller. */
 export type Provenance = Pick<Origin, 'trusted' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
 
-interface LineageDeps extends ExposureDeps {
+interface ProvenanceDeps extends ExposureDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
 }
 
-/** How often work is handed on before it must end: two sessions cannot write to each other for ever. */
-const longestLine = 6
+/** How often sessions may hand work on. Without a limit, two sessions could write to each other forever. */
+const maxHandOffs = 6
 
-export async function resolveProvenance(deps: LineageDeps, { subject, runId }: Caller): Promise<Provenance> {
+export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }: Caller): Promise<Provenance> {
   const run = runId === undefined ? undefined : await deps.store.getRun(runId)
-  const scopes = subject.scopes ?? (await scopesOverHttp(deps, subject))
+  const scopes = subject.scopes ?? (await resolveHttpScopes(deps, subject))
   const viaHook =
     scopes !== undefined || subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
-  const initiators = [initiatorOf(subject), ...(subject.initiators ?? [])]
-  if (initiators.length > longestLine)
-    throw new InputError(`This work was handed on ${longestLine} times already; finish it here.`)
+  const initiators = [createInitiator(subject), ...(subject.initiators ?? [])]
+  if (initiators.length > maxHandOffs)
+    throw new InputError(`This work was already handed on ${maxHandOffs} times; finish it here.`)
   const depth = run?.spec.origin.depth ?? (subject.sessionKey.includes(':subagent:') ? 1 : 0)
   return {
     trusted: !viaHook,
@@ -39,13 +39,14 @@ export async function resolveProvenance(deps: LineageDeps, { subject, runId }: C
 }
 
 /**
- * A client is not bound by the rule, but what it starts for a session that is has no more freedom than that session.
+ * The rule of two does not restrict HTTP clients. A run that a client starts for a session with external content is
+ * restricted like that session.
  */
-async function scopesOverHttp(deps: LineageDeps, { caller, sessionKey }: Subject): Promise<string[] | undefined> {
-  return caller === 'http' && (await beganOutside(deps, sessionKey)) ? [sessionKey] : undefined
+async function resolveHttpScopes(deps: ProvenanceDeps, { caller, sessionKey }: Subject): Promise<string[] | undefined> {
+  return caller === 'http' && (await isExternalSession(deps, sessionKey)) ? [sessionKey] : undefined
 }
 
-const initiatorOf = ({ caller, agentId, sessionKey, model, channel, accountId }: Subject): Initiator => ({
+const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountId }: Subject): Initiator => ({
   caller,
   agentId,
   sessionKey,

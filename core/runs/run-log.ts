@@ -1,12 +1,11 @@
-// What the log says of a run that has ended: how, how long it took, and why its reply can go nowhere. No text of
-// anybody.
+// Logs retries and ends of runs. The entries hold no text of messages or replies.
 import type { Log } from '../plugin.ts'
 import type { RunEnd, RunRetry, StoredRun } from '../store/store.ts'
 
 export function logRetry(log: Log, run: StoredRun, { notBefore, result: { error, retry } }: RunRetry): void {
   log.warn(
     {
-      ...subjectOf(run),
+      ...createRunFields(run),
       reason: error?.message,
       attempts: retry?.count,
       nextAttemptAt: new Date(notBefore).toISOString(),
@@ -16,16 +15,16 @@ export function logRetry(log: Log, run: StoredRun, { notBefore, result: { error,
 }
 
 export function logRunEnd(log: Log, run: StoredRun, { status, at, deliveries, result: { error } }: RunEnd): void {
-  const fields = { ...subjectOf(run), status, ms: at - (run.startedAt ?? run.createdAt) }
+  const fields = { ...createRunFields(run), status, ms: at - (run.startedAt ?? run.createdAt) }
   if (status === 'failed' || status === 'timed_out')
     log.warn({ ...fields, type: error?.type, reason: error?.message }, 'run failed')
   else log.info(fields, 'run ended')
-  for (const { channel, status: fate, reason } of deliveries)
-    if (fate === 'failed') log.warn({ runId: run.id, channel, reason }, 'reply not delivered')
+  for (const { channel, status: deliveryStatus, reason } of deliveries)
+    if (deliveryStatus === 'failed') log.warn({ runId: run.id, channel, reason }, 'reply not delivered')
 }
 
-/** Which run it is, and which webhook asked for it. */
-function subjectOf({ id: runId, kind, agentId, spec: { origin } }: StoredRun): object {
+/** Identifies the run, and the webhook that started it. */
+function createRunFields({ id: runId, kind, agentId, spec: { origin } }: StoredRun): object {
   return {
     runId,
     kind,

@@ -1,21 +1,21 @@
-// The news that a run leaves when it has ended: a summary for the session that should know.
+// Creates the run summary: the event that reports the end of a run in another session, usually the main session.
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { NewEvent, NewDelivery, StoredRun } from '../store/store.ts'
-import type { Ended } from './outcome.ts'
+import type { AttemptResult } from './attempt-result.ts'
 
 interface RunSummary {
   run: StoredRun
-  ended: Ended
-  /** Does the reply say that there is nothing to say? */
+  ended: AttemptResult
+  /** True if the reply only acknowledges that there is nothing to report. */
   acknowledged: boolean
   deliveries: readonly NewDelivery[]
-  /** What hears of every webhook. */
+  /** Receives the summary of every webhook run. */
   mainSession: string
   createId: () => string
 }
 
-/** Longest summary, in characters. */
-const summaryLimit = 2000
+/** In characters. */
+const maxSummaryLength = 2000
 
 const headings = {
   hook: 'Hook',
@@ -44,7 +44,7 @@ export function createRunSummary({
   const sessionKey = kind === 'hook' ? mainSession : spec.summarySession
   if (sessionKey === undefined || (kind === 'schedule' && needsNoSummary({ ended, acknowledged, deliveries })))
     return []
-  // Wrapped by origin: what follows from a webhook is outside text, and so is what was said with outside text at hand.
+  // The reply of a run that a webhook started, or that read external content, is external content itself.
   const text = renderSummary({ heading: headings[kind], spec, ended, deliveries })
   return [
     {
@@ -53,12 +53,12 @@ export function createRunSummary({
       text,
       mode: spec.wakeMode,
       source: sources[kind],
-      trusted: !isFromHook(spec.origin) && !ended.external,
+      trusted: !isFromHook(spec.origin) && !ended.hasExternalContent,
     },
   ]
 }
 
-/** A schedule that did what it should is heard by whoever got its reply; only the rest is news. */
+/** A schedule that worked needs no summary if its reply is delivered, or has nothing to report. */
 const needsNoSummary = ({
   ended,
   acknowledged,
@@ -69,31 +69,31 @@ const needsNoSummary = ({
 interface Summary {
   heading: string
   spec: RunSpec
-  ended: Ended
+  ended: AttemptResult
   deliveries: readonly NewDelivery[]
 }
 
-/** `Hook <name>: <reply>`, with a word on where the reply went, so that the main agent does not repeat it. */
+/** `Hook <name>: <reply>`, with a note on where the reply went, so that the main agent does not repeat it. */
 function renderSummary({ heading, spec, ended, deliveries }: Summary): string {
-  const title = spec.name ? `${heading} ${oneLine(spec.name, 200)}` : heading
+  const title = spec.name ? `${heading} ${toOneLine(spec.name, 200)}` : heading
   if (ended.status !== 'succeeded') {
     const reason = ended.result.error?.message ?? 'The run was cancelled.'
-    return cut(`${title} (failed): ${reason}\nIt was about:\n${spec.message.trim()}`, summaryLimit)
+    return truncate(`${title} (failed): ${reason}\nIt was about:\n${spec.message.trim()}`, maxSummaryLength)
   }
   const head = `${title}: `
-  const note = `\n(${deliveryNote(spec, deliveries)})`
+  const note = `\n(${renderDeliveryNote(spec, deliveries)})`
   const reply = (ended.result.reply ?? '').trim() || 'The run ended without a reply.'
-  return `${head}${cut(reply, summaryLimit - head.length - note.length)}${note}`
+  return `${head}${truncate(reply, maxSummaryLength - head.length - note.length)}${note}`
 }
 
-function deliveryNote(spec: RunSpec, [delivery]: readonly NewDelivery[]): string {
+function renderDeliveryNote(spec: RunSpec, [delivery]: readonly NewDelivery[]): string {
   if (!spec.deliver || !delivery) return 'The reply was not delivered: none was asked for.'
   if (delivery.status === 'pending')
-    return `The reply is on its way to ${oneLine(delivery.to, 200)} on ${delivery.channel}; do not repeat it.`
+    return `The reply is on its way to ${toOneLine(delivery.to, 200)} on ${delivery.channel}; do not repeat it.`
   return `The reply was not delivered: ${delivery.reason}`
 }
 
-const oneLine = (text: string, limit: number): string => cut(text.replace(/\s+/gu, ' ').trim(), limit)
+const toOneLine = (text: string, limit: number): string => truncate(text.replace(/\s+/gu, ' ').trim(), limit)
 
-const cut = (text: string, limit: number): string =>
+const truncate = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -1,4 +1,4 @@
-// A run as callers see it.
+// Converts a stored run into the form that the API returns.
 import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
 import type { ListedRun, DeliveryStatus, RunStatus, StoredDelivery, StoredRun } from '../store/store.ts'
 
@@ -7,7 +7,7 @@ export interface RunView {
   kind: StoredRun['kind']
   agentId: string
   sessionKey: string
-  /** The model that ran it, or that it asked for; absent while neither is known. */
+  /** The model that ran it or, before that, the one that it asks for. */
   model?: string | undefined
   status: RunStatus
   origin: Origin
@@ -21,7 +21,7 @@ export interface RunView {
   /** Times are ISO 8601, UTC. */
   createdAt: string
   startedAt?: string
-  /** When it is tried again. */
+  /** When the next attempt begins. */
   nextAttemptAt?: string
   endedAt?: string
 }
@@ -43,10 +43,10 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<S
     retryOf: spec.retryOf,
     retriedAs: result.retriedAs,
     deliveries: deliveries.map(viewDelivery),
-    createdAt: iso(run.createdAt),
-    ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
-    ...(status === 'queued' && result.retry && { nextAttemptAt: iso(result.retry.nextAt) }),
-    ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
+    createdAt: toIso(run.createdAt),
+    ...(run.startedAt !== null && { startedAt: toIso(run.startedAt) }),
+    ...(status === 'queued' && result.retry && { nextAttemptAt: toIso(result.retry.nextAt) }),
+    ...(run.endedAt !== null && { endedAt: toIso(run.endedAt) }),
   }
 }
 
@@ -54,4 +54,4 @@ function viewDelivery({ id, channel, to, status, reason }: Omit<StoredDelivery, 
   return { id, channel, to, status: status === 'sending' ? 'pending' : status, ...(reason !== null && { reason }) }
 }
 
-const iso = (at: number): string => new Date(at).toISOString()
+const toIso = (at: number): string => new Date(at).toISOString()

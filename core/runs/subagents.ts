@@ -1,5 +1,4 @@
-// Runs that tools start: a subagent's in a session of its own, or a message to a session that is there; both within
-// limits.
+// Starts runs for tools, within limits: a subagent run in a session of its own, or a message to an existing session.
 import { InputError, type RunReport, type RunRequest } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
@@ -17,7 +16,7 @@ export interface SubagentRuns {
 
 interface SubagentRunsDeps {
   store: Pick<Store, 'getRun' | 'getSession' | 'getExposure' | 'countWaitingEvents'>
-  runs: Pick<Runs, 'accept' | 'ended'>
+  runs: Pick<Runs, 'accept' | 'waitForEnd'>
   agents: Agents
   models: Models
   createId: () => string
@@ -27,40 +26,40 @@ interface SubagentRunsDeps {
 
 export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
   const { runs, limits } = deps
-  /** Runs under way, by the session whose tools started them. */
+  /** The number of unfinished runs by the session whose tools started them. */
   const active = new Map<string, number>()
-  const count = (sessionKey: string, change: number): void => {
-    const now = (active.get(sessionKey) ?? 0) + change
-    if (now > 0) active.set(sessionKey, now)
+  const addActive = (sessionKey: string, change: number): void => {
+    const total = (active.get(sessionKey) ?? 0) + change
+    if (total > 0) active.set(sessionKey, total)
     else active.delete(sessionKey)
   }
 
   return {
     start: async (request, caller) => {
-      const by = caller.subject.sessionKey
-      if ((active.get(by) ?? 0) >= limits.maxActive) {
+      const { sessionKey } = caller.subject
+      if ((active.get(sessionKey) ?? 0) >= limits.maxActive) {
         throw new InputError(
-          `This session has ${limits.maxActive} runs of its own under way, which is the most; wait for one of them.`,
+          `This session already has ${limits.maxActive} unfinished runs of its own, which is the limit; wait for one of them.`,
         )
       }
-      // Counted before anything is awaited, so that calls side by side count each other.
-      count(by, 1)
+      // Counted before the first await, so that concurrent calls see each other.
+      addActive(sessionKey, 1)
       try {
         const run = await createRun(deps, request, caller)
         await runs.accept({ at: Date.now(), runs: [run] })
-        void runs.ended(run.id, Infinity).then(
-          () => count(by, -1),
-          () => count(by, -1),
+        void runs.waitForEnd(run.id, Infinity).then(
+          () => addActive(sessionKey, -1),
+          () => addActive(sessionKey, -1),
         )
         return { runId: run.id, sessionKey: run.sessionKey }
       } catch (error) {
-        count(by, -1)
+        addActive(sessionKey, -1)
         throw error
       }
     },
     wait: async (runId, ms) => {
-      const run = await runs.ended(runId, ms)
-      return run && report(run)
+      const run = await runs.waitForEnd(runId, ms)
+      return run && createReport(run)
     },
   }
 }
@@ -69,10 +68,10 @@ async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Ca
   const provenance = await resolveProvenance(deps, caller)
   const work =
     request.sessionKey === undefined
-      ? subagentWork(deps, request, { caller, provenance })
-      : await messageWork(deps, request.sessionKey, { caller, provenance })
+      ? planSubagent(deps, request, { caller, provenance })
+      : await planMessage(deps, request.sessionKey, { caller, provenance })
   const model = request.model?.trim()
-  if (model !== undefined) deps.models.requested(model, work.agent)
+  if (model !== undefined) deps.models.resolveRequested(model, work.agent)
   const { message, name, timeoutSeconds } = request
   const spec: RunSpec = { message, name, model, timeoutSeconds, deliver: null, wakeMode: 'now', ...work.spec }
   const { agent, sessionKey, unnamedSession } = work
@@ -88,28 +87,28 @@ async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Ca
   }
 }
 
-interface Work extends Pick<NewRun, 'sessionKey' | 'unnamedSession'> {
+interface PlannedWork extends Pick<NewRun, 'sessionKey' | 'unnamedSession'> {
   agent: Agent
   spec: Pick<RunSpec, 'summarySession'> & { origin: RunSpec['origin'] & { kind: 'chat' | 'subagent' } }
 }
 
-interface Start {
+interface StartContext {
   caller: Caller
   provenance: Provenance
 }
 
-function subagentWork(
+function planSubagent(
   { agents, limits, createId }: SubagentRunsDeps,
   { agentId }: RunRequest,
-  { caller: { subject }, provenance }: Start,
-): Work {
+  { caller: { subject }, provenance }: StartContext,
+): PlannedWork {
   const id = (agentId ?? subject.agentId).trim().toLowerCase()
   const agent = agents.all.find((one) => one.id === id)
-  if (!agent) throw new InputError('agentId names no agent of the configuration; agents_list names them.')
+  if (!agent) throw new InputError('agentId is not a configured agent; agents_list lists the agents.')
   const depth = (provenance.depth ?? 0) + 1
   if (depth > limits.maxDepth)
     throw new InputError(
-      `Subagents may be ${limits.maxDepth} deep (tools.subagents.maxDepth), and this would be one more; do it here.`,
+      `Subagents may be nested ${limits.maxDepth} deep (tools.subagents.maxDepth); do this work here instead.`,
     )
   return {
     agent,
@@ -122,11 +121,11 @@ function subagentWork(
   }
 }
 
-async function messageWork(
+async function planMessage(
   { agents, store }: SubagentRunsDeps,
   requested: string,
-  { caller: { subject }, provenance }: Start,
-): Promise<Work> {
+  { caller: { subject }, provenance }: StartContext,
+): Promise<PlannedWork> {
   const { agentId, sessionKey } = resolveSession(agents, requested)
   const session = await store.getSession(sessionKey)
   if (
@@ -134,7 +133,7 @@ async function messageWork(
     sessionKey !== agents.get(agentId).mainSession &&
     (await store.countWaitingEvents(sessionKey)) === 0
   ) {
-    throw new InputError('There is no session with this sessionKey; sessions_list names those that there are.')
+    throw new InputError('There is no session with this sessionKey; sessions_list lists the sessions.')
   }
   return {
     agent: agents.get(session?.agentId ?? agentId),
@@ -143,6 +142,6 @@ async function messageWork(
   }
 }
 
-function report({ id, status, result: { reply, error } }: StoredRun): RunReport {
+function createReport({ id, status, result: { reply, error } }: StoredRun): RunReport {
   return { id, status, ...(reply !== undefined && { reply }), ...(error && { error: error.message }) }
 }

@@ -1,20 +1,20 @@
-// Those who wait for a run to end.
+// Lets callers wait until a run has ended.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StoredRun } from '../store/store.ts'
 
 export interface Waiters {
   /**
-   * The run once `notify` tells of its end; else, after `ms` or at the close, what `read` says then. A run that has
-   * ended is not waited for.
+   * Returns the run when `notify` reports its end. After `ms`, or when this closes, it returns what `read` returns
+   * then. It does not wait for a run that has ended already.
    */
   wait(read: () => Promise<StoredRun | undefined>, until: { id: string; ms: number }): Promise<StoredRun | undefined>
   notify(run: StoredRun): void
-  /** Nobody waits any longer. */
+  /** Lets all callers go on. */
   close(): void
 }
 
-/** The longest that a timer can wait. */
-const longestMs = 2 ** 31 - 1
+/** The longest delay that a timer supports. */
+const maxDelayMs = 2 ** 31 - 1
 
 export function createWaiters(): Waiters {
   const waiting = new Map<string, Set<(run?: StoredRun) => void>>()
@@ -24,17 +24,17 @@ export function createWaiters(): Waiters {
       const { promise: ended, resolve } = Promise.withResolvers<StoredRun | undefined>()
       const others = waiting.get(id) ?? new Set()
       waiting.set(id, others.add(resolve))
-      const patience = new AbortController()
+      const abort = new AbortController()
       try {
-        // Asked only now, so that an end between the question and the wait is not missed.
+        // Read only after the listener is registered, so that no end is missed in between.
         const now = await read()
         if (!now || now.endedAt !== null || closed) return now
-        const late = delay(Math.min(ms, longestMs), undefined, { ref: false, signal: patience.signal }).catch(
+        const late = delay(Math.min(ms, maxDelayMs), undefined, { ref: false, signal: abort.signal }).catch(
           () => undefined,
         )
         return (await Promise.race([ended, late])) ?? (await read())
       } finally {
-        patience.abort()
+        abort.abort()
         others.delete(resolve)
         if (others.size === 0) waiting.delete(id)
       }

@@ -2,8 +2,7 @@
 import { createTurn } from '../agents/turn.ts'
 import { createInbound } from '../delivery/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
-import { createAttempt } from '../runs/attempt.ts'
-import { createInFlight } from '../runs/in-flight.ts'
+import { createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
@@ -24,11 +23,10 @@ export function buildRuns(
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
+  const attempts = createAttempts({ config, store, agents, models, policy, runTurn, replyStreams, log })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
-  const attempt = createAttempt({ config, store, agents, models, policy, runTurn, replyStreams, log })
-  const inFlight = createInFlight()
   const current: Omit<CurrentRuntime, 'config'> = {
-    attempt: (run, stop) => inFlight.track(typing.during(run, () => attempt(run, stop))),
+    attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: createInbound({
       accept: runs.accept,
@@ -40,5 +38,5 @@ export function buildRuns(
     }),
   }
   const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts, log })
-  return { ...current, heartbeat, untilIdle: inFlight.idle }
+  return { ...current, heartbeat, untilIdle: attempts.settled }
 }

@@ -1,6 +1,6 @@
 // Which earlier messages a model gets to read: whole turns, the newest, within the limits.
 import { describe, expect, it } from 'vitest'
-import { boundHistory, estimateTokens } from '../../core/agents/history.ts'
+import { trimHistory, estimateTokens } from '../../core/agents/history.ts'
 import type { Json } from '../../core/plugin.ts'
 
 const user = (content: string): Json => ({ role: 'user', content })
@@ -16,26 +16,26 @@ const gets = (id: string, value: string): Json => ({
 const toolTurn = (id: string, value = 'noon') => [user(`turn ${id}`), calls(id), gets(id, value), says(`done ${id}`)]
 const plenty = { turns: 100, tokens: 1_000_000 }
 
-describe('boundHistory', () => {
+describe('trimHistory', () => {
   it('keeps everything that fits, in order', () => {
     const messages = [...toolTurn('a'), user('hi'), says('hello')]
-    expect(boundHistory(messages, plenty)).toEqual(messages)
+    expect(trimHistory(messages, plenty)).toEqual(messages)
   })
 
   it('keeps the newest turns, each as a whole', () => {
     const messages = [...toolTurn('a'), ...toolTurn('b'), ...toolTurn('c')]
-    expect(boundHistory(messages, { ...plenty, turns: 2 })).toEqual(messages.slice(4))
-    expect(boundHistory(messages, { ...plenty, turns: 0 })).toEqual([])
+    expect(trimHistory(messages, { ...plenty, turns: 2 })).toEqual(messages.slice(4))
+    expect(trimHistory(messages, { ...plenty, turns: 0 })).toEqual([])
   })
 
   it('stops at the turn that exceeds the tokens', () => {
     const messages = [user('old'), says('x'.repeat(4000)), user('new'), says('short')]
-    expect(boundHistory(messages, { ...plenty, tokens: 200 })).toEqual(messages.slice(2))
+    expect(trimHistory(messages, { ...plenty, tokens: 200 })).toEqual(messages.slice(2))
   })
 
   it('keeps of a turn that is too long what was said, without what its tools were asked and answered', () => {
     const [question, , , answer] = toolTurn('a')
-    expect(boundHistory(toolTurn('a', 'z'.repeat(4000)), { ...plenty, tokens: 200 })).toEqual([question, answer])
+    expect(trimHistory(toolTurn('a', 'z'.repeat(4000)), { ...plenty, tokens: 200 })).toEqual([question, answer])
   })
 
   it('keeps the words of a message that also called a tool, when it drops the call', () => {
@@ -46,7 +46,7 @@ describe('boundHistory', () => {
         { type: 'tool-call', toolCallId: 'a', toolName: 'clock', input: {} },
       ],
     }
-    const kept = boundHistory([user('q'), mixed, gets('a', 'z'.repeat(4000)), says('done')], { ...plenty, tokens: 200 })
+    const kept = trimHistory([user('q'), mixed, gets('a', 'z'.repeat(4000)), says('done')], { ...plenty, tokens: 200 })
     expect(kept).toEqual([user('q'), says('let me see'), says('done')])
   })
 
@@ -61,7 +61,7 @@ describe('boundHistory', () => {
       user('hi'),
       says('hello'),
     ]
-    expect(boundHistory(messages, plenty)).toEqual([user('hi'), says('hello')])
+    expect(trimHistory(messages, plenty)).toEqual([user('hi'), says('hello')])
   })
 
   it('never parts a result from its call, whatever the limits', () => {
@@ -74,7 +74,7 @@ describe('boundHistory', () => {
         toolTurn(`${round}-${turn}`, 'v'.repeat(random(600))),
       ).flat()
       const limits = { turns: random(8), tokens: random(1200) }
-      const kept = boundHistory(messages.slice(random(4)), limits)
+      const kept = trimHistory(messages.slice(random(4)), limits)
       const ids = (type: string) =>
         kept
           .flatMap((message) => (message as { content: { type: string; toolCallId: string }[] }).content)

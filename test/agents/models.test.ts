@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { missingPackage } from '../../core/agents/missing-package.ts'
+import { describeMissingPackage } from '../../core/agents/missing-package.ts'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels, resolveReasoning } from '../../core/agents/models.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -80,9 +80,9 @@ describe('a model reference', () => {
 
   it('may be an alias, which carries what the list says of the model', () => {
     const { models } = setUp()
-    expect(models.requested('quick', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
-    expect(models.requested('router/small', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
-    expect(models.requested('router/vendor/large', listed)).toMatchObject({
+    expect(models.resolveRequested('quick', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
+    expect(models.resolveRequested('router/small', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
+    expect(models.resolveRequested('router/vendor/large', listed)).toMatchObject({
       ref: 'router/vendor/large',
       reasoning: true,
     })
@@ -90,11 +90,13 @@ describe('a model reference', () => {
 
   it('that a request brings must be listed where there is a list; the configuration itself is free', () => {
     const { models } = setUp()
-    expect(refusal(() => models.requested('builtin/rules', listed))).toBe(
+    expect(refusal(() => models.resolveRequested('builtin/rules', listed))).toBe(
       'model is not one of the models that may be used; name one of agents.main.models, or add it there.',
     )
-    expect(refusal(() => models.requested('builtin/rules', { models: [], modelsKey }))).toContain('model is not one')
-    expect(models.requested('builtin/rules', free).ref).toBe('builtin/rules')
+    expect(refusal(() => models.resolveRequested('builtin/rules', { models: [], modelsKey }))).toContain(
+      'model is not one',
+    )
+    expect(models.resolveRequested('builtin/rules', free).ref).toBe('builtin/rules')
     expect(models.resolve('builtin/rules', listed).ref).toBe('builtin/rules')
   })
 
@@ -166,11 +168,11 @@ describe('loading', () => {
     const { optionalDependencies } = createRequire(import.meta.url)('../../package.json') as {
       optionalDependencies: Record<string, string>
     }
-    expect(missingPackage(error)).toBe(
+    expect(describeMissingPackage(error)).toBe(
       `The package @ai-sdk/google is not installed; install it with: npm install @ai-sdk/google@${optionalDependencies['@ai-sdk/google']}`,
     )
-    expect(missingPackage(new Error('Cannot find package'))).toBeUndefined()
-    expect(missingPackage(undefined)).toBeUndefined()
+    expect(describeMissingPackage(new Error('Cannot find package'))).toBeUndefined()
+    expect(describeMissingPackage(undefined)).toBeUndefined()
   })
 
   it('is not part of accepting a run: until then no package of a vendor is imported', async () => {

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels } from '../../core/agents/models.ts'
-import { maxReplyLength, maxWritten } from '../../core/agents/reply.ts'
+import { maxReplyLength, maxOutputLength } from '../../core/agents/reply.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
-import { maxToolText } from '../../core/agents/turn-tools.ts'
+import { maxResultLength } from '../../core/agents/turn-tools.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
@@ -265,8 +265,12 @@ describe('the bounds of a turn', () => {
   })
 
   it.each([
-    ['thoughts', { start: startAnthropic, kind: 'anthropic' }, { text: 'So.', thinking: 'h'.repeat(maxWritten + 1) }],
-    ['arguments', {}, { tool: 'get_weather', args: { city: 'O'.repeat(maxWritten) } }],
+    [
+      'thoughts',
+      { start: startAnthropic, kind: 'anthropic' },
+      { text: 'So.', thinking: 'h'.repeat(maxOutputLength + 1) },
+    ],
+    ['arguments', {}, { tool: 'get_weather', args: { city: 'O'.repeat(maxOutputLength) } }],
   ] as const)('hold for %s, too', async (_what, setup, answer) => {
     const { wire, run } = await setUp(setup)
     wire.script(answer)
@@ -411,14 +415,14 @@ describe('a turn', () => {
       name: 'long',
       description: 'Long.',
       args: Type.Object({}),
-      execute: () => 'y'.repeat(maxToolText * 3),
+      execute: () => 'y'.repeat(maxResultLength * 3),
     })
     const { wire, run } = await setUp({ tools: [long] })
     wire.script({ tool: 'long', args: {} }, { text: 'Long.' })
     await run()
     const body = await sent(wire, 1)
     expect(body).toContain('[cut: 300000 characters in all]')
-    expect(body.length).toBeLessThan(maxToolText + 5000)
+    expect(body.length).toBeLessThan(maxResultLength + 5000)
   })
 
   it('fails when nobody listens at the address', async () => {

@@ -93,7 +93,7 @@ describe('a subagent', () => {
     const shallow = await startTools({ agents: quiet, tools: tools(1) })
     await shallow.askAgent(spawn(spawn('Deeper.')))
     expect((await ended(shallow, 'subagent', 1))[0]!.reply).toContain(
-      'Subagents may be 1 deep (tools.subagents.maxDepth)',
+      'Subagents may be nested 1 deep (tools.subagents.maxDepth)',
     )
     const deep = await startTools({ agents: quiet, tools: tools(2) })
     await deep.askAgent(spawn(spawn(spawn('Too deep.'))))
@@ -116,7 +116,7 @@ describe('a subagent', () => {
     const storm = await Promise.all(Array.from({ length: 20 }, () => gateway.call('sessions_spawn', { task: 'x' })))
     expect(storm.filter(({ status }) => status === 200)).toHaveLength(3)
     expect(storm.find(({ status }) => status !== 200)).toMatchObject(
-      refused(expect.stringContaining('has 3 runs of its own under way')),
+      refused(expect.stringContaining('has 3 unfinished runs of its own')),
     )
     for (const { id } of await runsOf(gateway, 'subagent'))
       await gateway.post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
@@ -125,7 +125,7 @@ describe('a subagent', () => {
   })
 
   it.each([
-    [{ task: 'x', agentId: 'nobody' }, /agentId names no agent/],
+    [{ task: 'x', agentId: 'nobody' }, /agentId is not a configured agent/],
     [{ task: ' ' }, /args.task must not be blank/],
     [{ task: 'x', timeoutSeconds: 100_000 }, /args.timeoutSeconds/],
   ])('is not started by %o', async (args, sentence) => {
@@ -150,7 +150,7 @@ describe('what a tool started', () => {
       reply: expect.not.stringContaining('returned'),
     })
     const { items } = await gateway.result('sessions_history', { sessionKey: run!.sessionKey })
-    expect(items[0].text).toMatch(/^A session that a webhook set to work asks for a reply to this:\n<<<OUTSIDE TEXT/)
+    expect(items[0].text).toMatch(/^A session that a webhook started asks for a reply to this:\n<<<OUTSIDE TEXT/)
   })
 
   it('is news from outside where it is announced, when a webhook began it', async () => {
@@ -260,7 +260,7 @@ describe('a message to a session', () => {
   it('goes to no session that is not there', async () => {
     const { call } = await startTools({ gateway: lifted })
     const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
-    expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list shows the sessions.'))
+    expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list lists the sessions.'))
   })
 })
 

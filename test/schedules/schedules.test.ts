@@ -1,6 +1,6 @@
 // Work that begins by itself: at its times, once for each, across restarts, within its bounds.
 import { describe, expect, it } from 'vitest'
-import { nextFiring, readTiming } from '../../core/runs/timing.ts'
+import { computeNextFiring, parseTiming } from '../../core/runs/timing.ts'
 import { createSqliteStore } from '../../core/store/sqlite/sqlite.ts'
 import { join } from 'node:path'
 import { createTestContext } from '../contracts.ts'
@@ -70,13 +70,13 @@ describe('cron', () => {
   it.each([
     [{ cron: 'every day' }, /cron must be five fields/],
     [{ cron: '* * * * * *' }, /cron must be five fields/],
-    [{ cron: '0 0 30 2 *' }, /never comes/],
+    [{ cron: '0 0 30 2 *' }, /never fires/],
     [{ cron: '0 9 * * *', timezone: 'Mars/Base' }, /timezone an IANA name/],
     [{ every: '1s' }, /every must be a duration of 10 seconds/],
     [{ every: '400d' }, /every must be a duration/],
-    [{ at: '2020-01-01T00:00:00Z' }, /at lies in the past/],
-    [{ at: '2030-01-01T00:00:00' }, /at must be a time with its zone/],
-    [{ at: 'tomorrow' }, /at must be a time with its zone/],
+    [{ at: '2020-01-01T00:00:00Z' }, /at is in the past/],
+    [{ at: '2030-01-01T00:00:00' }, /at must be a time with a zone/],
+    [{ at: 'tomorrow' }, /at must be a time with a zone/],
     [{}, /Exactly one of cron, every and at/],
     [{ cron: '0 9 * * *', every: '1h' }, /Exactly one of/],
     [{ every: '1h', timezone: 'Europe/Berlin' }, /timezone goes with cron alone/],
@@ -92,7 +92,7 @@ describe('cron', () => {
     const { result, call } = await startTools()
     for (let n = 0; n < 100; n++) await result('cron', { ...add, every: '1h' })
     expect(await call('cron', { ...add, every: '1h' })).toMatchObject(
-      refused('The agent has 100 schedules, which is the most; remove one.'),
+      refused('The agent already has 100 schedules, which is the limit; remove one.'),
     )
   })
 
@@ -193,9 +193,9 @@ async function rewind(dir: string, ms: number, id?: string): Promise<void> {
 
 describe('the next firing', () => {
   const berlin = { kind: 'cron', expression: '30 2 * * *', timezone: 'Europe/Berlin' } as const
-  const next = async (timing: Parameters<typeof nextFiring>[0], from: string) => {
+  const next = async (timing: Parameters<typeof computeNextFiring>[0], from: string) => {
     const now = Date.parse(from)
-    return new Date((await nextFiring(timing, { due: now, now }))!).toISOString()
+    return new Date((await computeNextFiring(timing, { due: now, now }))!).toISOString()
   }
 
   it('follows the clock of its zone over the change of the hour', async () => {
@@ -206,13 +206,13 @@ describe('the next firing', () => {
 
   it('of a time between does not drift, whenever it is asked', async () => {
     const hourly = { kind: 'every', ms: 3_600_000 } as const
-    expect(await nextFiring(hourly, { due: 1000, now: 1001 })).toBe(3_601_000)
-    expect(await nextFiring(hourly, { due: 1000, now: 3_601_000 })).toBe(7_201_000)
-    expect(await nextFiring(hourly, { due: 1000, now: 0 })).toBe(3_601_000)
+    expect(await computeNextFiring(hourly, { due: 1000, now: 1001 })).toBe(3_601_000)
+    expect(await computeNextFiring(hourly, { due: 1000, now: 3_601_000 })).toBe(7_201_000)
+    expect(await computeNextFiring(hourly, { due: 1000, now: 0 })).toBe(3_601_000)
   })
 
   it('of a time that came is none', async () => {
-    expect(await nextFiring({ kind: 'at', at: 1000 }, { due: 1000, now: 5000 })).toBeUndefined()
-    expect(readTiming({ at: '1m30s' }, 1000)).toEqual({ kind: 'at', at: 91_000 })
+    expect(await computeNextFiring({ kind: 'at', at: 1000 }, { due: 1000, now: 5000 })).toBeUndefined()
+    expect(parseTiming({ at: '1m30s' }, 1000)).toEqual({ kind: 'at', at: 91_000 })
   })
 })

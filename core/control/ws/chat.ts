@@ -30,7 +30,7 @@ export interface ChatReply {
 export type Chat = (request: ChatRequest, onDelta: (delta: ChatDelta) => void) => Promise<ChatReply>
 
 interface ChatDeps {
-  runs: Pick<Runs, 'accept' | 'ended'>
+  runs: Pick<Runs, 'accept' | 'waitForEnd'>
   agents: SessionOwners
   replyStreams: ReplyStreams
   createId: () => string
@@ -50,7 +50,7 @@ export function createChat({ runs, agents, replyStreams, createId, maxAttempts }
     try {
       await runs.accept({ at: Date.now(), runs: [run] })
       onDelta({ runId: run.id, text: '' })
-      return replyOf(run, await runs.ended(run.id, Number.POSITIVE_INFINITY))
+      return replyOf(run, await runs.waitForEnd(run.id, Number.POSITIVE_INFINITY))
     } finally {
       unsubscribe()
     }

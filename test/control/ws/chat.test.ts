@@ -13,8 +13,8 @@ function openChat(accept: (command: AcceptCommand) => void) {
       accept(command)
       return { outcome: 'accepted' } as const
     },
-    ended: async () => {
-      replyStreams.of('run-1')?.('Hello')
+    waitForEnd: async () => {
+      replyStreams.getListener('run-1')?.('Hello')
       return undefined
     },
   }
@@ -36,7 +36,7 @@ it('subscribes before the run is accepted, and unsubscribes when it ends', async
     expect(runs).toMatchObject([
       { id: 'run-1', kind: 'chat', sessionKey: 'agent:main:main', spec: { message: 'Hi', deliver: null } },
     ])
-    expect(replyStreams.of('run-1')).toBeDefined()
+    expect(replyStreams.getListener('run-1')).toBeDefined()
   })
   expect(await chat({ text: 'Hi' }, (delta) => deltas.push(delta))).toEqual({
     runId: 'run-1',
@@ -47,7 +47,7 @@ it('subscribes before the run is accepted, and unsubscribes when it ends', async
     { runId: 'run-1', text: '' },
     { runId: 'run-1', text: 'Hello' },
   ])
-  expect(replyStreams.of('run-1')).toBeUndefined()
+  expect(replyStreams.getListener('run-1')).toBeUndefined()
 })
 
 it('unsubscribes when the run is not accepted', async () => {
@@ -55,5 +55,5 @@ it('unsubscribes when the run is not accepted', async () => {
     throw new Error('full')
   })
   await expect(chat({ text: 'Hi' }, () => {})).rejects.toThrow('full')
-  expect(replyStreams.of('run-1')).toBeUndefined()
+  expect(replyStreams.getListener('run-1')).toBeUndefined()
 })

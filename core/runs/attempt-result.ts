@@ -1,0 +1,75 @@
+// How an attempt at a run ends: with a result to store, with a retry, or stopped.
+import { ModelError } from '../agents/model-error.ts'
+import { createFinalError } from '../agents/retry.ts'
+import { describeError, GatewayError } from '../errors.ts'
+import type { Log } from '../plugin.ts'
+import type { RunResult } from '../store/run-spec.ts'
+import type { NewTranscriptEntry, RunEnd, RunRetry, StoredRun } from '../store/store.ts'
+
+/** The result of an attempt that ends its run. */
+export interface AttemptResult {
+  status: RunEnd['status']
+  result: RunResult
+  /** The messages that the turn adds to the transcript. */
+  transcript: readonly NewTranscriptEntry[]
+  eventsRendered: boolean
+  /** Why the run failed, without the details that differ from run to run. */
+  cause?: string | undefined
+  /** True if the turn held external content. The reply is then derived from external content, too. */
+  hasExternalContent?: boolean | undefined
+}
+
+/** An attempt that failed for a transient reason: the run goes back into the queue. */
+export interface AttemptRetry {
+  retry: RunRetry
+}
+
+/** Why a run's signal aborts. `lost`: the lease expired, and another process may have the run. */
+export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'
+
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly reason: StopReason
+
+  constructor(reason: StopReason) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+export const createErrorResult = (
+  status: AttemptResult['status'],
+  error: NonNullable<RunResult['error']>,
+): AttemptResult => ({ status, result: { error }, transcript: [], eventsRendered: false })
+
+/** The result of a cancelled run, whether it was queued or running. */
+export const cancelledResult = createErrorResult('cancelled', {
+  type: 'cancelled',
+  message: 'The run was cancelled.',
+})
+
+interface FailedAttempt {
+  run: StoredRun
+  timeoutSeconds: number
+  log: Log
+}
+
+/** Throws the error again if the gateway is stopping or has lost the run: the run then has no result yet. */
+export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }: FailedAttempt): AttemptResult {
+  if (error instanceof Stopped) {
+    if (error.reason === 'timed_out') {
+      const message = `The run was stopped after ${timeoutSeconds} seconds.`
+      return createErrorResult('timed_out', { type: 'timed_out', message })
+    }
+    if (error.reason === 'cancelled') return cancelledResult
+    throw error
+  }
+  if (!(error instanceof GatewayError)) {
+    log.error({ runId: run.id, ...describeError(error) }, 'run failed inside the gateway')
+    const message = 'The run failed inside the gateway. See its log.'
+    return createErrorResult('failed', { type: 'internal_error', message })
+  }
+  const record =
+    error instanceof ModelError ? createFinalError(run, error) : { type: error.code, message: error.message }
+  return { ...createErrorResult('failed', record), cause: error.message }
+}

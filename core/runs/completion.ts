@@ -1,0 +1,60 @@
+// Stores how runs end and notifies everyone concerned: the log, the heartbeat, the outbox, and callers that wait.
+import type { Log } from '../plugin.ts'
+import type { Events } from '../sessions/events.ts'
+import { retryUntilStored } from '../store/retry-until-stored.ts'
+import type { RunEnd, RunRetry, Store, StoredRun } from '../store/store.ts'
+import { type AttemptResult, cancelledResult } from './attempt-result.ts'
+import type { Outcome } from './outcome.ts'
+import { logRunEnd } from './run-log.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface Completion {
+  /**
+   * Stores the end of a run. The work is done, so this waits for as long as the store is unavailable. It gives up only
+   * when the gateway stops or the lease is lost.
+   */
+  complete(run: StoredRun, result: AttemptResult): Promise<void>
+  /** Puts a run back into the queue. False if that was not stored: the run then begins again at once or at a restart. */
+  postpone(run: StoredRun, retry: RunRetry): Promise<boolean>
+  /** Returns false if no queued run has this id. */
+  cancelQueued(id: string): Promise<boolean>
+}
+
+interface CompletionDeps {
+  store: Store
+  events: Events
+  outcome: Outcome
+  waiters: Waiters
+  onDeliveries: () => void
+  isClosing: () => boolean
+  retryMs: number
+  log: Log
+}
+
+export function createCompletion(deps: CompletionDeps): Completion {
+  const { store, events, outcome, waiters, onDeliveries, isClosing, retryMs, log } = deps
+  const patience = { everyMs: retryMs, isGivenUp: isClosing }
+
+  const publish = (run: StoredRun, end: RunEnd): void => {
+    logRunEnd(log, run, end)
+    events.announce(end.events)
+    if (end.alert || end.deliveries.some((delivery) => delivery.status === 'pending')) onDeliveries()
+    waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
+  }
+
+  return {
+    complete: async (run, result) => {
+      const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
+      if (await retryUntilStored(() => store.endRun(run, end), patience)) publish(run, end)
+    },
+    postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, retry), patience),
+    cancelQueued: async (id) => {
+      const run = await store.getRun(id)
+      if (run?.status !== 'queued') return false
+      const end = await outcome.resolve(run, cancelledResult)
+      if (!(await store.cancelQueuedRun(id, end))) return false
+      publish(run, end)
+      return true
+    },
+  }
+}

@@ -1,0 +1,59 @@
+// Renews the leases of active runs, and recovers runs whose process has died, at regular intervals.
+import { createOutage } from '../outage.ts'
+import type { Log } from '../plugin.ts'
+import type { Store } from '../store/store.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import { createErrorResult } from './attempt-result.ts'
+import type { Completion } from './completion.ts'
+import type { QueueLimit } from './queue-limit.ts'
+
+export interface LeaseUpkeep {
+  /** Recovers runs whose lease has expired. Returns how many of them are queued again. */
+  recoverExpired(): Promise<number>
+  start(): void
+  close(): void
+}
+
+interface LeaseUpkeepDeps {
+  store: Pick<Store, 'recoverExpiredRuns' | 'purgeExpiredKeys'>
+  active: ActiveRuns
+  queue: QueueLimit
+  completion: Completion
+  onRequeued(): void
+  everyMs: number
+  log: Log
+}
+
+export function createLeaseUpkeep(deps: LeaseUpkeepDeps): LeaseUpkeep {
+  const { store, active, queue, everyMs, log } = deps
+  let timer: NodeJS.Timeout | undefined
+  const outage = createOutage(log, {
+    failed: 'upkeep of runs failed; it is tried again',
+    worked: 'upkeep of runs works again',
+  })
+  const recoverExpired = () => recoverExpiredRuns(deps)
+  const maintain = async (): Promise<void> => {
+    await active.renewLeases()
+    await recoverExpired()
+    await queue.recount()
+    await store.purgeExpiredKeys(Date.now())
+  }
+  return {
+    recoverExpired,
+    start: () => {
+      timer = setInterval(() => void maintain().then(() => void outage.worked(), outage.failed), everyMs).unref()
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+async function recoverExpiredRuns({ store, queue, completion, onRequeued }: LeaseUpkeepDeps): Promise<number> {
+  const { queued, exhausted } = await store.recoverExpiredRuns(Date.now())
+  queue.add(queued)
+  if (queued > 0) onRequeued()
+  for (const run of exhausted) {
+    const message = `The gateway stopped during the run, ${run.attempt} times in a row; it is not tried again.`
+    await completion.complete(run, createErrorResult('failed', { type: 'interrupted', message }))
+  }
+  return queued
+}

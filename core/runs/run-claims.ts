@@ -1,0 +1,62 @@
+// Claims queued runs from the store and starts them, up to the limit of concurrent runs.
+import type { Log } from '../plugin.ts'
+import { createPoller } from '../store/poller.ts'
+import type { Store } from '../store/store.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import type { QueueLimit } from './queue-limit.ts'
+
+export interface RunClaims {
+  /** Claims runs soon, because some may be waiting. */
+  notify(): void
+  /** Claims runs soon, and again when the next retry is due. */
+  notifyRetries(): void
+  /** Resolves when no claim is under way. */
+  settled(): Promise<void>
+  close(): Promise<void>
+}
+
+interface RunClaimsDeps {
+  store: Pick<Store, 'claimRuns' | 'releaseUnheldRuns' | 'getNextRetryAt'>
+  owner: string
+  active: ActiveRuns
+  queue: QueueLimit
+  maxConcurrent: () => number
+  leaseMs: number
+  retryMs: number
+  log: Log
+}
+
+export function createRunClaims(deps: RunClaimsDeps): RunClaims {
+  const { store, owner, active, queue, maxConcurrent, leaseMs, retryMs, log } = deps
+  /** True after a claim without an answer: the store may hold runs in our name that we never started. */
+  let isClaimUncertain = false
+
+  const claim = async (): Promise<void> => {
+    const max = maxConcurrent() - active.count()
+    if (max <= 0) return
+    if (isClaimUncertain) queue.add(await store.releaseUnheldRuns(owner, active.ids()))
+    isClaimUncertain = true
+    const claimed = await store.claimRuns({ owner, max, at: Date.now(), leaseMs })
+    isClaimUncertain = false
+    queue.add(-claimed.length)
+    for (const run of claimed) active.start(run)
+  }
+  const poller = createPoller({ claim, retryMs, log })
+
+  const claimDueRetries = async (): Promise<void> => {
+    poller.notify()
+    const now = Date.now()
+    const next = await store.getNextRetryAt(now)
+    if (next !== undefined) retries.notifyIn(next - now)
+  }
+  const retries = createPoller({ claim: claimDueRetries, retryMs, log })
+
+  return {
+    notify: poller.notify,
+    notifyRetries: retries.notify,
+    settled: poller.settled,
+    close: async () => {
+      await Promise.all([poller.close(), retries.close()])
+    },
+  }
+}

@@ -1,0 +1,66 @@
+// Reads from the store what a run's turn starts with. Waits while the store is unavailable.
+import type { Agents } from '../agents/agents.ts'
+import { hasReadExternalContent, isExternalSession, startsWithPrivateData } from '../agents/exposure.ts'
+import { trimHistory } from '../agents/history.ts'
+import { eventBatch } from '../agents/prompt.ts'
+import type { PlannedRun, TurnPlan } from '../agents/turn-plan.ts'
+import type { Config } from '../config/schema.ts'
+import type { Json } from '../plugin.ts'
+import { readTranscript } from '../sessions/transcript.ts'
+import { retryUntilStored } from '../store/retry-until-stored.ts'
+import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
+import { untilAborted } from '../tools/deadline.ts'
+
+const storeRetryMs = 1_000
+
+export interface TurnContext {
+  events: readonly StoredEvent[]
+  history: readonly Json[]
+  exposure: Pick<PlannedRun, 'isExternalSession' | 'hasReadExternalContent'>
+}
+
+interface TurnContextDeps {
+  config: Pick<Config, 'session'>
+  store: Store
+  agents: Agents
+}
+
+export async function readTurnContext(
+  deps: TurnContextDeps,
+  run: StoredRun,
+  signal: AbortSignal,
+): Promise<TurnContext> {
+  const { config, store } = deps
+  const { historyTurns: turns, historyTokens: tokens } = config.session
+  const read = async (): Promise<TurnContext> => {
+    const events = await store.claimEvents(run, run.sessionKey, eventBatch)
+    const stored = await readTranscript(store, run.sessionKey, turns * 20)
+    const messages = stored.map((entry) => entry.message)
+    const exposure = {
+      isExternalSession: await isExternalSession(deps, run.sessionKey),
+      hasReadExternalContent: await hasReadExternalContent(store, run),
+    }
+    return { events, history: trimHistory(messages, { turns, tokens }), exposure }
+  }
+  return await waitForStore(read, signal)
+}
+
+/** Counts a prompt that holds both external content and private data as a read of private data. */
+export async function recordPrivatePrompt(
+  store: Store,
+  { run, plan, signal }: { run: StoredRun; plan: TurnPlan; signal: AbortSignal },
+): Promise<void> {
+  const [scope] = plan.from.scopes ?? []
+  if (scope === undefined) return
+  const record = async (): Promise<void> => {
+    if (await startsWithPrivateData(store, { run, scope })) await recordPrivateRead(store, scope)
+  }
+  await waitForStore(record, signal)
+}
+
+export const recordPrivateRead = (store: Store, scope: string) =>
+  store.useEffects({ scopes: [scope], effects: ['reads-private'], force: true })
+
+/** Waiting is safe here: nothing that could fail has begun. */
+const waitForStore = <Result>(operation: () => Promise<Result>, signal: AbortSignal): Promise<Result> =>
+  untilAborted(retryUntilStored(operation, { everyMs: storeRetryMs, isGivenUp: () => signal.aborted }), signal)

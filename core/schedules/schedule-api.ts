@@ -1,0 +1,101 @@
+// Creates the schedule part of the tool API: an agent's tools add, list, run and remove the agent's schedules.
+import type { Agents } from '../agents/agents.ts'
+import type { ToolDelivery } from '../delivery/tool-delivery.ts'
+import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin.ts'
+import { type Caller, resolveProvenance } from '../runs/provenance.ts'
+import type { Runs } from '../runs/runs.ts'
+import { computeNextFiring, parseTiming, viewTiming } from '../runs/timing.ts'
+import { agentSessionKey } from '../sessions/keys.ts'
+import type { RunSpec } from '../store/run-spec.ts'
+import type { NewRun, NewSchedule, Store, StoredSchedule } from '../store/store.ts'
+
+export interface ScheduleApiDeps extends ScheduleRunDeps {
+  store: Store
+  runs: Pick<Runs, 'accept'>
+  agents: Agents
+  toolDelivery: Pick<ToolDelivery, 'resolve'>
+}
+
+interface ScheduleRunDeps {
+  createId: () => string
+  maxAttempts: number
+}
+
+const maxSchedulesPerAgent = 100
+
+/** `onAdded` is called when a schedule was added, because it may be the next one to fire. */
+export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded: () => void): ScheduleApi {
+  const { store, runs } = deps
+  const { agentId } = caller.subject
+  return {
+    add: async (request) => {
+      const schedule = await createSchedule(deps, request, caller)
+      const at = Date.now()
+      if (!(await store.addSchedule(schedule, { at, most: maxSchedulesPerAgent })))
+        throw new InputError(`The agent already has ${maxSchedulesPerAgent} schedules, which is the limit; remove one.`)
+      onAdded()
+      return summarize({ ...schedule, lastAt: null, createdAt: at })
+    },
+    list: async () => (await store.listAgentSchedules(agentId)).map(summarize),
+    remove: (id) => store.removeSchedule(id, agentId),
+    run: async (id) => {
+      const schedule = (await store.listAgentSchedules(agentId)).find((one) => one.id === id)
+      if (!schedule) return undefined
+      const run = createScheduleRun(deps, schedule)
+      await runs.accept({ at: Date.now(), runs: [run] })
+      return { runId: run.id, sessionKey: run.sessionKey }
+    },
+  }
+}
+
+export const createScheduleRun = (
+  { createId, maxAttempts }: ScheduleRunDeps,
+  { id, agentId, spec }: StoredSchedule,
+): NewRun => ({
+  id: createId(),
+  kind: 'schedule',
+  agentId,
+  sessionKey: agentSessionKey(agentId, `schedule:${id}`),
+  spec,
+  maxAttempts,
+})
+
+async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, caller: Caller): Promise<NewSchedule> {
+  const { agentId, sessionKey } = caller.subject
+  const now = Date.now()
+  const timing = parseTiming(request.timing, now)
+  const nextAt = await computeNextFiring(timing, { due: timing.kind === 'at' ? now - 1 : now, now })
+  if (nextAt === undefined) throw new InputError('cron never fires: no such day exists.')
+  const name = request.name?.trim() || 'schedule'
+  const spec: RunSpec = {
+    message: request.message,
+    name,
+    origin: { kind: 'schedule', name, ...(await resolveProvenance(deps, caller)) },
+    timeoutSeconds: request.timeoutSeconds,
+    deliver: request.deliver && (await resolveRecipient(deps.toolDelivery, request.deliver, sessionKey)),
+    wakeMode: 'next-heartbeat',
+    summarySession: deps.agents.get(agentId).mainSession,
+  }
+  return { id: deps.createId(), agentId, name, timing, spec, nextAt }
+}
+
+async function resolveRecipient(
+  toolDelivery: Pick<ToolDelivery, 'resolve'>,
+  request: NonNullable<ScheduleRequest['deliver']>,
+  sessionKey: string,
+): Promise<RunSpec['deliver']> {
+  const { channel, to, accountId, threadId, route } = await toolDelivery.resolve(request, sessionKey)
+  return { channel, to, accountId, threadId: threadId ?? undefined, route }
+}
+
+function summarize({ id, name, spec, timing, nextAt, lastAt }: StoredSchedule): ScheduleSummary {
+  const toIso = (at: number) => new Date(at).toISOString()
+  return {
+    id,
+    name,
+    message: spec.message,
+    timing: viewTiming(timing),
+    nextAt: toIso(nextAt),
+    ...(lastAt !== null && { lastAt: toIso(lastAt) }),
+  }
+}
