@@ -1,4 +1,4 @@
-// Tells the operator which command installs the missing package of a provider.
+// Names the command that installs the missing package of a provider.
 import { readFileSync } from 'node:fs'
 
 /** Returns a sentence with the command, or undefined for any other error. */

@@ -15,7 +15,7 @@ interface ModelErrorOptions {
 }
 
 export class ModelError extends GatewayError {
-  /** The provider's own error, shortened and without secrets. It may quote the prompt: use it in the run's record only. */
+  /** The provider's own error, shortened and without secrets. It may quote the prompt, so keep it in the run's record. */
   readonly detail: string
   /** True if the service is overloaded, broken or out of reach, so that a later attempt may succeed. */
   readonly isTransient: boolean
@@ -33,7 +33,7 @@ export class ModelError extends GatewayError {
   }
 }
 
-/** The relevant fields of the model library's errors. They are read by shape, so that the library need not be loaded. */
+/** The relevant fields of the model library's errors, read by shape so that the library need not be loaded. */
 interface WireError {
   name?: string
   message?: string

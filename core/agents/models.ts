@@ -25,7 +25,7 @@ export interface Model {
 type ListOwner = Pick<Agent, 'models'>
 
 export interface Models {
-  /** Resolves a reference or alias from the configuration. Throws `invalid_request` for an unknown provider or alias. */
+  /** Resolves a reference or alias. Throws `invalid_request` if the provider or alias is unknown. */
   resolve(reference: string, agent: ListOwner): Model
   /** Resolves a reference from a request. If the agent lists its models, the reference must be one of them. */
   resolveRequested(reference: string, agent: ListOwner & Pick<Agent, 'modelsKey'>): Model

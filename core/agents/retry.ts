@@ -6,9 +6,7 @@ import type { ModelError } from './model-error.ts'
 
 type Retried = Pick<StoredRun, 'kind' | 'result'>
 
-/**
- * Returns undefined if the run is not tried again. Heartbeats are never retried: the next one finds the same events.
- */
+/** Returns undefined if the run is not tried again. The events of a heartbeat wait for the next heartbeat instead. */
 export function planRetry({ kind, result }: Retried, error: ModelError, policy: Agent['retry']): RunRetry | undefined {
   if (!error.isTransient || kind === 'heartbeat') return undefined
   const now = Date.now()
@@ -45,9 +43,10 @@ function computeDelayMs(
 export function createFinalError({ result: { retry } }: Retried, error: ModelError): NonNullable<RunResult['error']> {
   const record = createErrorRecord(error)
   if (!retry) return record
+  const duration = formatDuration(Date.now() - retry.since)
   return {
     ...record,
-    message: `${record.message} The run was tried ${retry.count + 1} times in ${formatDuration(Date.now() - retry.since)}.`,
+    message: `${record.message} The run was tried ${retry.count + 1} times in ${duration}.`,
   }
 }
 

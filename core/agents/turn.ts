@@ -52,7 +52,7 @@ export interface TurnDeps {
   log: Log
   /** The maximum number of model calls in one turn. */
   maxSteps?: number
-  /** How often a model call is repeated if it fails before it answers. The delay is Retry-After, or 2 s, 4 s and so on. */
+  /** How often a model call that fails without an answer is repeated, after Retry-After or after 2 s, 4 s and so on. */
   maxRetries?: number
 }
 

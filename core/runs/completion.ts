@@ -10,11 +10,11 @@ import type { Waiters } from './waiters.ts'
 
 export interface Completion {
   /**
-   * Stores the end of a run. The work is done, so this waits for as long as the store is unavailable. It gives up only
-   * when the gateway stops or the lease is lost.
+   * Stores the end of a run. The work is done, so this waits as long as the store is unavailable. It gives up only when
+   * the gateway stops or the lease is lost.
    */
   complete(run: StoredRun, result: AttemptResult): Promise<void>
-  /** Puts a run back into the queue. False if that was not stored: the run then begins again at once or at a restart. */
+  /** Puts a run back into the queue. Returns false if that was not stored: then another claim recovers the run. */
   postpone(run: StoredRun, retry: RunRetry): Promise<boolean>
   /** Returns false if no queued run has this id. */
   cancelQueued(id: string): Promise<boolean>

@@ -22,7 +22,7 @@ export async function createFailureAlert(
   if (!onFailure || run.kind !== 'hook' || (ended.status !== 'failed' && ended.status !== 'timed_out')) return undefined
   const found = await recipients.resolve(onFailure)
   if (!('address' in found)) {
-    log.warn({ runId: run.id, reason: found.reason }, 'nobody can be told of a failed run')
+    log.warn({ runId: run.id, reason: found.reason }, 'a failure alert has no recipient')
     return undefined
   }
   const { error } = ended.result

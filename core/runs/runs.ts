@@ -23,7 +23,7 @@ export interface Runs {
   waitForEnd(id: string, ms: number): Promise<StoredRun | undefined>
   /** Returns false if the run has ended already or is unknown. */
   cancel(id: string): Promise<boolean>
-  /** Repeats a failed run. Returns the id of the new run, or undefined if the run did not fail or was retried already. */
+  /** Repeats a failed run. Returns the new run's id, or undefined if the run did not fail or was retried already. */
   retry(id: string): Promise<string | undefined>
   /** Looks for runs to start, because some may be waiting. */
   notify(): void

@@ -39,7 +39,8 @@ export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
       const { sessionKey } = caller.subject
       if ((active.get(sessionKey) ?? 0) >= limits.maxActive) {
         throw new InputError(
-          `This session already has ${limits.maxActive} unfinished runs of its own, which is the limit; wait for one of them.`,
+          `This session already has ${limits.maxActive} unfinished runs of its own, which is the limit; ` +
+            'wait for one of them.',
         )
       }
       // Counted before the first await, so that concurrent calls see each other.

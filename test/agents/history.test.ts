@@ -1,4 +1,4 @@
-// Which earlier messages a model gets to read: whole turns, the newest, within the limits.
+// Tests how the history is trimmed: whole turns, the newest ones, within the limits.
 import { describe, expect, it } from 'vitest'
 import { trimHistory, estimateTokens } from '../../core/agents/history.ts'
 import type { Json } from '../../core/plugin.ts'
@@ -22,7 +22,7 @@ describe('trimHistory', () => {
     expect(trimHistory(messages, plenty)).toEqual(messages)
   })
 
-  it('keeps the newest turns, each as a whole', () => {
+  it('keeps the newest turns whole', () => {
     const messages = [...toolTurn('a'), ...toolTurn('b'), ...toolTurn('c')]
     expect(trimHistory(messages, { ...plenty, turns: 2 })).toEqual(messages.slice(4))
     expect(trimHistory(messages, { ...plenty, turns: 0 })).toEqual([])
@@ -33,12 +33,12 @@ describe('trimHistory', () => {
     expect(trimHistory(messages, { ...plenty, tokens: 200 })).toEqual(messages.slice(2))
   })
 
-  it('keeps of a turn that is too long what was said, without what its tools were asked and answered', () => {
+  it('keeps the text of a turn that is too long, without its tool calls and results', () => {
     const [question, , , answer] = toolTurn('a')
     expect(trimHistory(toolTurn('a', 'z'.repeat(4000)), { ...plenty, tokens: 200 })).toEqual([question, answer])
   })
 
-  it('keeps the words of a message that also called a tool, when it drops the call', () => {
+  it('keeps the text of a message when it drops the tool call', () => {
     const mixed: Json = {
       role: 'assistant',
       content: [
@@ -50,7 +50,7 @@ describe('trimHistory', () => {
     expect(kept).toEqual([user('q'), says('let me see'), says('done')])
   })
 
-  it('never begins with anything but a user message, and leaves out what is no message', () => {
+  it('begins with a user message, and leaves out values that are no messages', () => {
     const messages = [
       gets('a', 'cut'),
       says('cut'),
@@ -64,7 +64,7 @@ describe('trimHistory', () => {
     expect(trimHistory(messages, plenty)).toEqual([user('hi'), says('hello')])
   })
 
-  it('never parts a result from its call, whatever the limits', () => {
+  it('keeps each tool result with its call under random limits', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
     console.log(`SEED=${seed}`)
     let state = seed

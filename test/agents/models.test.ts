@@ -1,4 +1,4 @@
-// What a model reference comes to, what is refused, and that nothing of a vendor is loaded before it is needed.
+// Tests how model references are resolved and refused, and that providers load only when needed.
 import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
@@ -13,24 +13,24 @@ import { createTestContext } from '../contracts/context.ts'
 
 interface Recorded {
   opened: { config: unknown; name: string }[]
-  asked: string[]
+  modelIds: string[]
 }
 
-/** A provider that tells what it was asked for, and gives the built-in model. */
+/** A provider that records its calls and returns the built-in model. */
 function recording(answer: (modelId: string) => Promise<LanguageModel> | LanguageModel): {
   provider: Provider<never>
   recorded: Recorded
 } {
-  const recorded: Recorded = { opened: [], asked: [] }
+  const recorded: Recorded = { opened: [], modelIds: [] }
   const provider = defineProvider<unknown>({
     name: 'recording',
-    description: 'Tells what it was asked for.',
+    description: 'Records its calls.',
     config: Type.Object({ apiKey: Type.Optional(Type.String({ secret: true })) }),
     async models(config, { name }) {
       recorded.opened.push({ config, name })
       const model = await answer('any')
       return (modelId) => {
-        recorded.asked.push(modelId)
+        recorded.modelIds.push(modelId)
         return model
       }
     },
@@ -63,22 +63,22 @@ const refusal = (act: () => unknown): string => {
     if (error instanceof GatewayError && error.code === 'invalid_request') return error.message
     throw error
   }
-  throw new Error('it should have been refused')
+  throw new Error('The reference should have been refused.')
 }
 
 describe('a model reference', () => {
-  it('is split at its first slash, and goes to the provider of that section', async () => {
+  it('is split at its first slash into provider and model id', async () => {
     const { models, recorded } = setUp()
     const model = models.resolve(' router/vendor/large ', free)
     expect(model).toMatchObject({ ref: 'router/vendor/large', reasoning: true })
     await model.model()
     expect(recorded).toEqual({
       opened: [{ config: { apiKey: 'secret-key-of-router' }, name: 'router' }],
-      asked: ['vendor/large'],
+      modelIds: ['vendor/large'],
     })
   })
 
-  it('may be an alias, which carries what the list says of the model', () => {
+  it('may be an alias, with the settings of its entry', () => {
     const { models } = setUp()
     expect(models.resolveRequested('quick', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
     expect(models.resolveRequested('router/small', listed)).toMatchObject({ ref: 'router/small', reasoning: false })
@@ -88,7 +88,7 @@ describe('a model reference', () => {
     })
   })
 
-  it('that a request brings must be listed where there is a list; the configuration itself is free', () => {
+  it('of a request must be in the list of models, unlike one of the configuration', () => {
     const { models } = setUp()
     expect(refusal(() => models.resolveRequested('builtin/rules', listed))).toBe(
       'model is not one of the models that may be used; name one of agents.main.models, or add it there.',
@@ -100,14 +100,14 @@ describe('a model reference', () => {
     expect(models.resolve('builtin/rules', listed).ref).toBe('builtin/rules')
   })
 
-  it.each(['nope', '/x', 'router/', '', 'quick'])('%j is refused as no reference', (reference) => {
+  it.each(['nope', '/x', 'router/', '', 'quick'])('is refused when it has no valid form: %j', (reference) => {
     expect(refusal(() => setUp().models.resolve(reference, free))).toBe(
       'model must be <provider>/<model>, or the alias of a listed model.',
     )
   })
 
   it.each(['nope/x', 'gone/x', 'constructor/x', '__proto__/x'])(
-    '%j is refused for its provider, without being repeated',
+    'is refused for an unknown provider, and not quoted: %j',
     (reference) => {
       expect(refusal(() => setUp().models.resolve(reference, free))).toBe(
         'model names a provider that is not configured; add it under providers, or name another one.',
@@ -115,7 +115,7 @@ describe('a model reference', () => {
     },
   )
 
-  it('to the built-in model needs no section', async () => {
+  it('to the built-in model needs no configuration', async () => {
     const model = await setUp().models.resolve('builtin/rules', free).model()
     expect(model.modelId).toBe('rules')
   })
@@ -126,10 +126,10 @@ describe('loading', () => {
     const { models, recorded } = setUp()
     await Promise.all(['router/a', 'router/b'].map((reference) => models.resolve(reference, free).model()))
     expect(recorded.opened).toHaveLength(1)
-    expect(recorded.asked).toEqual(['a', 'b'])
+    expect(recorded.modelIds).toEqual(['a', 'b'])
   })
 
-  it('is tried again after it failed, and its failure keeps no secret', async () => {
+  it('is tried again after a failure, whose error holds no secret', async () => {
     let broken = true
     const { models } = setUp(async () => {
       if (broken) throw new Error('refused secret-key-of-router')
@@ -147,12 +147,12 @@ describe('loading', () => {
     expect(await model.model()).toBeTypeOf('object')
   })
 
-  it('refuses a plain string for a model', async () => {
+  it('refuses a plain string as a model', async () => {
     const { models } = setUp(async () => 'openai/gpt' as unknown as LanguageModel)
     await expect(models.resolve('router/a', free).model()).rejects.toMatchObject({ code: 'model_failed' })
   })
 
-  it('says how to install a package that is missing', async () => {
+  it('names the command that installs a missing package', async () => {
     const missing = (name: string) =>
       setUp(async () => (await import(name)) as LanguageModel).models.resolve('router/a', free)
     await expect(missing('package-that-nobody-has').model()).rejects.toMatchObject({
@@ -169,13 +169,14 @@ describe('loading', () => {
       optionalDependencies: Record<string, string>
     }
     expect(describeMissingPackage(error)).toBe(
-      `The package @ai-sdk/google is not installed; install it with: npm install @ai-sdk/google@${optionalDependencies['@ai-sdk/google']}`,
+      'The package @ai-sdk/google is not installed; install it with: ' +
+        `npm install @ai-sdk/google@${optionalDependencies['@ai-sdk/google']}`,
     )
     expect(describeMissingPackage(new Error('Cannot find package'))).toBeUndefined()
     expect(describeMissingPackage(undefined)).toBeUndefined()
   })
 
-  it('is not part of accepting a run: until then no package of a vendor is imported', async () => {
+  it('imports no vendor package before the first turn', async () => {
     const source = `
       import { registerHooks } from 'node:module'
       const seen = []
@@ -183,7 +184,8 @@ describe('loading', () => {
       const { createModels } = await import('./core/agents/models.ts')
       await import('./core/agents/turn.ts')
       const names = ['builtin', 'anthropic', 'google', 'openai', 'openai-compatible']
-      const providers = new Map(await Promise.all(names.map(async (name) => [name, (await import('./plugins/providers/' + name + '.ts')).default])))
+      const load = async (name) => [name, (await import('./plugins/providers/' + name + '.ts')).default]
+      const providers = new Map(await Promise.all(names.map(load)))
       const config = { providers: Object.fromEntries(names.map((kind) => [kind, { kind }])) }
       for (const name of names) createModels({ config, providers, log: console }).resolve(name + '/x', {})
       console.log(JSON.stringify(seen))`
@@ -208,12 +210,12 @@ describe('resolveReasoning', () => {
     ['medium', 'medium'],
     ['high', 'high'],
     ['xhigh', 'xhigh'],
-  ] as const)('makes of %s %s', (thinking, reasoning) => {
+  ] as const)('converts %s to %s', (thinking, reasoning) => {
     expect(resolveReasoning(thinking, { reasoning: true })).toBe(reasoning)
     expect(resolveReasoning(thinking, { reasoning: false })).toBeUndefined()
   })
 
-  it('sends nothing when nothing is asked for', () => {
+  it('returns undefined without a level', () => {
     expect(resolveReasoning(undefined, { reasoning: true })).toBeUndefined()
   })
 })

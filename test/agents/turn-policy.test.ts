@@ -1,4 +1,4 @@
-// Which tools a turn is offered and may call: by who started it, where it takes place, and which model runs it.
+// Tests which tools a turn is offered, depending on its origin, its group, its agent and its model.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { type Document, type RunningGateway, startGateway, temporaryFolder } fro
 
 const both = ['agents_list', 'session_status']
 
-/** Webhooks may use one of the two tools less. */
+/** Webhook runs may use only one of the two tools. */
 const tools = { allow: both, byOrigin: { hook: { deny: ['agents_list'] } } }
 
 const offered = ({ body }: WireRequest): string[] =>
@@ -41,7 +41,7 @@ async function startWithChat(
 }
 
 describe('a turn that a webhook started', () => {
-  it('is offered less, and gets nothing by asking for more', async () => {
+  it('is offered fewer tools, and cannot call the others', async () => {
     const model = await startModel()
     model.script({ tool: 'agents_list', args: {} }, { tool: 'session_status', args: {} }, { text: 'Done.' })
     const { post } = await start(model)
@@ -61,7 +61,7 @@ describe('a turn that a webhook started', () => {
     ])
   })
 
-  it('is one that reads its news in a periodic check, too', async () => {
+  it('includes a heartbeat that reads its event', async () => {
     const model = await startModel()
     model.script({ text: 'HEARTBEAT_OK' })
     const { post } = await start(model)
@@ -69,7 +69,7 @@ describe('a turn that a webhook started', () => {
     expect(offered(await model.request(0))).toEqual(['session_status'])
   })
 
-  it('may have a list of its own', async () => {
+  it('may have an allow list of its own', async () => {
     const model = await startModel()
     model.script({ text: 'Done.' })
     const { post } = await start(model, { tools: { ...tools, byOrigin: { hook: { allow: ['agents_list'] } } } })
@@ -78,8 +78,8 @@ describe('a turn that a webhook started', () => {
   })
 })
 
-describe('a turn that nobody outside started', () => {
-  it('is offered what the configuration allows: a periodic check of notes', async () => {
+describe('a turn that no webhook started', () => {
+  it('is offered every configured tool in a heartbeat that reads notes', async () => {
     const model = await startModel()
     model.otherwise({ text: 'HEARTBEAT_OK' })
     const dir = temporaryFolder()
@@ -90,7 +90,7 @@ describe('a turn that nobody outside started', () => {
     expect(offered(await model.request(0))).toEqual(both)
   })
 
-  it('is offered less while it renders news of webhooks, and all of it in the next turn', async () => {
+  it('is offered fewer tools while it renders webhook events, and all in the next turn', async () => {
     const model = await startModel()
     model.script({ text: 'Hello.' }, { text: 'Hello again.' })
     const chat = await startWithChat(model, {})
@@ -107,7 +107,7 @@ describe('a turn that nobody outside started', () => {
 })
 
 describe('a turn', () => {
-  it('in a group is offered what the group allows', async () => {
+  it('in a group is offered the tools of the group', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Hello.' })
     const settings = { groups: { Ops: { tools: { deny: ['session_status'] } } } }
@@ -119,7 +119,7 @@ describe('a turn', () => {
     await chat.holds(2)
   })
 
-  it('is offered what its own model may use, not that of its agent', async () => {
+  it('is offered the tools for its own model, not for the default model', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Done.' })
     const { post } = await start(model, {
@@ -142,7 +142,7 @@ describe('a turn', () => {
     ])
   })
 
-  it('of an agent is offered what that agent may use', async () => {
+  it('of an agent is offered the tools of that agent', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Done.' })
     const agents = {

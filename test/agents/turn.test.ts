@@ -1,4 +1,4 @@
-// Turns through the real providers over loopback: tools, usage, thinking, and every way in which a model can fail.
+// Tests turns with the real providers over loopback: tools, usage, thinking levels, and the failures of a model.
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
@@ -44,7 +44,7 @@ interface Setup {
   maxRetries?: number
 }
 
-/** A turn as the gateway builds it; `run` says what differs from an ordinary one. */
+/** Creates a turn as the gateway does. `run` accepts changes to the default input. */
 async function setUp({
   start = startOpenAiChat,
   kind = 'openai-compatible',
@@ -88,7 +88,7 @@ async function setUp({
   return { wire, run, resolve, logged }
 }
 
-/** What the model was sent in its n-th request. */
+/** Returns the body of the model's n-th request. */
 const sent = async (wire: Wire, index: number) => JSON.stringify((await wire.request(index)).body)
 
 const failure = async (turn: Promise<unknown>): Promise<ModelError> => {
@@ -101,14 +101,14 @@ const failure = async (turn: Promise<unknown>): Promise<ModelError> => {
 }
 
 describe.each(wires)('a turn over $wire', ({ start, kind }) => {
-  it('calls a tool, hands its result back, and answers', async () => {
+  it('calls a tool, returns its result to the model, and answers', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ tool: 'get_weather', args: { city: 'Oslo' } }, { text: 'It is 21 degrees in Oslo.' })
-    const replyStreams: string[] = []
-    const { reply, messages, usage, finishReason } = await run({ onDelta: (text) => replyStreams.push(text) })
+    const parts: string[] = []
+    const { reply, messages, usage, finishReason } = await run({ onDelta: (text) => parts.push(text) })
     expect(reply).toBe('It is 21 degrees in Oslo.')
-    expect(replyStreams.join('')).toBe(reply)
-    expect(replyStreams.length).toBeGreaterThan(1)
+    expect(parts.join('')).toBe(reply)
+    expect(parts.length).toBeGreaterThan(1)
     expect(finishReason).toBe('stop')
     expect(messages.map((message) => (message as { role: string }).role)).toEqual([
       'user',
@@ -130,7 +130,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(usage.totalTokens).toBe(usage.inputTokens + usage.outputTokens)
   })
 
-  it('continues a conversation from what it left behind', async () => {
+  it('continues a conversation from its stored messages', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script(
       { tool: 'get_weather', args: { city: 'Oslo' } },
@@ -147,7 +147,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
       expect(body).toContain(text)
   })
 
-  it('gives arguments that do not fit back to the model, in words', async () => {
+  it('returns invalid arguments to the model with a sentence', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script(
       { tool: 'get_weather', args: { city: 5 }, id: 'one' },
@@ -165,7 +165,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     ).toHaveLength(2)
   })
 
-  it('sends no more calls than it may make, and asks for an answer in the last', async () => {
+  it('makes at most maxSteps calls, and asks for an answer in the last one', async () => {
     const { wire, run } = await setUp({ start, kind, maxSteps: 3 })
     wire.script(...['a', 'b', 'c'].map((id) => ({ tool: 'get_weather', args: { city: 'Oslo' }, id })))
     const { reply, usage, finishReason } = await run()
@@ -177,7 +177,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(last).toContain('none')
   })
 
-  it('ends at its signal though the wire hangs, and drops the connection', async () => {
+  it('ends when its signal aborts while the service hangs, and closes the connection', async () => {
     const { wire, run } = await setUp({ start, kind })
     const stop = new AbortController()
     wire.script({ hang: true, text: 'Let me' })
@@ -189,19 +189,19 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     await abandoned
   })
 
-  it('fails when the stream is cut short', async () => {
+  it('fails when the stream ends early', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ truncate: true, text: 'The weather is' })
     expect((await failure(run())).message).toBe("The model's answer broke off or was not valid.")
   })
 
-  it('fails when the connection is torn within the answer', async () => {
+  it('fails when the connection breaks during the answer', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ drop: true, text: 'The weather is' })
     expect((await failure(run())).message).toBe("The model's answer broke off or was not valid.")
   })
 
-  it('tries again as Retry-After says, and then answers', async () => {
+  it('retries after Retry-After, and then answers', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script(
       { status: 429, headers: { 'retry-after': '0' } },
@@ -212,7 +212,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(wire.requests).toHaveLength(3)
   })
 
-  it('gives up after three attempts, with the status in its sentence and the rest in its detail', async () => {
+  it('fails after three attempts, with the status in the message and the rest in the detail', async () => {
     const { wire, run } = await setUp({ start, kind })
     const error = {
       type: 'overloaded',
@@ -232,7 +232,7 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(failed.detail).toContain('model-1 is on fire; your key [secret] and [secret] are fine')
   })
 
-  it('does not repeat what is refused', async () => {
+  it('does not retry a refused credential', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ status: 401, body: { error: { message: 'no' } } })
     expect((await failure(run())).message).toBe(
@@ -241,13 +241,13 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(wire.requests).toHaveLength(1)
   })
 
-  it('cuts a reply of 10 MB, with a mark, and ends the request', async () => {
+  it('cuts a reply of 10 MB with a mark, and aborts the request', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ text: 'x'.repeat(10_000_000) })
-    let heard = 0
-    const { reply, messages, finishReason } = await run({ onDelta: (text) => void (heard += text.length) })
+    let streamedLength = 0
+    const { reply, messages, finishReason } = await run({ onDelta: (text) => void (streamedLength += text.length) })
     expect(finishReason).toBe('length')
-    expect(heard).toBe(maxReplyLength)
+    expect(streamedLength).toBe(maxReplyLength)
     expect(reply).toMatch(/^x+\n\[cut: the reply is longer than 100000 characters\]$/)
     expect(JSON.stringify(messages).length).toBeLessThan(maxReplyLength + 1000)
     await (
@@ -256,8 +256,8 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
   })
 })
 
-describe('the bounds of a turn', () => {
-  it('let a reply through that is just as long as they allow', async () => {
+describe('the limits of a turn', () => {
+  it('accept a reply of exactly the maximum length', async () => {
     const { wire, run } = await setUp()
     wire.script({ text: 'x'.repeat(maxReplyLength) }, { text: 'x'.repeat(maxReplyLength + 1) })
     expect(await run()).toMatchObject({ finishReason: 'stop', reply: 'x'.repeat(maxReplyLength) })
@@ -266,12 +266,12 @@ describe('the bounds of a turn', () => {
 
   it.each([
     [
-      'thoughts',
+      'reasoning',
       { start: startAnthropic, kind: 'anthropic' },
       { text: 'So.', thinking: 'h'.repeat(maxOutputLength + 1) },
     ],
-    ['arguments', {}, { tool: 'get_weather', args: { city: 'O'.repeat(maxOutputLength) } }],
-  ] as const)('hold for %s, too', async (_what, setup, answer) => {
+    ['tool arguments', {}, { tool: 'get_weather', args: { city: 'O'.repeat(maxOutputLength) } }],
+  ] as const)('apply to %s', async (_what, setup, answer) => {
     const { wire, run } = await setUp(setup)
     wire.script(answer)
     const { reply, finishReason } = await run()
@@ -279,18 +279,18 @@ describe('the bounds of a turn', () => {
   })
 })
 
-describe('thinking on the wire', () => {
+describe('the thinking level', () => {
   it.each([
     { thinking: 'high', body: { reasoning_effort: 'high' } },
     { thinking: 'off', body: { reasoning_effort: 'none' } },
-  ] as const)('is $body for $thinking over chat completions', async ({ thinking, body }) => {
+  ] as const)('is sent as $body for $thinking over chat completions', async ({ thinking, body }) => {
     const { wire, run } = await setUp()
     wire.script({ text: 'Yes.' })
     await run({ thinking })
     expect((await wire.request(0)).body).toMatchObject(body)
   })
 
-  it('is a budget or an effort over messages, as the model takes it', async () => {
+  it('is sent as a budget or an effort over messages, depending on the model', async () => {
     const { wire, run, resolve } = await setUp(wires[1])
     wire.script({ text: 'Yes.', thinking: 'Well.' }, { text: 'Yes.' })
     await run({ thinking: 'low', model: resolve('wire/claude-sonnet-4-5', true) })
@@ -306,7 +306,7 @@ describe('thinking on the wire', () => {
   })
 
   it.each(wires)(
-    'is not sent over $wire for a model that cannot think, or when no level is asked for',
+    'is not sent over $wire for a model that cannot reason, or without a level',
     async ({ start, kind }) => {
       const { wire, run, resolve } = await setUp({ start, kind })
       wire.script({ text: 'Yes.' }, { text: 'Yes.' })
@@ -320,7 +320,7 @@ describe('thinking on the wire', () => {
 })
 
 describe('a turn', () => {
-  it('ends at its signal though a tool ignores it', async () => {
+  it('ends when its signal aborts and a tool ignores it', async () => {
     const stop = new AbortController()
     const entered = new EventTarget()
     const stubborn = defineTool({
@@ -342,15 +342,20 @@ describe('a turn', () => {
     await expect(turn).rejects.toBe(reason)
   })
 
-  it('ends at its signal though the model ignores it, or never comes', async () => {
+  it('ends when its signal aborts and the model ignores it or never loads', async () => {
     const { run, resolve } = await setUp()
     const [asked, never] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
-    const deaf = { specificationVersion: 'v4', provider: 'deaf', modelId: 'deaf', supportedUrls: {} } as const
+    const unresponsive = {
+      specificationVersion: 'v4',
+      provider: 'unresponsive',
+      modelId: 'unresponsive',
+      supportedUrls: {},
+    } as const
     const hang = () => {
       asked.resolve()
       return never
     }
-    const hanging = [async () => ({ ...deaf, doStream: hang, doGenerate: hang }), hang]
+    const hanging = [async () => ({ ...unresponsive, doStream: hang, doGenerate: hang }), hang]
     for (const model of hanging) {
       const [stop, reason] = [new AbortController(), new Error('over')]
       const turn = run({ model: { ...resolve('builtin/rules', true), model }, signal: stop.signal })
@@ -360,13 +365,13 @@ describe('a turn', () => {
     }
   })
 
-  it('ends at its signal before it has begun', async () => {
+  it('ends immediately when its signal has already aborted', async () => {
     const { run } = await setUp()
     const reason = new Error('over')
     await expect(run({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
 
-  it('tells the model of a broken tool nothing but that it failed', async () => {
+  it('hides the error of a broken tool from the model', async () => {
     const broken = defineTool({
       name: 'broken',
       description: 'Breaks.',
@@ -384,18 +389,18 @@ describe('a turn', () => {
 
   it.each([
     [
-      'a tool that there is not',
+      'an unknown tool',
       { tool: 'launch_rocket', args: {} },
       'There is no tool with this name; call one of those that you were given.',
     ],
     [
-      'arguments that are no JSON',
+      'arguments that are not JSON',
       { tool: 'get_weather', rawArgs: '{"city": ' },
       'The arguments are not valid JSON; send one JSON object that fits the schema of the tool.',
     ],
-    ['arguments that are no object', { tool: 'get_weather', rawArgs: '[]' }, 'args must be an object.'],
+    ['arguments that are not an object', { tool: 'get_weather', rawArgs: '[]' }, 'args must be an object.'],
     ['arguments that do not fit', { tool: 'get_weather', args: { city: 5 } }, 'args.city must be a string.'],
-  ])('answers the model in a sentence of ours: %s', async (_what, call, sentence) => {
+  ])('answers the model with a sentence of the gateway: %s', async (_what, call, sentence) => {
     const { wire, run } = await setUp()
     wire.script({ ...call, id: 'one' }, { ...call, id: 'two' }, { text: 'Never mind.' })
     const { reply, messages } = await run()
@@ -410,7 +415,7 @@ describe('a turn', () => {
     expect(results.map(({ output }) => output)).toEqual([1, 2].map(() => ({ type: 'error-text', value: sentence })))
   })
 
-  it('shows the model only the beginning of a long result', async () => {
+  it('sends the model only the beginning of a long result', async () => {
     const long = defineTool({
       name: 'long',
       description: 'Long.',
@@ -425,7 +430,7 @@ describe('a turn', () => {
     expect(body.length).toBeLessThan(maxResultLength + 5000)
   })
 
-  it('fails when nobody listens at the address', async () => {
+  it('fails when the service cannot be reached', async () => {
     const { wire, run } = await setUp({ maxRetries: 0 })
     await wire.close()
     ended.length = 0

@@ -1,10 +1,10 @@
-// Which replies only say that there is nothing to report.
+// Tests which replies count as an acknowledgement.
 import { describe, expect, it } from 'vitest'
 import { isAcknowledgement } from '../../core/runs/acknowledgement.ts'
 
 const limit = 300
 
-describe('an acknowledgement', () => {
+describe('isAcknowledgement', () => {
   it.each([
     'HEARTBEAT_OK',
     '  HEARTBEAT_OK\n',
@@ -34,7 +34,7 @@ describe('an acknowledgement', () => {
     'Nothing to report: _HEARTBEAT_OK_',
     'Nothing to report <b>HEARTBEAT_OK</b>!',
     'Nothing(HEARTBEAT_OK)',
-  ])('is %j', (reply) => {
+  ])('returns true for %j', (reply) => {
     expect(isAcknowledgement(reply, limit)).toBe(true)
   })
 
@@ -52,11 +52,11 @@ describe('an acknowledgement', () => {
     'Nothing to report. HEARTBEAT_OK.....',
     'I would say HEARTBEAT_OK but the disk is full.',
     'Say **HEARTBEAT_OK** when done',
-  ])('is not %j', (reply) => {
+  ])('returns false for %j', (reply) => {
     expect(isAcknowledgement(reply, limit)).toBe(false)
   })
 
-  it('leaves room for so many other characters, and no more', () => {
+  it('accepts up to maxChars other characters beside the word', () => {
     for (const text of ['x'.repeat(limit), 'y '.repeat(limit / 2 - 1) + 'zz']) {
       expect(isAcknowledgement(`HEARTBEAT_OK ${text}`, limit)).toBe(true)
       expect(isAcknowledgement(`HEARTBEAT_OK ${text}x`, limit)).toBe(false)
@@ -69,7 +69,7 @@ describe('an acknowledgement', () => {
     expect(isAcknowledgement('HEARTBEAT_OK x', 0)).toBe(false)
   })
 
-  it('is looked for in time, whatever a model writes', () => {
+  it('takes no excessive time on long runs of markup', () => {
     for (const mark of ['*', ' ', '<', '<b>', '`\n', '&nbsp;', '.', '_'])
       expect(isAcknowledgement(`${mark.repeat(100_000)}x`, limit)).toBe(false)
   })

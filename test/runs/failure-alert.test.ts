@@ -1,4 +1,4 @@
-// hooks.onFailure: a person hears of the runs of webhooks that failed, once for a cause.
+// Tests hooks.onFailure: alerts about failed webhook runs, one for each cause.
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
@@ -21,14 +21,14 @@ async function start(onFailure: Document) {
 describe('hooks.onFailure', () => {
   const ann = { channel: 'chat-native', to: 'ann' }
 
-  it('tells a person which hook has failed, and why, once for a cause', async () => {
+  it('sends one alert for each cause, with the hook and the reason', async () => {
     const { model, chat, post, get } = await start(ann)
     model.script({ status: 400 }, { status: 400 }, { hang: true }, { text: 'well' })
     const first = (await post('/hooks/agent', { ...run, name: 'Disks' }, wait)).body.runId
     await post('/hooks/agent', run, wait)
     const third = (await post('/hooks/agent', { ...run, timeoutSeconds: 0.2 }, wait)).body.runId
     await post('/hooks/agent', run, wait)
-    // The channel of the tests takes 80 characters at a time.
+    // The test channel accepts 80 characters in one message.
     const held = await chat.holds(6)
     expect(held.every(({ to }) => to === 'ann')).toBe(true)
     expect(held.map(({ text }) => text).join('\n')).toBe(
@@ -44,7 +44,7 @@ describe('hooks.onFailure', () => {
     expect((await get('/api/outbox')).body.items).toHaveLength(2)
   })
 
-  it('does not tell it again after a restart', async () => {
+  it('does not repeat an alert after a restart', async () => {
     const { model, chat, gateway, post, open } = await start(ann)
     model.script({ status: 400 }, { status: 400 }, { hang: true })
     await post('/hooks/agent', run, wait)
@@ -56,11 +56,11 @@ describe('hooks.onFailure', () => {
     expect((await chat.holds(6))[3]?.text).toContain('The run was stopped')
   })
 
-  it('says in the log when nobody can be told', async () => {
+  it('logs a warning when the alert has no recipient', async () => {
     const { model, chat, post, logged } = await start({ channel: 'chat-native' })
     model.script({ status: 400 })
     await post('/hooks/agent', run, wait)
-    expect(logged.filter((line) => line.includes('nobody can be told of a failed run'))).toHaveLength(1)
+    expect(logged.filter((line) => line.includes('a failure alert has no recipient'))).toHaveLength(1)
     expect(chat.attempts).toEqual([])
   })
 })

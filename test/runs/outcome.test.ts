@@ -1,5 +1,4 @@
-// What follows a run of a webhook: the summary in the main session, the delivery of the reply, and what the record says
-// of both.
+// Tests what a webhook run leaves behind: the run summary, the delivery of the reply, and the run's record.
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { type ModelServer, startModel } from '../doubles/model.ts'
@@ -19,9 +18,9 @@ type Channels = Parameters<Chat['config']>[1]
 interface Setup extends RunningGateway {
   chat: Chat
   model: ModelServer
-  /** Runs it to its end. */
+  /** Starts a run and waits for its end. */
   run(fields?: Document): Promise<Answer>
-  /** The record of that run, when all that it sends has come to an end. */
+  /** Returns the run's record when none of its deliveries is pending. */
   record(run: Answer): Promise<Answer['body']>
 }
 
@@ -53,7 +52,7 @@ async function start(
 const ok = { text: 'HEARTBEAT_OK' }
 const waiting = (name: string) => ({ message: `Do ${name}.`, name, deliver: false })
 
-/** The summary that the main session got, as the fence of the next heartbeat shows it. */
+/** Returns the run summary as the next heartbeat reads it. */
 async function summaryOf(
   answer: ModelAnswer,
   fields: Document = {},
@@ -64,14 +63,14 @@ async function summaryOf(
   return /\n---\n([\s\S]*)\n<<<END/.exec(await model.prompt(1))![1]!
 }
 
-describe('the summary', () => {
-  it('begins with the name of the hook, and says where the reply goes', async () => {
+describe('the run summary', () => {
+  it('begins with the name of the run, and says where the reply goes', async () => {
     expect(await summaryOf({ text: 'All green.' }, { channel: 'chat-native', to: 'ops' })).toBe(
       'Hook CI: All green.\n(The reply is on its way to ops on chat-native; do not repeat it.)',
     )
   })
 
-  it('has no name where none was given', async () => {
+  it('has no name when the request has none', async () => {
     expect(await summaryOf({ text: 'All green.' }, { name: undefined, deliver: false })).toBe(
       'Hook: All green.\n(The reply was not delivered: none was asked for.)',
     )
@@ -83,14 +82,14 @@ describe('the summary', () => {
     )
   })
 
-  it('is posted for an acknowledgement and for an empty reply as well', async () => {
+  it('is also posted for an acknowledgement and for an empty reply', async () => {
     expect(await summaryOf(ok, { channel: 'chat-native', to: 'ops' })).toBe(
       'Hook CI: HEARTBEAT_OK\n(The reply was not delivered: The reply only acknowledges.)',
     )
     expect(await summaryOf({ text: ' ' }, { deliver: false })).toMatch(/^Hook CI: The run ended without a reply\.\n/)
   })
 
-  it('tells of a failed run, without what the model service said', async () => {
+  it('reports a failed run without the error text of the model service', async () => {
     const text = await summaryOf(
       { status: 400, body: { error: { message: 'canary' } } },
       { channel: 'chat-native', to: 'ops' },
@@ -98,13 +97,13 @@ describe('the summary', () => {
     expect(text).toBe("Hook CI (failed): The model's service answered 400.\nIt was about:\nDo it.")
   })
 
-  it('tells of a run that took too long', async () => {
+  it('reports a run that timed out', async () => {
     expect(await summaryOf({ hang: true }, { timeoutSeconds: 0.3 })).toBe(
       'Hook CI (failed): The run was stopped after 0.3 seconds.\nIt was about:\nDo it.',
     )
   })
 
-  it('is left by a run that is cancelled while it waits, through HTTP and over the WebSocket', async () => {
+  it('reports a queued run that is cancelled over HTTP or the WebSocket', async () => {
     const { run, post, model, url } = await start([{ hang: true }, ok], {
       gateway: { drainSeconds: 0 },
       hooks: { defaultSessionKey: 'one' },
@@ -130,9 +129,9 @@ describe('the summary', () => {
     ['a long reply', { text: 'word '.repeat(2000) }, {}],
     ['a long name', { text: 'x'.repeat(3000) }, { name: 'n'.repeat(5000) }],
     ['a long recipient', { text: 'x'.repeat(3000) }, { channel: 'chat-native', to: 't'.repeat(5000) }],
-    ['characters of two halves', { text: '👍'.repeat(2000) }, {}],
+    ['surrogate pairs', { text: '👍'.repeat(2000) }, {}],
     ['a failure with a long name', { status: 400 }, { name: 'n'.repeat(5000) }],
-  ])('has at most 2000 characters: %s', async (_case, answer, fields) => {
+  ])('has at most 2000 characters for %s', async (_case, answer, fields) => {
     const text = await summaryOf(answer, fields)
     expect(text.length).toBeLessThanOrEqual(2000)
     expect(text).toMatch(/^Hook /)
@@ -140,7 +139,7 @@ describe('the summary', () => {
     expect(text.isWellFormed()).toBe(true)
   })
 
-  it('goes to the main session of the default agent, whichever agent ran', async () => {
+  it('is posted in the main session of the default agent for every agent', async () => {
     const agents = {
       defaults: { model: 'double/m', heartbeat: { every: 0 } },
       main: { systemPrompt: 'I am main.' },
@@ -153,23 +152,23 @@ describe('the summary', () => {
     expect(JSON.stringify(model.requests[1]!.body)).toContain('I am main.')
   })
 
-  it('waits for the next heartbeat when it is not for now', async () => {
+  it('waits for the next heartbeat when wakeMode is next-heartbeat', async () => {
     const { run, model, post } = await start([{ text: 'Done.' }, { hang: true }, ok])
     await run({ deliver: false })
-    // A bell would have been heard by the time this one has run out.
+    // A wake would have had its effect by the time that this run times out.
     await run({ deliver: false, timeoutSeconds: 0.6 })
-    await post('/hooks/wake', { text: 'Ring.' })
+    await post('/hooks/wake', { text: 'Wake.' })
     const prompt = await model.prompt(2)
     expect(prompt).toContain('3 events')
     expect(prompt.indexOf('Hook CI: Done.')).toBeLessThan(prompt.indexOf('Hook CI (failed)'))
-    expect(prompt.indexOf('Hook CI (failed)')).toBeLessThan(prompt.indexOf('Ring.'))
+    expect(prompt.indexOf('Hook CI (failed)')).toBeLessThan(prompt.indexOf('Wake.'))
   })
 })
 
 describe('the delivery', () => {
   const to = { channel: 'chat-native', to: 'ops' }
 
-  it('brings the reply to the channel and recipient that were named', async () => {
+  it('sends the reply to the requested channel and recipient', async () => {
     const { run, record, chat } = await start([{ text: 'All green.' }])
     const answer = await run(to)
     expect(await record(answer)).toMatchObject({
@@ -180,13 +179,13 @@ describe('the delivery', () => {
     expect(chat.held).toMatchObject([{ ...to, text: 'All green.' }])
   })
 
-  it('is not made when deliver is false', async () => {
+  it('does not exist when deliver is false', async () => {
     const { run, record, chat } = await start([{ text: 'All green.' }])
     expect(await record(await run({ ...to, deliver: false }))).toMatchObject({ status: 'succeeded', deliveries: [] })
     expect(chat.attempts).toEqual([])
   })
 
-  it('is skipped for an acknowledgement and for an empty reply, with the reason', async () => {
+  it('is skipped with a reason for an acknowledgement and for an empty reply', async () => {
     const { run, record, chat } = await start([{ text: '**HEARTBEAT_OK**' }, { text: '  ' }])
     expect(await record(await run(to))).toMatchObject({
       deliveries: [{ ...to, status: 'skipped', reason: 'The reply only acknowledges.' }],
@@ -197,7 +196,7 @@ describe('the delivery', () => {
     expect(chat.attempts).toEqual([])
   })
 
-  it('takes heartbeat.ackMaxChars of the agent, also of one that has no heartbeat', async () => {
+  it('uses heartbeat.ackMaxChars of the agent, even without a heartbeat', async () => {
     const agents = {
       defaults: { model: 'double/m', heartbeat: { every: 0, ackMaxChars: 5 } },
       main: {},
@@ -214,7 +213,7 @@ describe('the delivery', () => {
     ])
   })
 
-  it('fails, with a reason, on a channel that is not configured; the run itself succeeds', async () => {
+  it('fails on a channel that is not configured, while the run succeeds', async () => {
     const { run, record } = await start([{ text: 'Hi.' }])
     const answer = await run({ channel: 'chat-none', to: 'ops' })
     expect(answer.body).toMatchObject({
@@ -234,19 +233,19 @@ describe('the delivery', () => {
     })
   })
 
-  it('fails on a channel that is turned off', async () => {
+  it('fails on a disabled channel', async () => {
     const { run, record } = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { enabled: false } } })
     expect(await record(await run(to))).toMatchObject({
       deliveries: [{ status: 'failed', reason: expect.stringContaining('chat-native') }],
     })
   })
 
-  it('goes to whatsapp when nobody has written yet', async () => {
+  it('uses whatsapp when no message has come in yet', async () => {
     const { run, record } = await start([{ text: 'Hi.' }])
     expect(await record(await run())).toMatchObject({ deliveries: [{ channel: 'whatsapp', status: 'failed' }] })
   })
 
-  it("takes the channel's defaultTo when there is no recipient, the account's own first", async () => {
+  it("uses the account's or the channel's defaultTo when the request has no recipient", async () => {
     const first = await start([{ text: 'Hi.' }], { channels: { 'chat-native': { defaultTo: 'lobby' } } })
     expect(await first.record(await first.run({ channel: 'chat-native' }))).toMatchObject({
       deliveries: [{ to: 'lobby', status: 'sent' }],
@@ -259,7 +258,7 @@ describe('the delivery', () => {
     })
   })
 
-  it('fails, with a reason, when there is no recipient at all', async () => {
+  it('fails with a reason when there is no recipient', async () => {
     const { run, record } = await start([{ text: 'Hi.' }])
     expect(await record(await run({ channel: 'chat-native' }))).toMatchObject({
       status: 'succeeded',
@@ -269,24 +268,24 @@ describe('the delivery', () => {
     })
   })
 
-  it('cuts a long reply into messages, never inside a character, and closes code blocks', async () => {
+  it('splits a long reply into chunks between characters, and closes code blocks', async () => {
     const code = ['```js', ...Array.from({ length: 12 }, (_, index) => `line(${index})`), '```'].join('\n')
     const text = `${'👩‍🚀'.repeat(30)}\n\n${code}\n\nThe end.`
     const { run, record, chat } = await start([{ text }])
     await record(await run(to))
     const texts = chat.held.map((message) => message.text)
     expect(texts.length).toBeGreaterThan(2)
-    for (const piece of texts) {
-      expect(piece.length).toBeLessThanOrEqual(80)
-      expect(piece.isWellFormed()).toBe(true)
-      expect(piece.match(/```/g)?.length ?? 0).toSatisfy((count: number) => count % 2 === 0)
+    for (const chunk of texts) {
+      expect(chunk.length).toBeLessThanOrEqual(80)
+      expect(chunk.isWellFormed()).toBe(true)
+      expect(chunk.match(/```/g)?.length ?? 0).toSatisfy((count: number) => count % 2 === 0)
     }
     const whole = texts.join('')
     for (let index = 0; index < 12; index++) expect(whole).toContain(`line(${index})`)
     expect(whole.match(/👩‍🚀/gu)?.length ?? 0).toBeGreaterThan(25)
   })
 
-  it('and the run are two things: what the platform refuses fails the delivery alone', async () => {
+  it('fails without the run when the platform refuses the message', async () => {
     const { run, record, chat } = await start([{ text: 'Hi.' }])
     chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'there is no such room' } })
     expect(await record(await run(to))).toMatchObject({
@@ -297,7 +296,7 @@ describe('the delivery', () => {
 })
 
 describe('a run', () => {
-  it('that fails is recorded with what the model service said, which stays out of the log', async () => {
+  it('records the error text of the model service, and does not log it', async () => {
     const { run, record, logged, chat } = await start([
       { status: 400, body: { error: { message: 'canary: the prompt is odd' } } },
     ])
@@ -316,7 +315,7 @@ describe('a run', () => {
     expect(chat.attempts).toEqual([])
   })
 
-  it('whose model only ever calls tools fails, with a reason, and sends nothing', async () => {
+  it('fails with a reason when the model only calls tools', async () => {
     const call = { tool: 'session_status', args: {} }
     const { run, record, chat } = await start(Array.from({ length: 16 }, (_, id) => ({ ...call, id: `call-${id}` })))
     const answer = await run({ channel: 'chat-native', to: 'ops' })
@@ -326,7 +325,7 @@ describe('a run', () => {
     expect(chat.attempts).toEqual([])
   })
 
-  it('that takes longer than timeoutSeconds is stopped, whatever the model does', async () => {
+  it('is stopped after timeoutSeconds when the model hangs', async () => {
     const { run, record, model } = await start([{ hang: true, text: 'Let me think' }])
     const answer = await run({ timeoutSeconds: 0.3, deliver: false })
     expect(answer.body.status).toBe('timed_out')
@@ -337,7 +336,7 @@ describe('a run', () => {
     await model.requests[0]!.abandoned
   })
 
-  it("has the agent's own time when the request names none", async () => {
+  it("uses the agent's timeoutSeconds when the request has none", async () => {
     const agents = {
       defaults: { model: 'double/m', timeoutSeconds: 600, heartbeat: { every: 0 } },
       main: {},
@@ -347,7 +346,7 @@ describe('a run', () => {
     expect((await run({ agentId: 'hasty', deliver: false })).body.status).toBe('timed_out')
   })
 
-  it('thinks as the request says, else as its agent does', async () => {
+  it('uses the thinking level of the request, or else of the agent', async () => {
     const agents = { defaults: { model: 'double/m', thinking: 'low', heartbeat: { every: 0 } } }
     const { run, model } = await start([ok, ok, ok], { agents })
     await run({ thinking: 'high', deliver: false })
@@ -356,7 +355,7 @@ describe('a run', () => {
     expect(model.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['high', 'low', 'none'])
   })
 
-  it('uses the model that the request names, by reference or alias', async () => {
+  it('uses the model of the request, by reference or alias', async () => {
     const agents = {
       defaults: {
         model: 'double/m',
@@ -370,7 +369,7 @@ describe('a run', () => {
     expect(model.requests.map(({ body }) => body['model'])).toEqual(['m', 'vendor/large'])
   })
 
-  it('waits for the one before it in its session, and for nobody else', async () => {
+  it('waits for the previous run in its session, but not for other sessions', async () => {
     const { run, post, get, model } = await start([{ hang: true }, { text: 'other' }], {
       gateway: { drainSeconds: 0 },
       hooks: { allowRequestSessionKey: true },
@@ -386,7 +385,7 @@ describe('a run', () => {
     expect((await get(`/runs/${second.body.runId}`)).body.status).toBe('queued')
   })
 
-  it('waits while agents.defaults.maxConcurrent others go on', async () => {
+  it('waits while agents.defaults.maxConcurrent other runs are active', async () => {
     const agents = { defaults: { model: 'double/m', maxConcurrent: 2, heartbeat: { every: 0 } } }
     const { post, get, model } = await start([{ hang: true }, { hang: true }], { gateway: { drainSeconds: 0 }, agents })
     const body = { message: 'hi', wakeMode: 'next-heartbeat', deliver: false }

@@ -1,10 +1,10 @@
-// What the log says of runs that have ended.
+// Tests the log entries for runs that have ended.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
 
 describe('the log of runs', () => {
-  it('has a line for each that ended, and one for a reply that has nowhere to go; none holds a text of anybody', async () => {
+  it('has an entry for each end and each undeliverable reply, without any text', async () => {
     const { post, logged } = await startGateway()
     const message = 'the secret plan'
     const { body } = await post(
@@ -37,7 +37,7 @@ describe('the log of runs', () => {
     expect(logged.join('\n')).not.toContain('secret')
   })
 
-  it('has a warning for each that failed, with its hook, its mapping and the reason', async () => {
+  it('has a warning for each failed run, with its hook, its mapping and the reason', async () => {
     const model = await startModel()
     model.script({ status: 400 }, { hang: true })
     const mapping = {

@@ -1,4 +1,4 @@
-// Runs that tools start: what they do, what they may not do, who hears of them, and where they end.
+// Tests runs that tools start: subagents and messages to sessions, their limits and their summaries.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { startModel } from '../doubles/model.ts'
 import { gatewayToken, temporaryFolder } from '../helpers.ts'
 import { refused, startTools, type ToolGateway } from '../tools/calls.ts'
 
-const lifted = {
+const lenientGateway = {
   port: 0,
   auth: { token: gatewayToken },
   tools: { allow: ['sessions_spawn', 'sessions_send'] },
@@ -29,7 +29,7 @@ interface Run {
 const runsOf = async ({ get }: ToolGateway, kind: string): Promise<Run[]> =>
   (await get('/api/runs?limit=200')).body.items.filter((run: Run) => run.kind === kind)
 
-/** The runs of a kind once there are so many and all have ended. */
+/** Waits until `count` runs of a kind have ended, and returns all runs of the kind. */
 async function ended(gateway: ToolGateway, kind: string, count: number): Promise<Run[]> {
   await expect
     .poll(
@@ -41,7 +41,7 @@ async function ended(gateway: ToolGateway, kind: string, count: number): Promise
   return await runsOf(gateway, kind)
 }
 
-/** A workspace in which `x.txt` can be read. */
+/** Creates a workspace with a readable file `x.txt` for each agent. */
 function folderWithFile(): string {
   const dir = temporaryFolder()
   for (const agent of ['main', 'other']) {
@@ -54,19 +54,19 @@ function folderWithFile(): string {
 const readFile = '/read {"path":"x.txt"}'
 
 describe('a subagent', () => {
-  it('works in a session of its own, and its end is announced where it was started', async () => {
+  it('works in a session of its own, and its summary goes to the session that started it', async () => {
     const model = await startModel()
     const gateway = await startTools({
-      gateway: lifted,
+      gateway: lenientGateway,
       providers: model.providers,
       agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
     })
     model.script({ text: 'Ten.' }, { text: 'HEARTBEAT_OK' })
     const { runId, sessionKey } = await gateway.result('sessions_spawn', { task: 'Count to ten.', name: 'counting' })
     expect(sessionKey).toMatch(/^agent:main:subagent:[\w-]{36}$/)
-    const news = await model.prompt(1)
-    expect(news).toContain('Subagent counting: Ten.\n(The reply was not delivered: none was asked for.)')
-    expect(news).not.toContain('OUTSIDE TEXT')
+    const summary = await model.prompt(1)
+    expect(summary).toContain('Subagent counting: Ten.\n(The reply was not delivered: none was asked for.)')
+    expect(summary).not.toContain('OUTSIDE TEXT')
     const [run] = await ended(gateway, 'subagent', 1)
     expect(run).toMatchObject({
       id: runId,
@@ -81,14 +81,14 @@ describe('a subagent', () => {
     ])
   })
 
-  it('is started by an agent in its turn', async () => {
+  it('can be started by an agent in its turn', async () => {
     const gateway = await startTools({ agents: quiet })
     expect(await gateway.askAgent(spawn('Look around.'))).toContain('agent:main:subagent:')
     const [run] = await ended(gateway, 'subagent', 1)
     expect(run!.reply).toContain('Received: Look around.')
   })
 
-  it('may not start another, unless it may be so deep', async () => {
+  it('may start others only up to maxDepth', async () => {
     const tools = (maxDepth: number) => ({ subagents: { tools: { allow: ['sessions_spawn'] }, maxDepth } })
     const shallow = await startTools({ agents: quiet, tools: tools(1) })
     await shallow.askAgent(spawn(spawn('Deeper.')))
@@ -99,23 +99,23 @@ describe('a subagent', () => {
     await deep.askAgent(spawn(spawn(spawn('Too deep.'))))
     const runs = await ended(deep, 'subagent', 2)
     expect(runs.map(({ origin }) => origin.depth).toSorted((a = 0, b = 0) => a - b)).toEqual([1, 2])
-    const none = await startTools({ gateway: lifted, tools: { subagents: { maxDepth: 0 } } })
+    const none = await startTools({ gateway: lenientGateway, tools: { subagents: { maxDepth: 0 } } })
     expect((await none.call('sessions_spawn', { task: 'x' })).status).toBe(400)
   })
 
-  it('is one of so many, also when all are asked for at once', async () => {
+  it('counts towards maxActive, even when many start at the same time', async () => {
     const model = await startModel()
     model.otherwise({ hang: true })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
     const gateway = await startTools({
-      gateway: lifted,
+      gateway: lenientGateway,
       agents,
       providers: model.providers,
       tools: { subagents: { maxActive: 3 } },
     })
-    const storm = await Promise.all(Array.from({ length: 20 }, () => gateway.call('sessions_spawn', { task: 'x' })))
-    expect(storm.filter(({ status }) => status === 200)).toHaveLength(3)
-    expect(storm.find(({ status }) => status !== 200)).toMatchObject(
+    const calls = await Promise.all(Array.from({ length: 20 }, () => gateway.call('sessions_spawn', { task: 'x' })))
+    expect(calls.filter(({ status }) => status === 200)).toHaveLength(3)
+    expect(calls.find(({ status }) => status !== 200)).toMatchObject(
       refused(expect.stringContaining('has 3 unfinished runs of its own')),
     )
     for (const { id } of await runsOf(gateway, 'subagent'))
@@ -128,20 +128,20 @@ describe('a subagent', () => {
     [{ task: 'x', agentId: 'nobody' }, /agentId is not a configured agent/],
     [{ task: ' ' }, /args.task must not be blank/],
     [{ task: 'x', timeoutSeconds: 100_000 }, /args.timeoutSeconds/],
-  ])('is not started by %o', async (args, sentence) => {
-    const { call } = await startTools({ gateway: lifted })
+  ])('is not started with the arguments %o', async (args, sentence) => {
+    const { call } = await startTools({ gateway: lenientGateway })
     expect(await call('sessions_spawn', args)).toMatchObject(refused(expect.stringMatching(sentence)))
   })
 
-  it('is not started over HTTP, unless that is lifted', async () => {
+  it('is not started over HTTP unless gateway.tools allows it', async () => {
     const { call } = await startTools()
     expect((await call('sessions_spawn', { task: 'x' })).status).toBe(404)
     expect((await call('sessions_send', { sessionKey: 'main', message: 'x' })).status).toBe(404)
   })
 })
 
-describe('what a tool started', () => {
-  it('may do no more than the run of a webhook that stands at its beginning, and reads its task inside the external content wrapper', async () => {
+describe('a run that a tool started', () => {
+  it('is restricted like the webhook run that started it, and its task is wrapped', async () => {
     const gateway = await startTools({ agents: quiet })
     await gateway.hook(spawn('/write {"path":"x.txt","text":"mine"}'))
     const [run] = await ended(gateway, 'subagent', 1)
@@ -153,7 +153,7 @@ describe('what a tool started', () => {
     expect(items[0].text).toMatch(/^A session that a webhook started asks for a reply to this:\n<<<OUTSIDE TEXT/)
   })
 
-  it('is news from outside where it is announced, when a webhook began it', async () => {
+  it('has a wrapped run summary when a webhook started it', async () => {
     const model = await startModel()
     const gateway = await startTools({
       agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
@@ -172,39 +172,39 @@ describe('what a tool started', () => {
       .toMatch(/<<<OUTSIDE TEXT[^]*Subagent: /)
   })
 
-  it('may not use what its starter may not: another agent, a group, a client over HTTP', async () => {
+  it('may use only the tools that its initiator may use: an agent, or an HTTP client', async () => {
     const agents = { ...quiet, main: { tools: { deny: ['read'] } }, other: {} }
-    const byAgent = await startTools({ agents }, folderWithFile())
-    await byAgent.askAgent(spawn(readFile, { agentId: 'other' }))
-    expect((await ended(byAgent, 'subagent', 1))[0]!.reply).not.toContain('canary')
+    const restrictedAgent = await startTools({ agents }, folderWithFile())
+    await restrictedAgent.askAgent(spawn(readFile, { agentId: 'other' }))
+    expect((await ended(restrictedAgent, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
-    const byHttp = await startTools(
-      { agents: quiet, gateway: { ...lifted, tools: { ...lifted.tools, deny: ['read'] } } },
+    const restrictedHttp = await startTools(
+      { agents: quiet, gateway: { ...lenientGateway, tools: { ...lenientGateway.tools, deny: ['read'] } } },
       folderWithFile(),
     )
-    await byHttp.result('sessions_spawn', { task: readFile })
-    expect((await ended(byHttp, 'subagent', 1))[0]!.reply).not.toContain('canary')
+    await restrictedHttp.result('sessions_spawn', { task: readFile })
+    expect((await ended(restrictedHttp, 'subagent', 1))[0]!.reply).not.toContain('canary')
 
-    const freely = await startTools({ agents: { ...quiet, main: {}, other: {} } }, folderWithFile())
-    await freely.askAgent(spawn(readFile, { agentId: 'other' }))
-    expect((await ended(freely, 'subagent', 1))[0]!.reply).toContain('canary')
+    const unrestricted = await startTools({ agents: { ...quiet, main: {}, other: {} } }, folderWithFile())
+    await unrestricted.askAgent(spawn(readFile, { agentId: 'other' }))
+    expect((await ended(unrestricted, 'subagent', 1))[0]!.reply).toContain('canary')
   })
 
   it.each([
     ['subagent', spawn(readFile)],
     ['schedule', `/cron ${json({ action: 'add', message: readFile, at: '1s' })}`],
-  ])('may not use what the group may not in which it was asked for: a %s', async (kind, text) => {
+  ])('may use only the tools of the group that asked for it: a %s', async (kind, text) => {
     const groups = { team: { tools: { deny: ['read'] } } }
-    const [strict, open] = [
+    const [restricted, open] = [
       await startTools({ agents: quiet, groups }, folderWithFile()),
       await startTools({ agents: quiet }, folderWithFile()),
     ]
-    for (const { chat } of [strict, open]) await chat.say({ text, group: true, to: 'team' })
-    expect((await ended(strict, kind, 1))[0]!.reply).not.toContain('canary')
+    for (const { chat } of [restricted, open]) await chat.say({ text, group: true, to: 'team' })
+    expect((await ended(restricted, kind, 1))[0]!.reply).not.toContain('canary')
     expect((await ended(open, kind, 1))[0]!.reply).toContain('canary')
   })
 
-  it('ends when it was handed on too often: sessions that write to each other', async () => {
+  it('is refused after six hand-offs between sessions that write to each other', async () => {
     const gateway = await startTools({ agents: quiet })
     await gateway.hook('Hello.')
     const keys = (await gateway.result('sessions_list')).items.map(({ key }: { key: string }) => key)
@@ -219,8 +219,8 @@ describe('what a tool started', () => {
 })
 
 describe('a message to a session', () => {
-  it('is answered there, and its sender waits for it', async () => {
-    const gateway = await startTools({ gateway: lifted, agents: quiet })
+  it('is answered there while its sender waits', async () => {
+    const gateway = await startTools({ gateway: lenientGateway, agents: quiet })
     const answer = await gateway.result('sessions_send', { sessionKey: 'main', message: 'How are you?' })
     expect(answer).toMatchObject({
       sessionKey: 'agent:main:main',
@@ -236,7 +236,7 @@ describe('a message to a session', () => {
     ).toMatchObject({ status: 'queued' })
   })
 
-  it('to the own session is done after this', async () => {
+  it('to its own session starts after the current run', async () => {
     const gateway = await startTools({ agents: quiet })
     expect(await gateway.askAgent(`/sessions_send ${json({ sessionKey: 'main', message: 'Later.' })}`)).toContain(
       '"status":"queued"',
@@ -244,11 +244,11 @@ describe('a message to a session', () => {
     expect((await ended(gateway, 'chat', 1))[0]!.reply).toContain('Later.')
   })
 
-  it('is handed over when its reply takes longer than the sender waits', async () => {
+  it('continues when its reply takes longer than the sender waits', async () => {
     const model = await startModel()
     model.otherwise({ hang: true })
     const gateway = await startTools({
-      gateway: lifted,
+      gateway: lenientGateway,
       agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
       providers: model.providers,
     })
@@ -257,8 +257,8 @@ describe('a message to a session', () => {
     ).toMatch(/queued|running/)
   })
 
-  it('goes to no session that is not there', async () => {
-    const { call } = await startTools({ gateway: lifted })
+  it('is refused for a session that does not exist', async () => {
+    const { call } = await startTools({ gateway: lenientGateway })
     const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
     expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list lists the sessions.'))
   })

@@ -1,32 +1,36 @@
-// The daily window in which the heartbeat may beat: across midnight, time zones and daylight saving.
+// Tests the daily window of heartbeats across midnight, time zones and daylight saving.
 import { describe, expect, it } from 'vitest'
 import { minutesUntilActive } from '../../core/schedules/active-hours.ts'
 
 const berlin = 'Europe/Berlin'
 const newYork = 'America/New_York'
 
-describe('minutes until the heartbeat may beat', () => {
+describe('minutesUntilActive', () => {
   it.each([
-    ['none are configured', { hours: undefined, at: '2026-06-01T03:00:00Z' }, 0],
+    ['without active hours', { hours: undefined, at: '2026-06-01T03:00:00Z' }, 0],
     [
       'at the first minute',
       { hours: { start: '08:00', end: '22:00', timezone: 'UTC' }, at: '2026-06-01T08:00:00Z' },
       0,
     ],
-    ['just before it', { hours: { start: '08:00', end: '22:00', timezone: 'UTC' }, at: '2026-06-01T07:59:59Z' }, 1],
+    [
+      'just before the first minute',
+      { hours: { start: '08:00', end: '22:00', timezone: 'UTC' }, at: '2026-06-01T07:59:59Z' },
+      1,
+    ],
     ['in the last minute', { hours: { start: '08:00', end: '22:00', timezone: 'UTC' }, at: '2026-06-01T21:59:59Z' }, 0],
     [
-      'at the end, which is outside',
+      'at the end, which is exclusive',
       { hours: { start: '08:00', end: '22:00', timezone: 'UTC' }, at: '2026-06-01T22:00:00Z' },
       600,
     ],
     [
-      'until midnight, in the last minute',
+      'with the end at 24:00, in the last minute',
       { hours: { start: '08:00', end: '24:00', timezone: 'UTC' }, at: '2026-06-01T23:59:00Z' },
       0,
     ],
     [
-      'until midnight, at midnight',
+      'with the end at 24:00, at midnight',
       { hours: { start: '08:00', end: '24:00', timezone: 'UTC' }, at: '2026-06-02T00:00:00Z' },
       480,
     ],
@@ -61,7 +65,7 @@ describe('minutes until the heartbeat may beat', () => {
       60,
     ],
     [
-      'on the other side of the world',
+      'in a zone with a half-hour offset',
       { hours: { start: '09:00', end: '17:00', timezone: 'Asia/Kolkata' }, at: '2026-06-01T03:30:00Z' },
       0,
     ],
@@ -76,12 +80,12 @@ describe('minutes until the heartbeat may beat', () => {
       0,
     ],
     [
-      'in the first of the two hours that have one name',
+      'in the first pass of a repeated hour',
       { hours: { start: '01:30', end: '02:00', timezone: newYork }, at: '2026-11-01T05:30:00Z' },
       0,
     ],
     [
-      'in the second of them',
+      'in the second pass of a repeated hour',
       { hours: { start: '01:30', end: '02:00', timezone: newYork }, at: '2026-11-01T06:30:00Z' },
       0,
     ],

@@ -1,4 +1,4 @@
-// The heartbeat: what makes it beat, what it shows to the model, what it does with the answer, and when it stays quiet.
+// Tests heartbeats: what starts them, what the model reads, and what happens to the reply.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,15 +10,15 @@ import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
 const ok = { text: 'HEARTBEAT_OK' }
 
 interface Setup {
-  /** Overrides of `agents.defaults.heartbeat`; nothing periodic unless it says so. */
+  /** Overrides of `agents.defaults.heartbeat`. Without `every` there is no periodic heartbeat. */
   heartbeat?: Document
-  /** More of the section `agents`. */
+  /** Added to the section `agents`. */
   agents?: Document
   /** HEARTBEAT.md of the default agent. */
   notes?: string
 }
 
-/** The configuration of an agent that this model answers for. */
+/** Returns a configuration whose agent uses this model. */
 function configure(model: ModelServer, { heartbeat, agents }: Setup): Document {
   return {
     providers: model.providers,
@@ -42,7 +42,7 @@ function writeNotes(dir: string, agent: string, notes: string): void {
   writeFileSync(join(folder, 'HEARTBEAT.md'), notes)
 }
 
-/** A window that is closed for the next hours, wherever it is now. */
+/** Returns active hours that do not begin for the next five hours. */
 function closedHours(): Document {
   const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
   return { start: clock(5), end: clock(6), timezone: 'UTC' }
@@ -50,8 +50,8 @@ function closedHours(): Document {
 
 const eventsOf = (prompt: string) => Array.from(prompt.matchAll(/\n---\n([\s\S]*?)\n<<<END/g), ([, text]) => text)
 
-describe('a bell', () => {
-  it('makes the main session look at what waits there, oldest first', async () => {
+describe('a wake', () => {
+  it('starts a heartbeat that renders the waiting events, oldest first', async () => {
     const model = await startModel()
     model.script(ok)
     const { post } = await start(model)
@@ -63,7 +63,7 @@ describe('a bell', () => {
     expect(prompt).toContain('answer HEARTBEAT_OK and nothing else')
   })
 
-  it('is one bell when it is rung often within a quarter of a second', async () => {
+  it('counts once when several come within 250 ms', async () => {
     const model = await startModel()
     model.script(ok)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -76,7 +76,7 @@ describe('a bell', () => {
     expect(eventsOf(await model.prompt(0))).toHaveLength(5)
   })
 
-  it('rung during a beat is served right after it', async () => {
+  it('during a heartbeat starts another one right after it', async () => {
     const model = await startModel()
     model.script(ok, ok)
     const { post } = await start(model)
@@ -86,7 +86,7 @@ describe('a bell', () => {
     expect(eventsOf(await model.prompt(1))).toEqual(['two'])
   })
 
-  it('rung while the session is busy waits its turn, and finds only what that turn has left', async () => {
+  it('in a busy session waits, and renders only the events that are left', async () => {
     const model = await startModel()
     const chat = await startChat()
     const dir = temporaryFolder()
@@ -100,13 +100,13 @@ describe('a bell', () => {
     await post('/hooks/wake', { text: 'late' })
     expect(eventsOf(await model.prompt(0))[0]).toBe('early')
     await chat.holds(1)
-    const shown = eventsOf(await model.prompt(0)).concat(
+    const rendered = eventsOf(await model.prompt(0)).concat(
       eventsOf(await model.prompt(0)).includes('late') ? [] : eventsOf(await model.prompt(1)),
     )
-    expect(shown).toEqual(['early', 'late'])
+    expect(rendered).toEqual(['early', 'late'])
   })
 
-  it('outlives a restart', async () => {
+  it('survives a restart', async () => {
     const model = await startModel()
     model.script(ok)
     const dir = temporaryFolder()
@@ -118,7 +118,7 @@ describe('a bell', () => {
     expect(eventsOf(await model.prompt(0))).toEqual(['one', 'two'])
   })
 
-  it('that was being served when the gateway stopped is served by the next start', async () => {
+  it('whose heartbeat was interrupted by a stop is served after the restart', async () => {
     const model = await startModel()
     model.script({ hang: true }, ok)
     const dir = temporaryFolder()
@@ -130,7 +130,7 @@ describe('a bell', () => {
     expect(eventsOf(await model.prompt(1))).toEqual(['one'])
   })
 
-  it('rings in the one session of all agents in global scope: the default agent hears it', async () => {
+  it('goes to the default agent in global scope', async () => {
     const model = await startModel()
     model.script(ok)
     const agents = {
@@ -144,7 +144,7 @@ describe('a bell', () => {
 })
 
 describe('events', () => {
-  it('wait until a model has really read them: a failing one keeps them', async () => {
+  it('stay until a turn has succeeded', async () => {
     const model = await startModel()
     model.script({ status: 400 }, { hang: true }, ok)
     const { post, logged } = await start(model, { agents: { main: { timeoutSeconds: 1 } } })
@@ -158,7 +158,7 @@ describe('events', () => {
     expect(eventsOf(await model.prompt(2))).toEqual(['one', 'two', 'three'])
   })
 
-  it('are tried again by themselves after a beat that failed, and at once when a bell rings', async () => {
+  it('are retried after a failed heartbeat, and immediately after a wake', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
     onTestFinished(() => void vi.useRealTimers())
     const model = await startModel()
@@ -174,7 +174,7 @@ describe('events', () => {
     expect(eventsOf(await model.prompt(2))).toEqual(['one', 'two'])
   })
 
-  it('are shown once', async () => {
+  it('are rendered once', async () => {
     const model = await startModel()
     model.script(ok, ok)
     const { post } = await start(model)
@@ -184,7 +184,7 @@ describe('events', () => {
     expect(eventsOf(await model.prompt(1))).toEqual(['two'])
   })
 
-  it('are never dropped for their count: they come in bounded batches, in order, one beat after the other', async () => {
+  it('are rendered in order in batches of 100, one heartbeat after the other', async () => {
     const model = await startModel()
     model.script(ok, ok, ok)
     const { post } = await start(model)
@@ -197,7 +197,7 @@ describe('events', () => {
     expect(batches.flat()).toEqual([...Array.from({ length: 220 }, (_, index) => `event ${index}`), 'last'])
   })
 
-  it('that are long come alone', async () => {
+  it('that fill a batch are rendered alone', async () => {
     const model = await startModel()
     model.script(ok, ok)
     const { post } = await start(model)
@@ -208,8 +208,8 @@ describe('events', () => {
   })
 })
 
-describe('the periodic beat', () => {
-  it('looks at what waits for it', async () => {
+describe('the periodic heartbeat', () => {
+  it('renders the waiting events', async () => {
     const model = await startModel()
     model.script(ok)
     const { post } = await start(model, { heartbeat: { every: '1s' } })
@@ -217,7 +217,7 @@ describe('the periodic beat', () => {
     expect(eventsOf(await model.prompt(0))).toEqual(['one'])
   })
 
-  it('shows the notes of HEARTBEAT.md, as they are now, and asks what heartbeat.prompt says', async () => {
+  it('renders the current HEARTBEAT.md and heartbeat.prompt', async () => {
     const model = await startModel()
     model.script(ok, ok)
     const dir = temporaryFolder()
@@ -245,7 +245,7 @@ describe('the periodic beat', () => {
     ],
     ['a link to a device', (file) => symlinkSync('/dev/zero', file)],
     ['a folder', (file) => mkdirSync(file, { recursive: true })],
-  ])('goes on without the notes where HEARTBEAT.md is %s, and says so', async (_what, make) => {
+  ])('runs without notes and logs a warning when HEARTBEAT.md is %s', async (_what, make) => {
     const model = await startModel()
     model.script(ok)
     const dir = temporaryFolder()
@@ -260,7 +260,7 @@ describe('the periodic beat', () => {
     expect(prompt).not.toMatch(/a text from outside|HEARTBEAT\.md/)
   })
 
-  it('reads the beginning of a HEARTBEAT.md without end', async () => {
+  it('reads only the beginning of a huge HEARTBEAT.md', async () => {
     const model = await startModel()
     model.script(ok)
     const dir = temporaryFolder()
@@ -273,12 +273,12 @@ describe('the periodic beat', () => {
     writeNotes(dir, 'main', '')
   })
 
-  it('calls no model when nothing waits and there are no notes, or blank ones', async () => {
+  it('calls no model without events and with blank notes', async () => {
     const model = await startModel()
     const dir = temporaryFolder()
     writeNotes(dir, 'other', 'Check.')
     model.script(ok)
-    // The other agent's beat comes after the default agent's: by then that one has passed without a word.
+    // The other agent's heartbeat comes after the default agent's, which by then has passed without a model call.
     const agents = {
       main: { systemPrompt: 'I am main.' },
       other: { systemPrompt: 'I am other.', heartbeat: { every: '2s' } },
@@ -288,7 +288,7 @@ describe('the periodic beat', () => {
     writeNotes(dir, 'other', '')
   })
 
-  it('is for the default agent, and for those that have a heartbeat of their own', async () => {
+  it('runs for the default agent and for agents with a heartbeat section', async () => {
     const model = await startModel()
     const dir = temporaryFolder()
     for (const id of ['main', 'beating', 'still']) writeNotes(dir, id, `Check ${id}.`)
@@ -319,7 +319,7 @@ describe('the periodic beat', () => {
 })
 
 describe('active hours', () => {
-  it('keep bells and beats waiting, and the events with them', async () => {
+  it('delay wakes, periodic heartbeats and their events', async () => {
     const model = await startModel()
     const dir = temporaryFolder()
     model.script(ok)
@@ -335,8 +335,8 @@ describe('active hours', () => {
   })
 })
 
-describe('what a beat says', () => {
-  const say = async (heartbeat: Document, text = 'The disk is full.') => {
+describe('the reply of a heartbeat', () => {
+  const startWithReply = async (heartbeat: Document, text = 'The disk is full.') => {
     const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
     model.script({ text })
     const setup = configure(model, { heartbeat })
@@ -354,19 +354,19 @@ describe('what a beat says', () => {
   }
 
   it('goes to heartbeat.target and heartbeat.to', async () => {
-    const { post, chat } = await say({ target: 'chat-native', to: 'ops' })
+    const { post, chat } = await startWithReply({ target: 'chat-native', to: 'ops' })
     await post('/hooks/wake', { text: 'one' })
     expect((await chat.holds(1))[0]).toMatchObject({ channel: 'chat-native', to: 'ops', text: 'The disk is full.' })
   })
 
   it("goes to the channel's defaultTo when there is no heartbeat.to", async () => {
-    const { post, chat } = await say({ target: 'chat-native' })
+    const { post, chat } = await startWithReply({ target: 'chat-native' })
     await post('/hooks/wake', { text: 'one' })
     expect((await chat.holds(1))[0]).toMatchObject({ to: 'lobby' })
   })
 
   it('goes to the last route when the target is "last"', async () => {
-    const { post, chat, model } = await say({ target: 'last' }, 'Hello Ann.')
+    const { post, chat, model } = await startWithReply({ target: 'last' }, 'Hello Ann.')
     model.script({ text: 'The disk is full.' })
     await chat.say({ to: 'room 1' }, 'chat-none')
     await chat.holds(1)
@@ -374,8 +374,8 @@ describe('what a beat says', () => {
     expect((await chat.holds(2))[1]).toMatchObject({ channel: 'chat-none', to: 'room 1', text: 'The disk is full.' })
   })
 
-  it('goes nowhere by default, but stays in the conversation', async () => {
-    const { post, chat, model } = await say({})
+  it('is not delivered by default, but stays in the conversation', async () => {
+    const { post, chat, model } = await startWithReply({})
     model.script(ok)
     await post('/hooks/wake', { text: 'one' })
     await model.request(0)
@@ -387,7 +387,10 @@ describe('what a beat says', () => {
   })
 
   it('is not delivered when it only acknowledges', async () => {
-    const { post, chat, model } = await say({ target: 'chat-native', to: 'ops' }, '**HEARTBEAT_OK** All quiet.')
+    const { post, chat, model } = await startWithReply(
+      { target: 'chat-native', to: 'ops' },
+      '**HEARTBEAT_OK** All quiet.',
+    )
     model.script({ text: 'The disk is full.' })
     await post('/hooks/wake', { text: 'one' })
     await model.request(0)
@@ -395,8 +398,8 @@ describe('what a beat says', () => {
     expect((await chat.holds(1))[0]!.text).toBe('The disk is full.')
   })
 
-  it('is kept with the events that the beat rendered, also when it only acknowledges: a later message knows the news', async () => {
-    const { post, chat, model } = await say({}, '**HEARTBEAT_OK** All quiet.')
+  it('stays in the conversation with the rendered events, even if it only acknowledges', async () => {
+    const { post, chat, model } = await startWithReply({}, '**HEARTBEAT_OK** All quiet.')
     model.script({ text: 'The build failed.' })
     await post('/hooks/wake', { text: 'The build has failed.' })
     await model.request(0)
@@ -407,7 +410,7 @@ describe('what a beat says', () => {
     await chat.holds(1)
   })
 
-  it('leaves nothing behind when the beat rendered no event and only acknowledges', async () => {
+  it('leaves no trace when it only acknowledges and no event was rendered', async () => {
     const model = await startModel()
     model.otherwise(ok)
     await start(model, { heartbeat: { every: '1s' }, notes: 'Look at the disk.' })

@@ -1,6 +1,5 @@
-// Work that begins by itself: at its times, once for each, across restarts, within its bounds.
+// Tests schedules: when they fire, what they leave behind, restarts and limits.
 import { describe, expect, it } from 'vitest'
-import { computeNextFiring, parseTiming } from '../../core/runs/timing.ts'
 import { createSqliteStore } from '../../core/store/sqlite/sqlite.ts'
 import { join } from 'node:path'
 import { createTestContext } from '../contracts.ts'
@@ -12,7 +11,7 @@ const to = { channel: 'chat-native', to: 'ann' }
 const add = { action: 'add', message: 'Water the plants.', ...to }
 
 describe('cron', () => {
-  it('fires once at a time, delivers, and is gone', async () => {
+  it('fires once at a given time, delivers the reply and is removed', async () => {
     const { result, chat } = await startTools()
     const at = new Date(Date.now() + 400).toISOString()
     const { id, nextAt } = await result('cron', { ...add, at, name: 'plants' })
@@ -22,7 +21,7 @@ describe('cron', () => {
     expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
   })
 
-  it('runs as what it is: a record of its own, in a session of its own', async () => {
+  it('runs in a session of its own, with a record of its own', async () => {
     const { result, get } = await startTools()
     const { id } = await result('cron', { ...add, every: '1h', name: 'plants' })
     const { runId, sessionKey } = await result('cron', { action: 'run', id })
@@ -38,13 +37,13 @@ describe('cron', () => {
       })
   })
 
-  it('is added by an agent, and answers where it was asked', async () => {
+  it('can be added by an agent, and delivers to the conversation that asked', async () => {
     const { askAgent, sent } = await startTools()
     expect(await askAgent('/cron {"action":"add","message":"Think of the milk.","at":"1s"}')).toContain('nextAt')
     expect(await sent('Received: Think of the milk.')).toMatchObject({ to: 'ann' })
   })
 
-  it('is listed, removed, and asked about by its agent alone', async () => {
+  it('is visible only to its own agent', async () => {
     const { result, call } = await startTools({
       agents: { defaults: { heartbeat: { every: 0 } }, main: {}, other: {} },
     })
@@ -88,7 +87,7 @@ describe('cron', () => {
     expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
   })
 
-  it('has an end: an agent may have so many, and no more', async () => {
+  it('refuses more than 100 schedules of one agent', async () => {
     const { result, call } = await startTools()
     for (let n = 0; n < 100; n++) await result('cron', { ...add, every: '1h' })
     expect(await call('cron', { ...add, every: '1h' })).toMatchObject(
@@ -96,7 +95,7 @@ describe('cron', () => {
     )
   })
 
-  it('is kept from webhooks', async () => {
+  it('is not available to webhook runs', async () => {
     const { hook, result } = await startTools()
     await hook('/cron {"action":"add","message":"x","every":"1h","channel":"chat-native","to":"eve"}')
     expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
@@ -104,7 +103,7 @@ describe('cron', () => {
 })
 
 describe('a schedule', () => {
-  it('survives a restart, and fires once for all times that it missed', async () => {
+  it('survives a restart, and fires once for all missed times', async () => {
     const dir = temporaryFolder()
     const first = await startTools({}, dir)
     const { id } = await first.result('cron', { ...add, every: '1h', name: 'hourly' })
@@ -121,7 +120,7 @@ describe('a schedule', () => {
     expect(runs).toHaveLength(1)
   })
 
-  it('is not begun again while its last run goes on', async () => {
+  it('does not fire while its last run is active', async () => {
     const dir = temporaryFolder()
     const first = await startTools({}, dir)
     const { id } = await first.result('cron', { ...add, every: '1h' })
@@ -133,7 +132,7 @@ describe('a schedule', () => {
     expect(Date.parse(items[0].nextAt)).toBeGreaterThan(Date.now())
   })
 
-  it('of one time that comes while its session is busy waits for its turn, and is not lost', async () => {
+  it('with a single time waits while its session is busy, and is not lost', async () => {
     const dir = temporaryFolder()
     const first = await startTools({}, dir)
     const { id } = await first.result('cron', { ...add, at: '4h' })
@@ -144,7 +143,7 @@ describe('a schedule', () => {
     expect(await second.result('cron', { action: 'list' })).toEqual({ items: [] })
   })
 
-  it('tells the main session when its run failed', async () => {
+  it('posts a run summary in the main session when its run failed', async () => {
     const agents = { defaults: { heartbeat: { every: 0 }, model: 'house/none', retry: { forSeconds: 0 } } }
     const { result, get, chat } = await startTools({
       agents,
@@ -161,7 +160,7 @@ describe('a schedule', () => {
   })
 })
 
-/** Makes every schedule due for so long already; with `id`, a run of that one is under way as well. */
+/** Moves every schedule `ms` milliseconds into the past. With `id`, that schedule also gets an active run. */
 async function rewind(dir: string, ms: number, id?: string): Promise<void> {
   const store = await createSqliteStore({
     path: join(dir, 'state', 'gateway.db'),
@@ -190,29 +189,3 @@ async function rewind(dir: string, ms: number, id?: string): Promise<void> {
   }
   await store.close()
 }
-
-describe('the next firing', () => {
-  const berlin = { kind: 'cron', expression: '30 2 * * *', timezone: 'Europe/Berlin' } as const
-  const next = async (timing: Parameters<typeof computeNextFiring>[0], from: string) => {
-    const now = Date.parse(from)
-    return new Date((await computeNextFiring(timing, { due: now, now }))!).toISOString()
-  }
-
-  it('follows the clock of its zone over the change of the hour', async () => {
-    expect(await next(berlin, '2026-03-28T00:00:00Z')).toBe('2026-03-28T01:30:00.000Z')
-    expect(await next(berlin, '2026-03-30T00:00:00Z')).toBe('2026-03-30T00:30:00.000Z')
-    expect(await next(berlin, '2026-10-25T23:00:00Z')).toBe('2026-10-26T01:30:00.000Z')
-  })
-
-  it('of a time between does not drift, whenever it is asked', async () => {
-    const hourly = { kind: 'every', ms: 3_600_000 } as const
-    expect(await computeNextFiring(hourly, { due: 1000, now: 1001 })).toBe(3_601_000)
-    expect(await computeNextFiring(hourly, { due: 1000, now: 3_601_000 })).toBe(7_201_000)
-    expect(await computeNextFiring(hourly, { due: 1000, now: 0 })).toBe(3_601_000)
-  })
-
-  it('of a time that came is none', async () => {
-    expect(await computeNextFiring({ kind: 'at', at: 1000 }, { due: 1000, now: 5000 })).toBeUndefined()
-    expect(parseTiming({ at: '1m30s' }, 1000)).toEqual({ kind: 'at', at: 91_000 })
-  })
-})
