@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { gatewayToken } from '../helpers.ts'
-import { exchange, rawConnection, statusLines } from '../http/app.ts'
-import { connectRpc, login, refusal, type RpcClient } from './rpc-client.ts'
-import { openSocket } from './sockets.ts'
+import { gatewayToken } from '../../helpers.ts'
+import { exchange, rawConnection, statusLines } from '../../http/app.ts'
+import { connectRpc, login, refusal, type RpcClient } from '../rpc-client.ts'
+import { openSocket } from '../sockets.ts'
 
 const handshake = (...headers: string[]) =>
   [
