@@ -3,7 +3,7 @@ import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startGateway, writeConfig } from '../helpers.ts'
+import { startGateway, writeConfig } from '../../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat', messageTemplate: 'x' }

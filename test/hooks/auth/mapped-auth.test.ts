@@ -1,7 +1,7 @@
 // Mappings with their own `auth`: which requests are authenticated, the order of the checks, and the lockout.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { ask, hookToken, shareGateway, startGateway } from '../helpers.ts'
+import { ask, hookToken, shareGateway, startGateway } from '../../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
