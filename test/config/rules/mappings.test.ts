@@ -2,11 +2,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { describeProblem } from '../../core/config/config-error.ts'
-import { readConfigFile } from '../../core/config/file/read.ts'
-import { resolveConfig } from '../../core/config/resolve.ts'
-import { definePreset, Type } from '../../core/plugin.ts'
-import { extensions, problemsOf, resolveText, warningsOf, write } from './document.ts'
+import { describeProblem } from '../../../core/config/config-error.ts'
+import { readConfigFile } from '../../../core/config/file/read.ts'
+import { resolveConfig } from '../../../core/config/resolve.ts'
+import { definePreset, Type } from '../../../core/plugin.ts'
+import { extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })

@@ -1,6 +1,6 @@
 // The keys of the tool policy: errors and warnings.
 import { describe, expect, it } from 'vitest'
-import { problemsOf, resolveText, warningsOf } from './document.ts'
+import { problemsOf, resolveText, warningsOf } from '../document.ts'
 
 describe('the tool policy', () => {
   it('is accepted in tools, agents, groups and gateway', () => {
