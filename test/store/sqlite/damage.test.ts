@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
-import type { Store } from '../../core/store/store.ts'
-import { startGateway } from '../helpers.ts'
-import { cancelledEnd, newRequest, newRun, runEnd, start, startRun } from '../contracts/store-samples.ts'
-import { silent, url } from './acknowledging.ts'
+import { openStore } from '../../../core/store/open.ts'
+import type { Store } from '../../../core/store/store.ts'
+import { startGateway } from '../../helpers.ts'
+import { cancelledEnd, newRequest, newRun, runEnd, start, startRun } from '../../contracts/store-samples.ts'
+import { silent, url } from '../acknowledging.ts'
 
 const pageSize = 8192
 

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OperationName, operations, perform } from '../../core/store/operations/operations.ts'
-import { type SqliteConnection, connect } from '../../core/store/sqlite/connection.ts'
-import type { Store } from '../../core/store/store.ts'
-import type { Transaction } from '../../core/store/operations/transaction.ts'
+import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
+import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
+import type { Store } from '../../../core/store/store.ts'
+import type { Transaction } from '../../../core/store/operations/transaction.ts'
 import {
   cancelledEnd,
   newRequest,
@@ -17,7 +17,7 @@ import {
   newSchedule,
   runEnd,
   start,
-} from '../contracts/store-samples.ts'
+} from '../../contracts/store-samples.ts'
 
 const held = { id: 'held', fencingToken: 1 }
 const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
