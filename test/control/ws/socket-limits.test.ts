@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { gatewayToken } from '../../helpers.ts'
 import { exchange, rawConnection, statusLines } from '../../http/app.ts'
 import { connectRpc, login, refusal, type RpcClient } from '../rpc-client.ts'
-import { openSocket } from '../sockets.ts'
+import { openSocket } from './sockets.ts'
 
 const handshake = (...headers: string[]) =>
   [
