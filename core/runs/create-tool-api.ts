@@ -1,6 +1,6 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
 import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
-import type { GatewayApi, SessionsView, ToolApi, ScheduleApi } from '../plugin.ts'
+import type { AgentSummary, GatewayApi, ScheduleApi, SessionsView, ToolApi } from '../plugin.ts'
 import { resolveSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'
@@ -21,17 +21,8 @@ interface ToolApiDeps {
 
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway } = deps
-  const workspaces = new Map(agents.all.map((agent) => [agent.id, createWorkspace(agent.workspace)]))
-  const listed = agents.all.map(({ id, name, model, mainSession }) => ({
-    id,
-    name,
-    default: id === agents.default.id,
-    model,
-    mainSession,
-  }))
   return (caller) => {
     const { agentId, sessionKey } = caller.subject
-    const agent = agents.get(agentId)
     const resolveKey = (key: string): string => resolveSession(agents, key).sessionKey
     /** Reading a session that holds external content exposes the caller to that content. */
     const reportExternalContent = async (key: string | undefined): Promise<void> => {
@@ -54,7 +45,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
           return messages
         },
       },
-      agents: { list: () => structuredClone(listed) },
+      agents: { list: () => listAgents(agents) },
       runs: {
         start: (request) => subagentRuns.start(request, caller),
         wait: async (runId, ms) => {
@@ -65,9 +56,18 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       },
       deliver: (request) => toolDelivery.send(request, { sessionKey, runId: caller.runId }),
       isReplyRoute: async (request) => toolDelivery.isReplyRoute(request, await resolveReplyRun()),
-      workspace: workspaces.get(agent.id) ?? createWorkspace(agent.workspace),
+      workspace: createWorkspace(agents.get(agentId).workspace),
       schedules: schedules.apiFor(caller),
       gateway,
     }
   }
 }
+
+const listAgents = (agents: Agents): AgentSummary[] =>
+  agents.all.map(({ id, name, model, mainSession }) => ({
+    id,
+    name,
+    default: id === agents.default.id,
+    model,
+    mainSession,
+  }))

@@ -9,7 +9,7 @@ import type { Attempt } from './attempt.ts'
 import { createCompletion } from './completion.ts'
 import { createLeaseUpkeep } from './lease-upkeep.ts'
 import type { Outcome } from './outcome.ts'
-import { createQueueLimit } from './queue-limit.ts'
+import { createQueueLimit, type QueueLimit } from './queue-limit.ts'
 import { createRunClaims } from './run-claims.ts'
 import { createWaiters } from './waiters.ts'
 
@@ -103,28 +103,6 @@ export function createRuns(deps: RunsDeps): Runs {
   }
   const recovery = createPoller({ claim: catchUp, retryMs, log })
 
-  const accept = async (command: AcceptCommand): Promise<AcceptResult> => {
-    const count = command.runs?.length ?? 0
-    if (count > 0) queue.check(count)
-    const release = queue.reserve(count)
-    try {
-      const result = await store.accept(command)
-      // The first request with this key may have been answered with an error although it was stored.
-      if (result.outcome === 'replayed') recovery.notify()
-      if (result.outcome !== 'accepted') return result
-      queue.add(count)
-      if (count > 0 && active.count() < maxConcurrent()) claims.notify()
-      if (command.events) events.announce(command.events)
-      return result
-    } catch (error) {
-      // The command may be stored all the same. The store answers in order, so a read from now on sees it.
-      recovery.notify()
-      throw error
-    } finally {
-      release()
-    }
-  }
-
   const cancelQueued = async (id: string): Promise<boolean> => {
     if (!(await completion.cancelQueued(id))) return false
     queue.add(-1)
@@ -134,7 +112,15 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   return {
-    accept,
+    accept: createAccept({
+      store,
+      events,
+      queue,
+      onQueued: () => {
+        if (active.count() < maxConcurrent()) claims.notify()
+      },
+      onUncertain: recovery.notify,
+    }),
     waitForEnd: async (id, ms) => await waiters.wait(() => store.getRun(id), { id, ms }),
     cancel: async (id) => {
       if (active.cancel(id) || (await cancelQueued(id))) return true
@@ -166,5 +152,36 @@ export function createRuns(deps: RunsDeps): Runs {
       // Callers that still wait get the run as it is now.
       waiters.close()
     },
+  }
+}
+
+interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events'> {
+  queue: QueueLimit
+  onQueued(): void
+  /** Called when runs or events may be stored that this process does not know. */
+  onUncertain(): void
+}
+
+function createAccept({ store, events, queue, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
+  return async (command) => {
+    const count = command.runs?.length ?? 0
+    if (count > 0) queue.check(count)
+    const release = queue.reserve(count)
+    try {
+      const result = await store.accept(command)
+      // The first request with this key may have been answered with an error although it was stored.
+      if (result.outcome === 'replayed') onUncertain()
+      if (result.outcome !== 'accepted') return result
+      queue.add(count)
+      if (count > 0) onQueued()
+      if (command.events) events.announce(command.events)
+      return result
+    } catch (error) {
+      // The command may be stored all the same. The store answers in order, so a read from now on sees it.
+      onUncertain()
+      throw error
+    } finally {
+      release()
+    }
   }
 }

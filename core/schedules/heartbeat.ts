@@ -10,6 +10,7 @@ import {
   type HeartbeatOutages,
   type SessionHeartbeat,
   type SessionHeartbeatDeps,
+  wakeDelayMs,
 } from './session-heartbeat.ts'
 
 export interface Heartbeat {
@@ -24,9 +25,6 @@ interface HeartbeatDeps extends SessionHeartbeatDeps {
   log: Log
 }
 
-/** Wakes within this time count as one. */
-const coalesceMs = 250
-
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { agents, events, store } = deps
   const sessions = createSessions(deps)
@@ -36,7 +34,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
 
   const onWake: Parameters<Events['onWake']>[0] = ({ sessionKey, agentId }) => {
     const agent = agentId === undefined ? findOwner(agents, sessionKey) : agents.all.find(({ id }) => id === agentId)
-    if (agent) sessions.get(agent, sessionKey).schedule(coalesceMs)
+    if (agent) sessions.get(agent, sessionKey).schedule(wakeDelayMs)
   }
 
   /** Runs a heartbeat in the main session, and in every other session in which events wait for this agent. */
@@ -85,7 +83,7 @@ function createSessions(deps: HeartbeatDeps) {
       const known = heartbeats.get(key)
       if (known) return known
       const onIdle = () => heartbeats.delete(key)
-      const created = createSessionHeartbeat(deps, { agent, sessionKey, outages: outagesOf(agent), coalesceMs, onIdle })
+      const created = createSessionHeartbeat(deps, { agent, sessionKey, outages: outagesOf(agent), onIdle })
       heartbeats.set(key, created)
       return created
     },

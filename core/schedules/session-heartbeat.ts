@@ -25,8 +25,6 @@ interface HeartbeatTarget {
   agent: Agent
   sessionKey: string
   outages: HeartbeatOutages
-  /** Wakes within this time count as one. */
-  coalesceMs: number
   /** Called when a heartbeat has run and no other is scheduled. */
   onIdle(): void
 }
@@ -37,6 +35,8 @@ export interface HeartbeatOutages {
   notes: Outage
 }
 
+/** A heartbeat starts this long after its wake, so that wakes within this time count as one. */
+export const wakeDelayMs = 250
 /** The first delay after a heartbeat that failed while events wait. It doubles with each further failure. */
 const minRetryMs = 60_000
 const maxRetryMs = 30 * 60_000
@@ -44,7 +44,7 @@ const maxRetryMs = 30 * 60_000
 const maxSleepMs = 15 * 60_000
 
 export function createSessionHeartbeat(deps: SessionHeartbeatDeps, target: HeartbeatTarget): SessionHeartbeat {
-  const { agent, outages, coalesceMs, onIdle } = target
+  const { agent, outages, onIdle } = target
   const alarm = createAlarm(() => void run())
   let isRunning = false
   let wasWoken = false
@@ -64,7 +64,7 @@ export function createSessionHeartbeat(deps: SessionHeartbeatDeps, target: Heart
     const succeeded = await runUntilServed()
     isRunning = false
     failures = succeeded ? 0 : failures + 1
-    if (wasWoken) schedule(coalesceMs)
+    if (wasWoken) schedule(wakeDelayMs)
     else if (!succeeded) schedule(Math.min(minRetryMs * 2 ** (failures - 1), maxRetryMs))
     else onIdle()
     wasWoken = false
