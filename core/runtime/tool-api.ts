@@ -1,6 +1,6 @@
 // Builds the tool API: sessions, subagent runs, messages, schedules, the configuration.
 import { createToolDelivery } from '../delivery/tool-delivery.ts'
-import { createToolApi } from '../runs/create-tool-api.ts'
+import { createToolApi } from '../runs/tool-api.ts'
 import { createGatewayApi } from '../runs/gateway-api.ts'
 import { createSubagentRuns } from '../runs/subagents.ts'
 import { createSchedules } from '../schedules/schedules.ts'
