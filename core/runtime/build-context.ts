@@ -1,6 +1,6 @@
 // The input for building each area of a runtime.
 import type { Config } from '../config/schema.ts'
-import type { ReloadResult } from '../runs/gateway-api.ts'
+import type { ReloadResult } from './gateway-api.ts'
 import type { Services } from '../services.ts'
 import type { Reusable } from './resources.ts'
 

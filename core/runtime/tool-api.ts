@@ -1,7 +1,7 @@
 // Builds the tool API: sessions, subagent runs, messages, schedules, the configuration.
 import { createToolDelivery } from '../delivery/tool-delivery.ts'
 import { createToolApi } from '../runs/tool-api.ts'
-import { createGatewayApi } from '../runs/gateway-api.ts'
+import { createGatewayApi } from './gateway-api.ts'
 import { createSubagentRuns } from '../runs/subagents.ts'
 import { createSchedules } from '../schedules/schedules.ts'
 import { createSessionsView } from '../sessions/sessions.ts'
