@@ -66,7 +66,9 @@ function registerTransform(program: Command): void {
 }
 
 function registerRequests(program: Command): void {
-  const command = program.command('requests').description('List the webhook requests of the running gateway, newest first.')
+  const command = program
+    .command('requests')
+    .description('List the webhook requests of the running gateway, newest first.')
   addControlOptions(addFilterOptions(command))
     .option('--limit <number>', 'maximum number of lines', parseCount, 50)
     .option('--json', 'one JSON object per line, as in the API')
@@ -111,7 +113,9 @@ const addFilterOptions = (command: Command): Command =>
         'duplicate',
       ]),
     )
-    .addOption(new Option('--run-status <status>', 'only requests that led to a run with this status').choices(runStatuses))
+    .addOption(
+      new Option('--run-status <status>', 'only requests that led to a run with this status').choices(runStatuses),
+    )
     .option(
       '--since <time>',
       'only requests since a duration such as 2h, or a time such as 2026-11-20T08:00Z',

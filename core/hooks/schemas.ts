@@ -23,7 +23,10 @@ export function createAgentBody(loaded: ReadonlyMap<string, Pick<Channel, 'targe
         ...optional,
         sessionKey: Type.String({ ...optional.sessionKey, description: sessionKey }),
         channel: Type.Enum(channels, { default: defaultChannel, description }),
-        to: Type.String({ ...optional.to, description: annotationsOf(optional.to).description + describeTargets(loaded) }),
+        to: Type.String({
+          ...optional.to,
+          description: annotationsOf(optional.to).description + describeTargets(loaded),
+        }),
       }),
     ).properties,
   })
