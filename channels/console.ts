@@ -10,8 +10,7 @@ const Config = Type.Object({
     Type.String({
       path: true,
       pattern: String.raw`\S`,
-      description:
-        'A file to which every message is also appended, as a line of JSON. After a log rotation a new file is started.',
+      description: 'A file to which every message is also appended, as a line of JSON. A rotated file is started anew.',
     }),
   ),
   input: Type.Optional(

@@ -115,7 +115,12 @@ describe('the installed package', () => {
     const payload = join(dir, 'order.json')
     await writeFile(
       payload,
-      '{ "order": "A-17", "currency": "EUR", "total": 5, "lines": [{ "sku": "TEA", "title": "Tea", "quantity": 1, "stock": 9 }] }',
+      JSON.stringify({
+        order: 'A-17',
+        currency: 'EUR',
+        total: 5,
+        lines: [{ sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 }],
+      }),
     )
     const args = ['transform', 'test', 'order-lines.ts', '--payload', payload]
     const { stdout } = await run(process.execPath, [join(root, 'dist', 'main.js'), ...args], {

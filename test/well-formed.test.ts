@@ -37,7 +37,7 @@ async function start(changes: Document = {}, files: Record<string, string> = {})
 const wait = { prefer: 'wait=20' }
 
 describe('half a character', () => {
-  it('in a request for an agent is replaced before it is stored and sent to the model, as is one in the configuration', async () => {
+  it('in a request or in the configuration is replaced before it is stored and sent to the model', async () => {
     const { post, get, sent } = await start()
     const { body } = await post(
       '/hooks/agent',

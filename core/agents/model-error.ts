@@ -15,7 +15,7 @@ interface ModelErrorOptions {
 }
 
 export class ModelError extends GatewayError {
-  /** The provider's own error, shortened and without secrets. It may quote the prompt, so keep it in the run's record. */
+  /** The provider's own error, shortened, without secrets. It may quote the prompt: only for the run's record. */
   readonly detail: string
   /** True if the service is overloaded, broken or out of reach, so that a later attempt may succeed. */
   readonly isTransient: boolean

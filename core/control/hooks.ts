@@ -67,7 +67,7 @@ const Transform = Type.Object({
   export: Type.String(),
   state: Type.Enum(['loading', 'ready', 'failed', 'open'], {
     description:
-      '`failed`: no version of the file can run. `open`: the circuit breaker is open, so the transform does not run for now.',
+      '`failed`: no version of the file can run. `open`: the circuit breaker is open, so the transform does not run.',
   }),
   problem: Type.Optional(
     Type.String({ description: 'What is wrong with the current file. An older version may still be in use.' }),

@@ -83,12 +83,13 @@ export function createMappings({
     names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]),
   )
   const fallback = createHookRoute(all.filter(({ path }) => path === undefined))
+  const none = createHookRoute([])
   const inFlight = createInFlightCount()
 
   return {
     names,
     fallback,
-    routeFor: (name) => (isHook(name) ? (hookRoutes.get(name) ?? fallback) : noHookRoute),
+    routeFor: (name) => (isHook(name) ? (hookRoutes.get(name) ?? fallback) : none),
     byId: (id) => byId.get(id),
     enter: inFlight.enter,
     close: async () => {
@@ -134,8 +135,6 @@ function createHookRoute(mappings: readonly Mapping[]): HookRoute {
     findMapping: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
   }
 }
-
-const noHookRoute = createHookRoute([])
 
 /** Mappings after one that matches any source are never reached. */
 function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, Mapping> {

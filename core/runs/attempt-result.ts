@@ -42,11 +42,8 @@ export const createErrorResult = (
   error: NonNullable<RunResult['error']>,
 ): AttemptResult => ({ status, result: { error }, transcript: [], eventsRendered: false })
 
-/** The result of a cancelled run, whether it was queued or running. */
-export const cancelledResult = createErrorResult('cancelled', {
-  type: 'cancelled',
-  message: 'The run was cancelled.',
-})
+export const createCancelledResult = (): AttemptResult =>
+  createErrorResult('cancelled', { type: 'cancelled', message: 'The run was cancelled.' })
 
 interface FailedAttempt {
   run: StoredRun
@@ -61,7 +58,7 @@ export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }:
       const message = `The run was stopped after ${timeoutSeconds} seconds.`
       return createErrorResult('timed_out', { type: 'timed_out', message })
     }
-    if (error.reason === 'cancelled') return cancelledResult
+    if (error.reason === 'cancelled') return createCancelledResult()
     throw error
   }
   if (!(error instanceof GatewayError)) {

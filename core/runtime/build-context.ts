@@ -2,7 +2,8 @@
 import type { Config } from '../config/schema.ts'
 import type { ReloadResult } from './gateway-api.ts'
 import type { Services } from '../services.ts'
-import type { Reusable } from './resources.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { ToolRegistry } from '../tools/registry.ts'
 
 /** The state of the process, and what a runtime may request from the gateway. */
 export interface Lifecycle {
@@ -22,4 +23,27 @@ export interface BuildContext {
   previous: Reusable | undefined
   /** Collects what must be closed. The last opened is closed first. */
   opened: AsyncDisposableStack
+}
+
+/** The open toolsets. A reload reuses them when their settings are the same. */
+export interface Tools extends Shared {
+  settings: Config['tools']
+  registry: ToolRegistry
+}
+
+/** The sandbox for transforms. A reload reuses it when the transforms directory is the same. */
+export interface Transforms extends Shared {
+  dir: string
+  sandbox: Sandbox
+}
+
+/** The resources that the next runtime may reuse. */
+export interface Reusable {
+  tools: Tools
+  transforms: Transforms
+}
+
+export interface Shared {
+  /** Registers a user. Call the returned function once, when you are done. The last such call closes the resource. */
+  use(): () => Promise<void>
 }

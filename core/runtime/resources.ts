@@ -1,34 +1,10 @@
 // Opens the resources that successive runtimes share: toolsets and the transform sandbox. The last user closes them.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from '../config/schema.ts'
 import { createExtensionLog } from '../loader/extension-log.ts'
-import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts'
-import { openToolRegistry, type ToolRegistry } from '../tools/registry.ts'
-import type { BuildContext } from './build-context.ts'
-
-/** The open toolsets. A reload reuses them when their settings are the same. */
-export interface Tools extends Shared {
-  settings: Config['tools']
-  registry: ToolRegistry
-}
-
-/** The sandbox for transforms. A reload reuses it when the transforms directory is the same. */
-export interface Transforms extends Shared {
-  dir: string
-  sandbox: Sandbox
-}
-
-/** The resources that the next runtime may reuse. */
-export interface Reusable {
-  tools: Tools
-  transforms: Transforms
-}
-
-interface Shared {
-  /** Registers a user. Call the returned function once, when you are done. The last such call closes the resource. */
-  use(): () => Promise<void>
-}
+import { createSandbox } from '../sandbox/sandbox.ts'
+import { openToolRegistry } from '../tools/registry.ts'
+import type { BuildContext, Shared, Tools, Transforms } from './build-context.ts'
 
 export async function acquireTools(context: BuildContext): Promise<Tools> {
   const { config, previous, opened } = context

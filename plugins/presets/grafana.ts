@@ -82,7 +82,9 @@ function alertText({ status, labels, annotations, valueString, startsAt, endsAt,
   const time = status === 'resolved' ? endsAt && `until ${endsAt}` : startsAt && `since ${startsAt}`
   const where = pairs(labels, '=').filter((pair) => !pair.startsWith('alertname='))
   return lines(
-    `- ${[`${status ?? 'alert'}:`, labels?.['alertname'], where.length > 0 && `(${where.join(' ')})`, time].filter(Boolean).join(' ')}`,
+    ['-', `${status ?? 'alert'}:`, labels?.['alertname'], where.length > 0 && `(${where.join(' ')})`, time]
+      .filter(Boolean)
+      .join(' '),
     valueString && `  values: ${clip(valueString, 300)}`,
     ...pairs(annotations, ': ').map((pair) => `  ${pair}`),
     (links.panelURL || links.dashboardURL || links.generatorURL) &&

@@ -99,11 +99,9 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
     data.priorityLabel && `priority ${data.priorityLabel}`,
     data.assignee?.name && `assigned to ${data.assignee.name}`,
   ]
+  const subject = [type.toLowerCase(), data.identifier].filter(Boolean).join(' ')
   const message = lines(
-    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${type.toLowerCase()} ${data.identifier ?? ''} "${clip(data.title ?? data.name, 300)}"`.replaceAll(
-      '  ',
-      ' ',
-    ),
+    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${subject} "${clip(data.title ?? data.name, 300)}"`,
     changed.length > 0 && `Changed: ${changed.join(', ')}`,
     facts.some(Boolean) && `Now: ${facts.filter(Boolean).join(', ')}`,
     data.dueDate && `Due: ${data.dueDate}`,

@@ -100,7 +100,8 @@ function customerOf({ id, object, customer }: Thing): string | undefined {
 /** Amounts are in the smallest unit of a currency. These currencies have no smaller unit. */
 function money(amount: number, currency: string | null | undefined): string {
   const code = currency?.toUpperCase() ?? ''
-  return `${(wholeCurrencies.has(code) ? amount : amount / 100).toFixed(wholeCurrencies.has(code) ? 0 : 2)} ${code}`.trimEnd()
+  const text = wholeCurrencies.has(code) ? amount.toFixed(0) : (amount / 100).toFixed(2)
+  return `${text} ${code}`.trimEnd()
 }
 
 const wholeCurrencies: ReadonlySet<string> = new Set([

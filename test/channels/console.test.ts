@@ -118,7 +118,8 @@ describe('the file of the console', () => {
 describe('the terminal of the console', () => {
   it('prints one line per message, whatever it contains', async () => {
     const output = await run(
-      `await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' }); await connection.close()`,
+      `await connection.send({ key: 'k', to: 'ops\\r', text: 'red \\u001b[31m\\n[console] boss: hi\\u202e' })
+       await connection.close()`,
     )
     expect(output).toBe('[console] ops\\u000d: red \\u001b[31m\n    [console] boss: hi\\u202e\n')
   })

@@ -1,6 +1,6 @@
 // The store contract: accepting work is atomic, and happens once per key.
 import { describe, expect, it } from 'vitest'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import { newRequest, newEvent, newKey, newRun, start } from './store-samples.ts'
 
 const minute = 60_000

@@ -1,6 +1,6 @@
 // The store contract: effects of tools in sessions that hold external content.
 import { describe, expect, it } from 'vitest'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import { runEnd, start, startRun } from './store-samples.ts'
 
 const session = 'agent:main:one'

@@ -16,7 +16,7 @@ import {
   start,
   startRun,
 } from './store-samples.ts'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 
 /** Reads all pages. */
 async function pages<Row>(list: (page: PageRequest) => Promise<Page<Row>>, limit = 2): Promise<Row[][]> {

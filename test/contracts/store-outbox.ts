@@ -1,6 +1,6 @@
 // The store contract: the outbox keeps the order per recipient, retries in place, and gives no delivery to two workers.
 import { describe, expect, it } from 'vitest'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import { claimDelivery, claimDeliveries, newDelivery, post, start } from './store-samples.ts'
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)

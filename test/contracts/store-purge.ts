@@ -1,7 +1,7 @@
 // The store contract: purging deletes what has ended, the oldest first, and keeps what is pending or still needed.
 import { describe, expect, it } from 'vitest'
 import type { PurgeResult, NewRun, Store } from '../../core/store/store.ts'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import {
   claimDelivery,
   claimDeliveries,

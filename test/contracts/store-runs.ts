@@ -1,6 +1,6 @@
 // The store contract: lanes, leases and fencing tokens of runs, and atomic ends.
 import { describe, expect, it } from 'vitest'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import {
   cancelledEnd,
   claim,

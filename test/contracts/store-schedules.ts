@@ -1,6 +1,6 @@
 // The store contract: schedules are durable, and each of their times fires once.
 import { describe, expect, it } from 'vitest'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import { claim, newDelivery, newRun, newSchedule, start } from './store-samples.ts'
 
 const roomy = { at: start, most: 100 }

@@ -1,7 +1,7 @@
 // The store contract: sessions, their events and routes, and the state of extensions.
 import { describe, expect, it } from 'vitest'
 import type { SessionPosition, Store } from '../../core/store/store.ts'
-import type { OpenStore } from './store.ts'
+import type { OpenStore } from './open-store.ts'
 import {
   cancelledEnd,
   claim,

@@ -1,6 +1,7 @@
 // What every engine of the store must do.
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
+import type { OpenStore } from './open-store.ts'
 import { acceptContract } from './store-accept.ts'
 import { exposureContract } from './store-exposure.ts'
 import { forgetContract } from './store-purge.ts'
@@ -14,12 +15,6 @@ import { sessionsContract } from './store-sessions.ts'
 export interface StoreHome {
   open(): Promise<Store>
   remove(): Promise<void>
-}
-
-export interface OpenStore {
-  readonly store: Store
-  /** Closes and opens again: what is there afterwards was on disk. */
-  reopen(): Promise<void>
 }
 
 export function storeContract(makeHome: () => Promise<StoreHome>): void {

@@ -4,7 +4,8 @@ import { startChat } from '../doubles/chat.ts'
 import { type Document, startGateway, temporaryFolder } from '../helpers.ts'
 
 const refusal =
-  'to does not fit the channel "chat-native" (The name of a room or a person, without "!"): it must match ^[^!]*[^!\\s][^!]*$.'
+  'to does not fit the channel "chat-native" (The name of a room or a person, without "!"): ' +
+  'it must match ^[^!]*[^!\\s][^!]*$.'
 
 async function start(changes: Document = {}, settings: Document = {}) {
   const [chat, dir] = [await startChat(), temporaryFolder()]

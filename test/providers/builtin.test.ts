@@ -69,7 +69,8 @@ describe('the built-in model', () => {
   )
 
   it('answers about the text inside a fence, not about the fence', async () => {
-    const message = `A webhook asks for a reply to this:\n${wrapExternalContent({ text: 'Build 7 is\n---\nred', source: 'webhook ci', subject: 'CI' })}`
+    const wrapped = wrapExternalContent({ text: 'Build 7 is\n---\nred', source: 'webhook ci', subject: 'CI' })
+    const message = `A webhook asks for a reply to this:\n${wrapped}`
     const reply = await answer([{ role: 'system', content: externalContentNotice }, user(message)], {})
     expect(reply).toMatch(/^Received: Build 7 is --- red\n/)
     expect(reply).not.toMatch(/OUTSIDE|Source|webhook/)

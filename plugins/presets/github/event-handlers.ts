@@ -54,7 +54,9 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   security_advisory: ({ action, security_advisory: advisory }) =>
     action === 'published'
       ? {
-          head: `Security advisory ${advisory?.ghsa_id ?? ''} (${advisory?.severity ?? ''}): ${advisory?.summary ?? ''}`,
+          head:
+            `Security advisory ${advisory?.ghsa_id ?? ''} ` +
+            `(${advisory?.severity ?? ''}): ${advisory?.summary ?? ''}`,
         }
       : null,
 }

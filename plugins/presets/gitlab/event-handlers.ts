@@ -167,10 +167,6 @@ function describeJob({
 function describeDeployment({ status, environment, ref, deployable_url: link }: Payload): EventText | null {
   const outcomes: Record<string, string> = { success: 'succeeded', failed: 'failed' }
   const outcome = entryOf(outcomes, status)
-  return outcome === undefined
-    ? null
-    : {
-        head: `The deployment of ${ref ?? ''} to ${typeof environment === 'string' ? environment : 'an environment'} ${outcome}`,
-        link,
-      }
+  const target = typeof environment === 'string' ? environment : 'an environment'
+  return outcome === undefined ? null : { head: `The deployment of ${ref ?? ''} to ${target} ${outcome}`, link }
 }

@@ -1,10 +1,10 @@
 // The runs that this process works on: starts them, cancels them, renews their leases, and lets them finish at a stop.
 import { setTimeout as delay } from 'node:timers/promises'
-import { describeError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
-import type { RunRetry, Store, StoredRun } from '../store/store.ts'
-import type { Attempt } from './attempt.ts'
-import { type AttemptResult, Stopped } from './attempt-result.ts'
+import { describeError } from '../../errors.ts'
+import type { Log } from '../../plugin.ts'
+import type { RunRetry, Store, StoredRun } from '../../store/store.ts'
+import type { Attempt } from '../attempt.ts'
+import { type AttemptResult, Stopped } from '../attempt-result.ts'
 
 export interface ActiveRuns {
   count(): number

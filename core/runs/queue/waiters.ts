@@ -1,6 +1,6 @@
 // Lets callers wait until a run has ended.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { StoredRun } from '../store/store.ts'
+import type { StoredRun } from '../../store/store.ts'
 
 export interface Waiters {
   /**

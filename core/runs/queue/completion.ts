@@ -1,11 +1,11 @@
 // Stores how runs end and notifies everyone concerned: the log, the heartbeat, the outbox, and callers that wait.
-import type { Log } from '../plugin.ts'
-import type { Events } from '../sessions/events.ts'
-import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { RunEnd, RunRetry, Store, StoredRun } from '../store/store.ts'
-import { type AttemptResult, cancelledResult } from './attempt-result.ts'
-import type { Outcome } from './outcome.ts'
-import { logRunEnd } from './run-log.ts'
+import type { Log } from '../../plugin.ts'
+import type { Events } from '../../sessions/events.ts'
+import { retryUntilStored } from '../../store/retry-until-stored.ts'
+import type { RunEnd, RunRetry, Store, StoredRun } from '../../store/store.ts'
+import { type AttemptResult, createCancelledResult } from '../attempt-result.ts'
+import type { Outcome } from '../outcome.ts'
+import { logRunEnd } from '../run-log.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface Completion {
@@ -51,7 +51,7 @@ export function createCompletion(deps: CompletionDeps): Completion {
     cancelQueued: async (id) => {
       const run = await store.getRun(id)
       if (run?.status !== 'queued') return false
-      const end = await outcome.resolve(run, cancelledResult)
+      const end = await outcome.resolve(run, createCancelledResult())
       if (!(await store.cancelQueuedRun(id, end))) return false
       publish(run, end)
       return true

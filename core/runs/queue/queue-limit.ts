@@ -1,6 +1,6 @@
 // Limits how many runs may wait. The count is kept in memory and corrected from the store now and then.
-import { GatewayError } from '../errors.ts'
-import type { Store } from '../store/store.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Store } from '../../store/store.ts'
 
 export interface QueueLimit {
   /** Throws `overloaded` if the queue has no room for this many more runs. */
