@@ -60,8 +60,7 @@ const privateHeaders = {
 /** Counts every response of every route group. */
 function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
   app.addHook('onSend', (...[request, reply, payload, done]) => {
-    const { routeGroup = 'none' } = request.routeOptions.config
-    count(httpRequests, `route_group="${routeGroup}",status="${reply.statusCode}"`)
+    count(httpRequests, `route_group="${request.routeGroup}",status="${reply.statusCode}"`)
     done(null, payload)
   })
 }

@@ -72,6 +72,7 @@ export function createServer({
   app.decorateRequest('client', { getter: getClient })
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
+  app.decorateRequest('routeGroup', 'none')
   app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply)

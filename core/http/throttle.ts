@@ -21,6 +21,8 @@ export interface Throttle {
   recordFailure(key: string): void
   /** Deletes the client's failures and its lockout. */
   clear(key: string): void
+  /** Returns true when no failures and no lockouts are recorded. */
+  isEmpty(): boolean
 }
 
 export function createThrottle({
@@ -57,7 +59,7 @@ export function createThrottle({
     lockedUntil.delete(key)
   }
 
-  return { lockoutSeconds, recordFailure, clear }
+  return { lockoutSeconds, recordFailure, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }
 }
 
 /**
@@ -79,5 +81,6 @@ function createTable<Value>(size: number) {
       newer.delete(key)
       older.delete(key)
     },
+    isEmpty: (): boolean => newer.size === 0 && older.size === 0,
   }
 }
