@@ -13,45 +13,53 @@ export interface Client {
 
 export type ResolveClient = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Client
 
+interface Origin {
+  address: string
+  /** True when a header shows that the request is forwarded, and the forwarder is not trusted to say for whom. */
+  isForwarded: boolean
+}
+
 /** @param trustedProxies Addresses or CIDRs. Throws on anything else. */
 export function createClientResolver(trustedProxies: readonly string[]): ResolveClient {
   const isTrusted = createTrustCheck(trustedProxies)
   return (request) => {
-    const found = findClient(request)
-    return found.isLocal && !isOwnHost(request.headers.host ?? '') ? { ...found, isLocal: false } : found
+    const { address, isForwarded } = findOrigin(request)
+    // Few requests need more than the address.
+    return {
+      address,
+      get key() {
+        return throttleKeyOf(address)
+      },
+      get isLocal() {
+        return !isForwarded && isLoopback(address) && isOwnHost(request.headers.host ?? '')
+      },
+    }
   }
 
-  function findClient({ headers, socket }: Parameters<ResolveClient>[0]): Client {
-    const peer = createClient(normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
-    if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return peer
-    if (!isTrusted(peer.address)) return { ...peer, isLocal: false }
+  function findOrigin({ headers, socket }: Parameters<ResolveClient>[0]): Origin {
+    let address = normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return { address, isForwarded: false }
+    if (!isTrusted(address)) return { address, isForwarded: true }
     const hops = [headers['x-forwarded-for'] ?? []]
       .flat()
       .join()
       .split(',')
       .slice(-maxHops)
       .filter((hop) => hop.trim() !== '')
-    let { address } = peer
     // Right to left: each trusted proxy vouches for the hop before it. A hop that is not an address ends the search at
     // the last known address.
     for (const hop of hops.toReversed()) {
       const next = normalizeAddress(hop)
-      if (next === undefined) return { ...createClient(address), isLocal: false }
+      if (next === undefined) return { address, isForwarded: true }
       address = next
       if (!isTrusted(address)) break
     }
-    return createClient(address)
+    return { address, isForwarded: false }
   }
 }
 
 /** Longer chains are not followed, because the client controls the header. */
 const maxHops = 20
-
-const createClient = (address: string): Client => ({
-  address,
-  key: throttleKeyOf(address),
-  isLocal: isLoopback(address),
-})
 
 /**
  * Returns whether a Host header is empty, a loopback name, or an IP address. Any other name resolves to this machine
