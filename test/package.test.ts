@@ -165,7 +165,7 @@ describe('an older Node', () => {
     expect(failed).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^svc-gateway needs Node\.js 24\.15 or newer; [^\n]+\n$/),
+      stderr: expect.stringMatching(/^svc-gateway needs Node\.js 24\.16 or newer; [^\n]+\n$/),
     })
   })
 })

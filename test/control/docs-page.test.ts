@@ -17,7 +17,7 @@ describe('GET /docs', () => {
     await page.locator('.opblock-summary-path', { hasText: '/hooks/agent' }).click()
     await page
       .locator('.opblock.is-open')
-      .getByText('The same key and body again get the first reply again, for 24 hours.')
+      .getByText('For 24 hours, a second request with the same key and body gets the first reply again.')
       .waitFor()
     expect(complaints).toEqual([])
     expect(asked.filter((address) => !address.startsWith(`${url}/`) && !address.startsWith('data:'))).toEqual([])

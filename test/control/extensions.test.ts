@@ -19,7 +19,7 @@ describe('GET /api/extensions', () => {
     expect(body.policy.tools).toContainEqual({ name: 'session_status', toolset: 'sessions', group: 'sessions' })
     expect(body.policy.groups).toContain('group:sessions')
     expect(body.policy.toolsets).toContain('sessions')
-    expect(body.routes).toContainEqual({ method: 'POST', path: '/hooks/agent', summary: 'Gives an agent work.' })
+    expect(body.routes).toContainEqual({ method: 'POST', path: '/hooks/agent', summary: 'Starts a run of an agent.' })
     const stateOf = async () =>
       (await get('/api/extensions')).body.channels.find(({ name }: { name: string }) => name === 'chat-native').accounts
     await expect.poll(stateOf).toEqual([{ accountId: 'default', state: 'failing' }])

@@ -89,7 +89,8 @@ describe('GET /openapi.json', () => {
       expect.arrayContaining(['/in/wake', '/in/agent']),
     )
     const closed = await startGateway({ hooks: { enabled: false } })
-    expect(JSON.stringify((await closed.get('/openapi.json')).body.paths)).not.toContain('/wake')
+    const paths = Object.keys((await closed.get('/openapi.json')).body.paths)
+    expect(paths.filter((path) => path.startsWith('/hooks'))).toEqual([])
   })
 
   it('requires the credential, because it names the channels and hooks', async () => {

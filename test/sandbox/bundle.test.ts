@@ -54,7 +54,7 @@ describe('the module of a transform', () => {
     writeFileSync(join(home, 'outside.js'), answering('outside'))
     symlinkSync('../outside.js', join(dir, 'file.js'))
     symlinkSync('..', join(dir, 'folder'))
-    expect(() => sandbox.load('file.js')).toThrow(/file\.js" resolves to .*outside\.js, which lies outside/)
+    expect(() => sandbox.load('file.js')).toThrow(/file\.js" resolves to .*outside\.js, which is outside/)
     expect(() => sandbox.load('folder/outside.js')).toThrow(PathError)
   })
 
@@ -137,7 +137,7 @@ describe('a link that is replaced while the gateway runs', () => {
     point('v2')
     await expect.poll(async () => (await run(a)).result).toEqual({ message: 'two' })
     point('../elsewhere')
-    await expect.poll(() => a.state().problem).toMatch(/which lies outside/)
+    await expect.poll(() => a.state().problem).toMatch(/which is outside/)
     expect((await run(a)).result).toEqual({ message: 'two' })
     expect(lines.at(-1)).toMatchObject({ level: 'warn', message: expect.stringContaining('the last good one stays') })
     rmSync(join(dir, 'current'))

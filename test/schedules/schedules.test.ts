@@ -76,9 +76,9 @@ describe('cron', () => {
     [{ at: '2020-01-01T00:00:00Z' }, /at is in the past/],
     [{ at: '2030-01-01T00:00:00' }, /at must be a time with a zone/],
     [{ at: 'tomorrow' }, /at must be a time with a zone/],
-    [{}, /Exactly one of cron, every and at/],
-    [{ cron: '0 9 * * *', every: '1h' }, /Exactly one of/],
-    [{ every: '1h', timezone: 'Europe/Berlin' }, /timezone goes with cron alone/],
+    [{}, /requires exactly one of cron, every and at/],
+    [{ cron: '0 9 * * *', every: '1h' }, /requires exactly one of/],
+    [{ every: '1h', timezone: 'Europe/Berlin' }, /timezone is allowed only with cron/],
     [{ every: '1h', channel: 'pigeon' }, /No plugin provides the channel "pigeon"/],
     [{ every: '1h', message: undefined }, /message is required/],
   ])('refuses %o', async (args, sentence) => {

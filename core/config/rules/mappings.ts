@@ -270,7 +270,7 @@ function* moduleRules(module: string, { config, dir }: RuleContext): Iterable<Ru
 
 function escapeOf(root: string, folder: string): string | undefined {
   const path = relative(root, folder)
-  if (/^\.\.(?:[\\/]|$)/.test(path)) return `resolves to ${folder}, which lies outside ${root}`
+  if (/^\.\.(?:[\\/]|$)/.test(path)) return `resolves to ${folder}, which is outside ${root}`
   return problemOf(() => confine(root, path || '.'))
 }
 

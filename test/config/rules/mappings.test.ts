@@ -399,7 +399,7 @@ describe('the location of transforms', () => {
     'hooks.transformsDir may not be %s',
     (transformsDir) => {
       expect(problemsOf(hooks({ transformsDir }))).toEqual([
-        expect.stringMatching(/hooks\.transformsDir resolves to .*, which lies outside .*transforms/),
+        expect.stringMatching(/hooks\.transformsDir resolves to .*, which is outside .*transforms/),
       ])
     },
   )
