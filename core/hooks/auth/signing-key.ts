@@ -1,5 +1,6 @@
 // One prepared secret or public key: verifies signatures in constant time.
-import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { createHmac, type HmacAlgorithm } from './hmac.ts'
 import type { Signing } from './schemes.ts'
 
 export interface SigningKey {
@@ -26,14 +27,12 @@ const accepts = ({ algorithm, secretPrefix }: Signing, secret: string): boolean 
 
 const publicPrefix = 'whpk_'
 
-function sharedKey(secret: Buffer, algorithm: string, encoding: Signing['encoding']): SigningKey {
-  // With a key object, Node's HMAC takes a fifth of the time that it takes with the bytes of the secret.
-  const key = createSecretKey(secret)
-  const sign = (text: string | Buffer): string => createHmac(algorithm, key).update(text).digest(encoding)
+function sharedKey(secret: Buffer, algorithm: HmacAlgorithm, encoding: Signing['encoding']): SigningKey {
+  const hmac = createHmac(algorithm, secret)
   return {
-    sign,
+    sign: (text) => hmac(Buffer.from(text), encoding),
     verify(content, signatures) {
-      const expected = Buffer.from(sign(content))
+      const expected = Buffer.from(hmac(content, encoding))
       return signatures.some((one) => isSame(Buffer.from(one), expected))
     },
   }
