@@ -13,6 +13,7 @@ import { loadExtensions } from '../core/loader/registry.ts'
 import type { Log } from '../core/plugin.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
+import { program } from './program.ts'
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'
 export const gatewayToken = 'gateway-token-of-the-tests-0123456789'
@@ -154,21 +155,15 @@ export interface GatewayProcess {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-const main = new URL('../core/main.ts', import.meta.url).pathname
-
 /** Starts a gateway as a separate process, as `npm start` does. */
 export async function spawnGateway(
   configFile: string,
   options: { args?: string[]; env?: NodeJS.ProcessEnv } = {},
 ): Promise<GatewayProcess> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=svc-gateway-source', main, 'start', '--config', configFile, ...(options.args ?? [])],
-    {
-      env: { ...process.env, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [program, 'start', '--config', configFile, ...(options.args ?? [])], {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [output, log]: [string[], string[]] = [[], []]
   const listening = Promise.withResolvers<string>()

@@ -9,6 +9,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**', 'test/fixtures/**'],
+    globalSetup: ['test/program.ts'],
     pool: 'forks',
     // Most tests wait, so more files run at once than the machine has cores.
     maxWorkers: 4,

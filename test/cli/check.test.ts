@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { spawnGateway } from '../helpers.ts'
-
-const main = new URL('../../core/main.ts', import.meta.url).pathname
+import { program } from '../program.ts'
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-check-'))
@@ -21,7 +20,7 @@ async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) 
     cwd: folder,
     env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
   }
-  execFile(process.execPath, ['--conditions=svc-gateway-source', main, ...args], options, (error, stdout, stderr) =>
+  execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   return await done.promise

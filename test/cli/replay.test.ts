@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ask, type Document, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { program } from '../program.ts'
 
-const main = new URL('../../core/main.ts', import.meta.url).pathname
 const later = { wakeMode: 'next-heartbeat' }
 
 interface Done {
@@ -29,11 +29,8 @@ async function run(
     cwd: folder,
     env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
   }
-  const child = execFile(
-    process.execPath,
-    ['--conditions=svc-gateway-source', main, ...args],
-    options,
-    (error, stdout, stderr) => done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   child.stdin?.end(input)
   return await done.promise
@@ -247,7 +244,7 @@ describe('svc-gateway replay with a filter', () => {
   it('respects --rate and stops at Ctrl-C between two requests', async () => {
     const { dir, requests } = await startWithMail(Array.from({ length: 5 }, (_, n) => `Number ${n}.`))
     const args = ['replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '2']
-    const child = spawn(process.execPath, ['--conditions=svc-gateway-source', main, ...args], {
+    const child = spawn(process.execPath, [program, ...args], {
       cwd: dir,
       env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: dir },
     })

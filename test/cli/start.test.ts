@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ask, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { program } from '../program.ts'
 
-const main = new URL('../../core/main.ts', import.meta.url).pathname
-const command = (...args: string[]) => ['--conditions=svc-gateway-source', main, ...args]
+const command = (...args: string[]) => [program, ...args]
 
 interface Ended {
   code: number | null

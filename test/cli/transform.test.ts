@@ -4,8 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-
-const main = new URL('../../core/main.ts', import.meta.url).pathname
+import { program } from '../program.ts'
 
 /** Runs `svc-gateway transform test <args>` in a new folder with some files. */
 async function test(files: Record<string, string>, args: string[], input = '') {
@@ -20,11 +19,8 @@ async function test(files: Record<string, string>, args: string[], input = '') {
     cwd: folder,
     env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder },
   }
-  const child = execFile(
-    process.execPath,
-    ['--conditions=svc-gateway-source', main, 'transform', 'test', ...args],
-    options,
-    (error, stdout, stderr) => done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  const child = execFile(process.execPath, [program, 'transform', 'test', ...args], options, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   child.stdin?.end(input)
   return await done.promise

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+import { program } from '../program.ts'
 
-const main = fileURLToPath(new URL('../../core/main.ts', import.meta.url))
 const liar = fileURLToPath(new URL('../fixtures/mcp/liar.mjs', import.meta.url))
 
 /** A toolset that logs when it opens and then, if configured so, never finishes. */
@@ -28,13 +28,9 @@ export default defineToolset({
 
 /** Starts a gateway process without waiting for it to listen. */
 function launch(dir: string, changes: Document, stdin: 'ignore' | 'pipe' = 'ignore') {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(dir, changes)],
-    {
-      stdio: [stdin, 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [program, 'start', '--config', writeConfig(dir, changes)], {
+    stdio: [stdin, 'pipe', 'pipe'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
   let look = (): void => undefined

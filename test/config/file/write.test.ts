@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { writePrivateFile } from '../../../core/config/file/write.ts'
 import { temporaryFolder } from '../../helpers.ts'
-
-const main = new URL('../../../core/main.ts', import.meta.url).pathname
+import { program } from '../../program.ts'
 
 /** Starts the gateway in a process that may only write files up to this size. */
 const startLimited = (bytes: number, ...args: string[]): Promise<{ code: number | null; stderr: string }> =>
   new Promise((resolve) => {
-    const command = [`--fsize=${bytes}`, process.execPath, '--conditions=svc-gateway-source', main, 'start', ...args]
+    const command = [`--fsize=${bytes}`, process.execPath, program, 'start', ...args]
     const child = execFile('prlimit', command, (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }))
   })
 

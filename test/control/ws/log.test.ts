@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { rawConnection } from '../../http/app.ts'
 import { ask, gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { login } from '../rpc-client.ts'
+import { program } from '../../program.ts'
 
 const quiet = { agents: { defaults: { heartbeat: { every: 0 } } } }
 const shortSecrets = {
@@ -88,8 +89,7 @@ describe('the log', () => {
 
   it('does not stop the gateway when the disk behind standard error is full', async () => {
     const full = openSync('/dev/full', 'w')
-    const main = new URL('../../../core/main.ts', import.meta.url).pathname
-    const args = ['--conditions=svc-gateway-source', main, 'start', '--config', writeConfig(temporaryFolder(), quiet)]
+    const args = [program, 'start', '--config', writeConfig(temporaryFolder(), quiet)]
     const gateway = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', full] })
     closeSync(full)
     onTestFinished(() => void gateway.kill('SIGKILL'))
