@@ -1,5 +1,5 @@
 // POST {hooks.path}/wake and {hooks.path}/agent; the routes of mappings are registered beside them.
-import type { FastifyInstance, FastifyRequest, preValidationHookHandler } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
@@ -58,17 +58,24 @@ type DirectRoutesDeps = Pick<HookRoutesDeps, 'hooks' | 'agentBody' | 'dispatch'>
 function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, context }: DirectRoutesDeps): void {
   const { keepBody } = hooks
   const [wakeSource, agentSource] = [directSource('wake', keepBody), directSource('agent', keepBody)]
-  app.addHook('onRequest', (request, _reply, done) => {
-    context.checkToken(request, { hook: nameOf(request), keepBody })
-    done()
-  })
+  const authenticate =
+    (hook: string): onRequestHookHandler =>
+    (request, _reply, done) => {
+      context.checkToken(request, { hook, keepBody })
+      done()
+    }
   app.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
-  app.post<{ Body: WakeBody }>('/wake', { schema: wakeSchema }, async (request, reply) => {
+  const wake = { schema: wakeSchema, onRequest: authenticate('wake') }
+  app.post<{ Body: WakeBody }>('/wake', wake, async (request, reply) => {
     const incoming = readIncomingRequest(request, { hook: 'wake', keepBody })
     return await context.accept({ request, reply }, incoming, dispatch.planWake(request.body, wakeSource))
   })
-  const schema = agentSchema(agentBody)
-  app.post<{ Body: AgentBody }>('/agent', { schema, preValidation: withTrimmedNames }, async (request, reply) => {
+  const agent = {
+    schema: agentSchema(agentBody),
+    onRequest: authenticate('agent'),
+    preValidation: withTrimmedNames,
+  }
+  app.post<{ Body: AgentBody }>('/agent', agent, async (request, reply) => {
     const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
     return await context.accept({ request, reply }, incoming, dispatch.planAgent(request.body, agentSource))
   })
@@ -87,9 +94,6 @@ const agentSchema = (body: HookRoutesDeps['agentBody']) => ({
   readsHeaders: AgentHeaders,
   response: { 200: AgentReply, ...failures(422) },
 })
-
-/** The last segment of the route, however the URL was spelled. */
-const nameOf = ({ routeOptions: { url = '' } }: FastifyRequest): string => url.slice(url.lastIndexOf('/') + 1)
 
 const withTrimmedNames: preValidationHookHandler = ({ body }, _reply, done) => {
   trimNames(body as object)
