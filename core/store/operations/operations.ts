@@ -1,5 +1,5 @@
 // All operations of the store by name. Every engine performs them, each inside one transaction.
-import { accept } from './accept.ts'
+import { accept, type AcceptRecords } from './accept.ts'
 import { purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
 import {
@@ -45,8 +45,11 @@ import type { Transaction } from './transaction.ts'
 export type OperationName = Exclude<keyof Store, 'close'>
 
 type Operations = {
-  readonly [Name in OperationName]: (tx: Transaction, ...args: Parameters<Store[Name]>) => ReturnType<Store[Name]>
-}
+  readonly [Name in Exclude<OperationName, 'accept'>]: (
+    tx: Transaction,
+    ...args: Parameters<Store[Name]>
+  ) => ReturnType<Store[Name]>
+} & { readonly accept: (tx: Transaction, command: AcceptRecords) => ReturnType<Store['accept']> }
 
 export const writes = {
   accept,

@@ -38,7 +38,12 @@ async function insert(
   await tx.run(insertSql, id, at, hook, client, status, resultJson, awaited, headers, query ?? null, body)
 }
 
-export async function insertRequest(tx: Transaction, request: NewRequest, command: AcceptCommand): Promise<void> {
+/** The part of an accepted command that its request mentions. */
+interface AcceptedWork extends Pick<AcceptCommand, 'at' | 'events'> {
+  runs?: readonly { id: string }[] | undefined
+}
+
+export async function insertRequest(tx: Transaction, request: NewRequest, command: AcceptedWork): Promise<void> {
   await insert(tx, request, {
     at: command.at,
     status: 'accepted',
@@ -50,7 +55,7 @@ export async function insertRequest(tx: Transaction, request: NewRequest, comman
 /** The result of an accepted request names what it started. */
 export function describeAccepted(
   { replayOf, authentication }: NewRequest,
-  { runs, events }: AcceptCommand,
+  { runs, events }: Omit<AcceptedWork, 'at'>,
 ): RequestResult {
   return {
     ...(runs?.length && { runIds: runs.map(({ id }) => id) }),

@@ -16,22 +16,33 @@ interface InsertContext {
   idempotency?: { scope: string; key: string } | undefined
 }
 
-export async function insertRun(tx: Transaction, run: NewRun, { at, idempotency }: InsertContext): Promise<void> {
-  const { message, ...spec } = run.spec
+/** A new run as it is stored, with its spec as text. */
+export interface RunRecord extends Omit<NewRun, 'spec'> {
+  spec: string
+  message: string
+}
+
+export const toRunRecord = ({ spec: { message, ...spec }, ...run }: NewRun): RunRecord => ({
+  ...run,
+  spec: JSON.stringify(spec),
+  message,
+})
+
+export async function insertRun(tx: Transaction, run: RunRecord, { at, idempotency }: InsertContext): Promise<void> {
   await tx.run(
     insertSql,
     run.id,
     run.kind,
     run.agentId,
     run.sessionKey,
-    JSON.stringify(spec),
+    run.spec,
     run.maxAttempts,
     at,
     run.concurrencyLimit?.name ?? null,
     run.concurrencyLimit?.limit ?? null,
     idempotency?.scope ?? null,
     idempotency?.key ?? null,
-    message,
+    run.message,
   )
 }
 
@@ -147,6 +158,6 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   const { concurrencyKey: name, concurrencyLimit: limit, message } = row
   const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
   const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
-  await insertRun(tx, { ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })
+  await insertRun(tx, toRunRecord({ ...row, id: retry.id, spec, concurrencyLimit }), { at: retry.at })
   return true
 }

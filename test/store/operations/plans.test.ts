@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AcceptRecords, toAcceptRecords } from '../../../core/store/operations/accept.ts'
+import { toRunRecord } from '../../../core/store/operations/runs.ts'
 import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
 import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
-import type { Store } from '../../../core/store/store.ts'
+import type { AcceptCommand, Store } from '../../../core/store/store.ts'
 import type { Transaction } from '../../../core/store/operations/transaction.ts'
 import {
   cancelledEnd,
@@ -33,103 +35,104 @@ const route = {
 }
 
 /** For each operation, arguments that make it execute all of its statements. */
-const samples: { [Name in OperationName]: Parameters<Store[Name]>[] } = {
-  accept: [
-    [{ at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
-    [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
-    [
-      {
-        at: start,
-        request: newRequest(),
-        idempotency: newKey({ key: 'other' }),
-        events: [newEvent()],
-        runs: [newRun()],
-        route,
-      },
+const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'accept'> & { accept: [AcceptRecords][] } =
+  {
+    accept: [
+      [{ at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
+      [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
+      [
+        {
+          at: start,
+          request: newRequest(),
+          idempotency: newKey({ key: 'other' }),
+          events: [newEvent()],
+          runs: [toRunRecord(newRun())],
+          route,
+        },
+      ],
+      [{ at: start, idempotency: newKey() }],
     ],
-    [{ at: start, idempotency: newKey() }],
-  ],
-  recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
-  listRequests: [
-    [{}, page],
-    [{ hook: 'wake', text: 'disk' }, page],
-    [{ status: 'rejected' }, page],
-    [{ runStatus: 'failed' }, page],
-  ],
-  getRequest: [['a request']],
-  claimRuns: [[claim]],
-  renewRun: [[held, start]],
-  endRun: [
-    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
-    [held, runEnd({ eventsRendered: false })],
-    [held, runEnd({ status: 'failed' })],
-  ],
-  releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
-  releaseUnheldRuns: [['me', ['held']]],
-  recoverExpiredRuns: [[start]],
-  retryRun: [['failed', { id: 'again', at: start }]],
-  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
-  getRun: [['held']],
-  listRuns: [
-    [{}, page],
-    [{ sessionKey: 'agent:main:one' }, page],
-    [{ status: 'queued' }, page],
-    [{ status: 'running' }, page],
-    [{ status: 'failed' }, page],
-  ],
-  countQueuedRuns: [[]],
-  getNextRetryAt: [[start]],
-  getExposure: [['agent:main:one']],
-  useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
-  claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
-  listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
-  countWaitingEvents: [['agent:main:one']],
-  listSessionsWithWakes: [[]],
-  listWaitingWakes: [[]],
-  listTranscript: [['agent:main:one', page]],
-  getSession: [['agent:main:one']],
-  listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
-  getSessionCounts: [['agent:main:one']],
-  getLastRoute: [['s'], ['s', 'pager']],
-  claimDeliveries: [[claim]],
-  advanceDelivery: [['m', 1, 1]],
-  endDelivery: [
-    ['m', 1, { status: 'sent', platformId: null }, start],
-    ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
-  ],
-  recoverExpiredDeliveries: [[start]],
-  listRunDeliveries: [['held']],
-  listDeliveries: [
-    [{}, page],
-    [{ status: 'failed' }, page],
-  ],
-  getDelivery: [['m']],
-  retryDelivery: [['m', start]],
-  getNextDeliveryAt: [[]],
-  getLiveCounts: [[]],
-  addSchedule: [[newSchedule(), { at: start, most: 9 }]],
-  listAgentSchedules: [['main']],
-  listSchedules: [
-    [{}, page],
-    [{ agentId: 'main' }, page],
-  ],
-  removeSchedule: [['daily', 'main']],
-  moveSchedule: [['daily', { from: start, to: start + 1 }]],
-  listDueSchedules: [[start, 9]],
-  getNextScheduleAt: [[]],
-  getState: [['pager', 'cursor']],
-  setState: [['pager', 'cursor', 1]],
-  deleteState: [['pager', 'cursor']],
-  acquireLease: [['beat', 'me', start, start]],
-  releaseLease: [['beat', 'me']],
-  expireLeases: [[]],
-  purgeExpiredKeys: [[start]],
-  purge: [[{ before: start + 1 }]],
-  purgeBodies: [[{ before: start + 1 }]],
-  getSpace: [[]],
-  reclaimSpace: [[1]],
-  probe: [[]],
-}
+    recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
+    listRequests: [
+      [{}, page],
+      [{ hook: 'wake', text: 'disk' }, page],
+      [{ status: 'rejected' }, page],
+      [{ runStatus: 'failed' }, page],
+    ],
+    getRequest: [['a request']],
+    claimRuns: [[claim]],
+    renewRun: [[held, start]],
+    endRun: [
+      [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
+      [held, runEnd({ eventsRendered: false })],
+      [held, runEnd({ status: 'failed' })],
+    ],
+    releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
+    releaseUnheldRuns: [['me', ['held']]],
+    recoverExpiredRuns: [[start]],
+    retryRun: [['failed', { id: 'again', at: start }]],
+    cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
+    getRun: [['held']],
+    listRuns: [
+      [{}, page],
+      [{ sessionKey: 'agent:main:one' }, page],
+      [{ status: 'queued' }, page],
+      [{ status: 'running' }, page],
+      [{ status: 'failed' }, page],
+    ],
+    countQueuedRuns: [[]],
+    getNextRetryAt: [[start]],
+    getExposure: [['agent:main:one']],
+    useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
+    claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+    listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
+    countWaitingEvents: [['agent:main:one']],
+    listSessionsWithWakes: [[]],
+    listWaitingWakes: [[]],
+    listTranscript: [['agent:main:one', page]],
+    getSession: [['agent:main:one']],
+    listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
+    getSessionCounts: [['agent:main:one']],
+    getLastRoute: [['s'], ['s', 'pager']],
+    claimDeliveries: [[claim]],
+    advanceDelivery: [['m', 1, 1]],
+    endDelivery: [
+      ['m', 1, { status: 'sent', platformId: null }, start],
+      ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
+    ],
+    recoverExpiredDeliveries: [[start]],
+    listRunDeliveries: [['held']],
+    listDeliveries: [
+      [{}, page],
+      [{ status: 'failed' }, page],
+    ],
+    getDelivery: [['m']],
+    retryDelivery: [['m', start]],
+    getNextDeliveryAt: [[]],
+    getLiveCounts: [[]],
+    addSchedule: [[newSchedule(), { at: start, most: 9 }]],
+    listAgentSchedules: [['main']],
+    listSchedules: [
+      [{}, page],
+      [{ agentId: 'main' }, page],
+    ],
+    removeSchedule: [['daily', 'main']],
+    moveSchedule: [['daily', { from: start, to: start + 1 }]],
+    listDueSchedules: [[start, 9]],
+    getNextScheduleAt: [[]],
+    getState: [['pager', 'cursor']],
+    setState: [['pager', 'cursor', 1]],
+    deleteState: [['pager', 'cursor']],
+    acquireLease: [['beat', 'me', start, start]],
+    releaseLease: [['beat', 'me']],
+    expireLeases: [[]],
+    purgeExpiredKeys: [[start]],
+    purge: [[{ before: start + 1 }]],
+    purgeBodies: [[{ before: start + 1 }]],
+    getSpace: [[]],
+    reclaimSpace: [[1]],
+    probe: [[]],
+  }
 
 /** Operations of the engine itself. */
 const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])
@@ -177,19 +180,21 @@ describe('the plan of an operation', () => {
     await rollBack(async () => {
       const { tx } = connection
       for (let n = 0; n < 20; n++) {
-        await perform(tx, [
-          'accept',
-          [{ at: start, request: newRequest({ hook: 'agent', body: long }), events: [newEvent({ text: long })] }],
-        ])
+        await accept(tx, {
+          at: start,
+          request: newRequest({ hook: 'agent', body: long }),
+          events: [newEvent({ text: long })],
+        })
         const run = newRun({
           id: `long-${n}`,
           sessionKey: n < 10 ? 'agent:main:one' : 'other',
           spec: { ...newRun().spec, message: long },
         })
-        await perform(tx, [
-          'accept',
-          [{ at: start, runs: [run], deliveries: [newDelivery({ text: long, status: 'failed', reason: 'no' })] }],
-        ])
+        await accept(tx, {
+          at: start,
+          runs: [run],
+          deliveries: [newDelivery({ text: long, status: 'failed', reason: 'no' })],
+        })
         await tx.run(
           `UPDATE run SET status = 'failed', result = ? WHERE id = ?`,
           JSON.stringify({ reply: long }),
@@ -218,21 +223,13 @@ describe('the plan of an operation', () => {
     const { tx } = connection
     await connection
       .transact(async () => {
-        await perform(tx, [
-          'accept',
-          [
-            {
-              at: start,
-              idempotency: newKey({ reply: '{"runId":"held"}' }),
-              events: [newEvent()],
-              runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
-            },
-          ],
-        ])
-        await perform(tx, [
-          'accept',
-          [{ at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] }],
-        ])
+        await accept(tx, {
+          at: start,
+          idempotency: newKey({ reply: '{"runId":"held"}' }),
+          events: [newEvent()],
+          runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
+        })
+        await accept(tx, { at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] })
         await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
         await perform(tx, ['claimRuns', [claim]])
         await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
@@ -273,3 +270,5 @@ const countCharacters = (tx: Transaction, count: (characters: number) => void): 
     return rows
   },
 })
+
+const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [toAcceptRecords(command)]])
