@@ -22,10 +22,10 @@ export interface RunRecord extends Omit<NewRun, 'spec'> {
   message: string
 }
 
-export const toRunRecord = ({ spec: { message, ...spec }, ...run }: NewRun): RunRecord => ({
+export const toRunRecord = (run: NewRun): RunRecord => ({
   ...run,
-  spec: JSON.stringify(spec),
-  message,
+  spec: JSON.stringify({ ...run.spec, message: undefined }),
+  message: run.spec.message,
 })
 
 export async function insertRun(tx: Transaction, run: RunRecord, { at, idempotency }: InsertContext): Promise<void> {
