@@ -124,10 +124,13 @@ export function headerValue(header: string): string | undefined {
  * the header was repeated.
  */
 function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): string | undefined {
-  const [value, repeated] = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
-  )
-  if (repeated !== undefined)
-    throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
+  let value: string | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const key = rawHeaders[index] as string
+    // The length rules most names out before a lower-case copy is made.
+    if (key.length !== name.length || key.toLowerCase() !== name) continue
+    if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
+    value = rawHeaders[index + 1]
+  }
   return value
 }
