@@ -31,14 +31,14 @@ const privateWords = (
 ).split(' ')
 
 const floors: Record<string, number> = {
-  'main.ts': 16,
-  cli: 15,
-  'gateway.ts': 14,
-  runtime: 13,
-  'services.ts': 12,
-  'findings.ts': 12,
-  hooks: 11,
-  control: 11,
+  'main.ts': 17,
+  cli: 16,
+  'gateway.ts': 15,
+  runtime: 14,
+  'services.ts': 13,
+  'findings.ts': 13,
+  hooks: 12,
+  control: 12,
   schedules: 11,
   runs: 10,
   agents: 9,

@@ -1,5 +1,5 @@
 // The endpoint that lists the schedules of all agents.
-import { viewTiming } from '../runs/timing.ts'
+import { viewTiming } from '../schedules/timing.ts'
 import type { Store, StoredSchedule } from '../store/store.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'

@@ -7,7 +7,7 @@ import type { AcceptCommand, AcceptResult, Store, StoredRun } from '../store/sto
 import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
 import { createCompletion } from './queue/completion.ts'
-import { createLeaseUpkeep } from './queue/lease-upkeep.ts'
+import { createLeaseUpkeep } from './queue/leases.ts'
 import type { Outcome } from './outcome.ts'
 import { createQueueLimit, type QueueLimit } from './queue/queue-limit.ts'
 import { createRunClaims } from './queue/claims.ts'

@@ -2,7 +2,7 @@
 import { createOutage, type Outage } from '../outage.ts'
 import type { Log, ScheduleApi } from '../plugin.ts'
 import type { Caller } from '../runs/provenance.ts'
-import { computeNextFiring, replanFiring } from '../runs/timing.ts'
+import { computeNextFiring, replanFiring } from './timing.ts'
 import { createPoller } from '../store/poller.ts'
 import type { StoredSchedule } from '../store/store.ts'
 import { createScheduleApi, createScheduleRun, type ScheduleApiDeps } from './schedule-api.ts'

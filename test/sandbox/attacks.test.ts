@@ -1,7 +1,7 @@
 // Attacks on the sandbox: each is contained, the gateway is not affected, and other transforms keep running.
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nodeFlags } from '../../core/sandbox/pool/process.ts'
+import { nodeFlags } from '../../core/sandbox/pool/spawn-process.ts'
 import { readRunner } from '../../core/sandbox/runner-code.ts'
 import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
 import { attacks } from './attacks.ts'

@@ -11,7 +11,7 @@ import {
   requestKinds,
   writeFrame,
 } from '../ipc-frames.ts'
-import { openActiveRequestFile, spawnRunner } from './process.ts'
+import { openActiveRequestFile, spawnRunner } from './spawn-process.ts'
 
 export interface ChildLimits {
   /** Maximum size of V8's heap, in MB; beyond it the process aborts. */

@@ -1,6 +1,6 @@
 // Tests when a schedule fires next.
 import { describe, expect, it } from 'vitest'
-import { computeNextFiring, parseTiming } from '../../core/runs/timing.ts'
+import { computeNextFiring, parseTiming } from '../../core/schedules/timing.ts'
 
 describe('computeNextFiring', () => {
   const berlin = { kind: 'cron', expression: '30 2 * * *', timezone: 'Europe/Berlin' } as const
