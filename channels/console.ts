@@ -26,19 +26,19 @@ export default defineChannel<Static<typeof Config>>({
   limits: { maxText: 32_768, idempotency: 'reconcile' },
 
   async connect(config, context) {
-    const journal = config.file ? await openJournal(config.file) : undefined
+    const sentLog = config.file ? await openSentLog(config.file) : undefined
     const reading = config.input ? readLines(context) : undefined
     // If the reader of the output is gone, a message fails (see below), not the process. All accounts share the stream
     // and its listener.
     if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore)
     return {
       async send({ key, to, text }) {
-        if (journal?.has(key)) return { outcome: 'sent', id: key }
+        if (sentLog?.has(key)) return { outcome: 'sent', id: key }
         try {
-          await journal?.append({ key, to, text, at: new Date().toISOString() })
+          await sentLog?.append({ key, to, text, at: new Date().toISOString() })
           await print(`[console] ${escapeForTerminal(to)}: ${escapeForTerminal(text)}\n`)
         } catch (error) {
-          if (!journal?.has(key))
+          if (!sentLog?.has(key))
             return {
               outcome: 'failed',
               reason: 'transient',
@@ -48,19 +48,19 @@ export default defineChannel<Static<typeof Config>>({
         return { outcome: 'sent', id: key }
       },
       async reconcile(key) {
-        if (!journal) return 'unknown'
-        return journal.has(key) ? 'sent' : 'absent'
+        if (!sentLog) return 'unknown'
+        return sentLog.has(key) ? 'sent' : 'absent'
       },
       async close() {
         await reading?.close()
-        await journal?.close()
+        await sentLog?.close()
       },
     }
   },
 })
 
 /** The file records what was sent: a message whose key is in it is not written again, also not after a crash. */
-async function openJournal(file: string) {
+async function openSentLog(file: string) {
   let { handle, keys, torn } = await openFile(file)
   let last: Promise<unknown> = Promise.resolve()
 

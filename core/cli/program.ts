@@ -1,17 +1,16 @@
 // Loads and runs commands, and prints their errors without a stack.
-import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
+import { readVersion } from '../control/version.ts'
 import { GatewayError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
 import { registerCommands } from './commands.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
-  const { version } = createRequire(import.meta.url)('svc-gateway/package.json') as { version: string }
   const program = new Command('svc-gateway')
     .description('Runs agents and connects them to the outside world over HTTP.')
-    .version(version)
+    .version(readVersion())
     .showHelpAfterError()
   registerCommands(program)
   rejectUnknownCommand(program, argv[2])

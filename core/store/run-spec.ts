@@ -1,4 +1,4 @@
-// What a run is asked to do and what it leaves behind, as it is stored.
+// The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin.ts'
 
@@ -8,30 +8,28 @@ export type RunStatus = (typeof runStatuses)[number]
 export const runKinds = ['hook', 'heartbeat', 'channel', 'subagent', 'schedule', 'chat'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** Where a run's work came from; it travels with the run. */
+/** Where the task of a run came from. */
 export interface Origin {
   kind: RunKind
-  /** The hook's, channel's or schedule's name. */
+  /** The name of the hook, the channel or the schedule. */
   name: string
-  /** Of a hook: the id of the mapping or preset that made the run of it. */
+  /** The id of the mapping or preset that created the run. */
   mapping?: string | undefined
-  /** True: its text is shown to the model without the external content wrapper. */
+  /** True: the model reads the text without the external content wrapper. */
   trusted: boolean
-  /** How a webhook proved who sent it: by the hook token, or by a signature of its own. */
+  /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
-  /** True: a webhook's run started this one, or one that did. It stays so down the whole line. */
+  /** True: a webhook run started this run, directly or through other runs. */
   viaHook?: boolean | undefined
-  /**
-   * On whose behalf a tool started this run, and on whose behalf that one ran: it may use only what all of them may.
-   */
+  /** The callers that had this run started by a tool. The run may use only the tools that all of them may use. */
   initiators?: readonly Initiator[] | undefined
-  /** Sessions and runs that hold external content and had this run started: what its tools do counts there, too. */
+  /** Sessions and runs with external content that started this run. The effects of its tools count for them, too. */
   scopes?: readonly string[] | undefined
-  /** How many subagents deep it is; absent: none. */
+  /** The nesting depth of a subagent run. */
   depth?: number | undefined
 }
 
-/** Who had a run started by a tool, as far as the tool policy looks at it. */
+/** A caller that had a run started by a tool, as the tool policy sees it. */
 export interface Initiator {
   caller: 'agent' | 'http'
   agentId: string
@@ -41,14 +39,14 @@ export interface Initiator {
   accountId?: string | undefined
 }
 
-/** Does a webhook stand at the beginning? */
+/** Returns whether a webhook started the run, directly or through other runs. */
 export const isFromHook = ({ kind, viaHook }: Origin): boolean => kind === 'hook' || viaHook === true
 
-/** Where a reply is asked to go. */
+/** The requested recipient of a reply. */
 export interface Recipient extends Pick<ActionOverrides, 'to' | 'accountId' | 'threadId'> {
   /** The name of a channel, or `last`: the channel of the latest message to the main session. */
   channel: string
-  /** What the channel wants to have back with a message to this recipient. */
+  /** Data of the channel that it needs to send to this recipient. */
   route?: Json | undefined
 }
 
@@ -63,9 +61,9 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   /** Null: the reply is not delivered. */
   deliver: Recipient | null
   wakeMode: WakeMode
-  /** The session that hears how it ended; absent: a hook's run tells the main session, any other none. */
+  /** The session that gets the run summary. Absent: the main session for a webhook run, none for other runs. */
   summarySession?: string | undefined
-  /** The failed run that this one does once more. */
+  /** The id of the failed run that this run repeats. */
   retryOf?: string | undefined
 }
 
@@ -78,20 +76,17 @@ export interface Usage {
   steps: number
 }
 
-/** What a run left behind. */
+/** The result of a run. */
 export interface RunResult {
   model?: string
   reply?: string
-  /** `detail`: what a model's service said, for whoever reads the record. */
+  /** `detail` is the response of the model's service. It is only for the record of the run. */
   error?: { type: string; message: string; detail?: string }
   usage?: Usage
-  /** Of a run that is tried again: when it first failed, how often, and when it is tried next. */
+  /** For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. */
   retry?: { since: number; count: number; nextAt: number }
-  /**
-   * What the model and the tools said before an attempt failed: the next one goes on from there, and calls no tool
-   * twice.
-   */
+  /** The messages before the attempt failed. The next attempt continues from them and calls no tool twice. */
   progress?: readonly Json[]
-  /** Of a run that failed for good: the run that does it once more. */
+  /** The id of the run that repeats this failed run. */
   retriedAs?: string
 }

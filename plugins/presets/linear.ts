@@ -87,12 +87,12 @@ const eventHandlers: Readonly<Record<string, (payload: Known) => ActionOverrides
   ProjectUpdate: describeUpdate,
 }
 
-const verbs: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
+const pastTenses: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
 
 function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
-  const verb = entryOf(verbs, action)
-  if (verb === undefined || (action === 'update' && changed.length === 0)) return null
+  const pastTense = entryOf(pastTenses, action)
+  if (pastTense === undefined || (action === 'update' && changed.length === 0)) return null
   const state = typeof data.state === 'string' ? data.state : data.state?.name
   const facts = [
     state && `state ${state}`,
@@ -101,7 +101,7 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   ]
   const subject = [type.toLowerCase(), data.identifier].filter(Boolean).join(' ')
   const message = lines(
-    `Linear: ${actor?.name ?? 'Somebody'} ${verb} ${subject} "${clip(data.title ?? data.name, 300)}"`,
+    `Linear: ${actor?.name ?? 'Somebody'} ${pastTense} ${subject} "${clip(data.title ?? data.name, 300)}"`,
     changed.length > 0 && `Changed: ${changed.join(', ')}`,
     facts.some(Boolean) && `Now: ${facts.filter(Boolean).join(', ')}`,
     data.dueDate && `Due: ${data.dueDate}`,

@@ -132,14 +132,14 @@ function describeDiscussion({ action, discussion, answer }: Payload, who: string
 
 /** A review with comments only: each comment is an event of its own. */
 function describeReview({ action, review, pull_request: pull }: Payload, who: string): EventText | null {
-  const verbs: Record<string, string> = {
+  const pastTenses: Record<string, string> = {
     approved: 'approved',
     changes_requested: 'asked for changes to',
     commented: 'reviewed',
   }
-  const verb = entryOf(verbs, review?.state)
-  if (action !== 'submitted' || verb === undefined || (review?.state === 'commented' && !review.body)) return null
-  return describeRemark(`${who} ${verb} ${nameOf(pull, 'pull request')}`, {
+  const pastTense = entryOf(pastTenses, review?.state)
+  if (action !== 'submitted' || pastTense === undefined || (review?.state === 'commented' && !review.body)) return null
+  return describeRemark(`${who} ${pastTense} ${nameOf(pull, 'pull request')}`, {
     action: 'created',
     subject: pull,
     remark: review,

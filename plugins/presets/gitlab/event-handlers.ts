@@ -42,7 +42,7 @@ export const describeOther = (kind: string, { action, object_attributes: thing }
 
 const mostListed = 10
 
-const verbs: Readonly<Record<string, string>> = {
+const pastTenses: Readonly<Record<string, string>> = {
   open: 'opened',
   close: 'closed',
   reopen: 'reopened',
@@ -54,7 +54,7 @@ const verbs: Readonly<Record<string, string>> = {
   delete: 'deleted',
 }
 
-const past = (action: string | null | undefined): string => entryOf(verbs, action) ?? action ?? 'changed'
+const past = (action: string | null | undefined): string => entryOf(pastTenses, action) ?? action ?? 'changed'
 const nameOf = (ref: string | null | undefined): string => ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? ''
 const isNothing = (sha: string | null | undefined): boolean => /^0+$/.test(sha ?? '')
 const short = (sha: string | null | undefined): string => sha?.slice(0, 8) ?? ''
