@@ -31,7 +31,8 @@ export interface GatewayOptions extends Environment {
 export interface Gateway {
   /** The routes of the first configuration. */
   app: FastifyInstance
-  /** Opens the port and the channels and resumes the work of the last process. Resolves with the address. */
+  /** Waits for the store, opens the port and the channels and resumes the work of the last process. Resolves with the
+   * address. */
   listen(): Promise<string>
   /**
    * Reads the configuration file again and applies it. Requests and runs that have started end under the old one.
@@ -53,8 +54,8 @@ const disconnectGraceMs = 5_000
 const storeRetryMs = 1_000
 
 /**
- * Opens the store and builds the first runtime. Nothing starts before `listen`. If this fails or the signal aborts it,
- * everything that was opened is closed.
+ * Starts to open the store and builds the first runtime. Nothing else starts before `listen`. If this fails or the signal
+ * aborts it, everything that was opened is closed.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new AsyncDisposableStack()
@@ -75,12 +76,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   /** The runtimes that a reload has replaced, each with the promise of its closing. */
   const retired = new Map<Runtime, Promise<void>>()
 
-  const services = await openServices({ ...options, current: () => current, opened })
+  const services = openServices({ ...options, current: () => current, opened })
   const { logs, meters, storage, work, delivery, http } = services
   const log = logs.logFor('config')
   const reloads = serialize(meters.reload.instrument(reload))
   const starting = serialize(start)
   const lifecycle = { isReady: () => isReady, stopping, reload: reloads.call }
+  // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
 
@@ -150,6 +152,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
 
   async function start(): Promise<string> {
     await first.app.ready()
+    await storage.opened
     stopping.throwIfAborted()
     // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
     const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })

@@ -63,6 +63,8 @@ export interface Services {
   meters: Meters
   storage: {
     store: Store
+    /** Resolves when the store is open, and rejects when it cannot be opened. */
+    opened: Promise<unknown>
     changes: StoreChanges
     createId: () => string
     /** Returns the key-value state of one extension. */
@@ -79,18 +81,20 @@ export interface Services {
   }
 }
 
-/** Opens the store and builds the services. Each of them acts only after it is started. */
-export async function openServices(options: ServiceOptions): Promise<Services> {
+/** Starts to open the store and builds the services. Each of them acts only after it is started. */
+export function openServices(options: ServiceOptions): Services {
   const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
   const owner = randomUUID()
   const createId = (): string => randomUUIDv7()
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
-  const { store, changes } = withChangeEvents(
-    meters.instrument(
-      await openStore({ url: config.storage.url, dir, log: logs.logFor('store'), onCommit: meters.commits.observe }),
-    ),
-  )
+  const opening = openStore({
+    url: config.storage.url,
+    dir,
+    log: logs.logFor('store'),
+    onCommit: meters.commits.observe,
+  })
+  const { store, changes } = withChangeEvents(meters.instrument(opening.store))
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })
@@ -128,7 +132,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     startedAt: Date.now(),
     logs,
     meters,
-    storage: { store, changes, createId, stateOf, retention },
+    storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },
     delivery: { connections, outbox, replyRoutes: createReplyRoutes({ store }) },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },

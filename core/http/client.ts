@@ -24,16 +24,8 @@ export function createClientResolver(trustedProxies: readonly string[]): Resolve
   const isTrusted = createTrustCheck(trustedProxies)
   return (request) => {
     const { address, isForwarded } = findOrigin(request)
-    // Few requests need more than the address.
-    return {
-      address,
-      get key() {
-        return throttleKeyOf(address)
-      },
-      get isLocal() {
-        return !isForwarded && isLoopback(address) && isOwnHost(request.headers.host ?? '')
-      },
-    }
+    const isLocal = !isForwarded && isLoopback(address) && isOwnHost(request.headers.host ?? '')
+    return { address, key: throttleKeyOf(address), isLocal }
   }
 
   function findOrigin({ headers, socket }: Parameters<ResolveClient>[0]): Origin {
@@ -65,10 +57,9 @@ const maxHops = 20
  * Returns whether a Host header is empty, a loopback name, or an IP address. Any other name resolves to this machine
  * only through DNS: its owner could make the browser of a local user call the gateway (DNS rebinding).
  */
-function isOwnHost(host: string): boolean {
-  const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
-  return name === '' || isIP(name) !== 0 || /^(?:.+\.)?localhost\.?$/i.test(name)
-}
+const isOwnHost = (host: string): boolean => ownHost.test(host)
+
+const ownHost = /^(?:[\d.]+|\[[\da-f:.]+\]|(?:.+\.)?localhost\.?)?(?::\d*)?$/i
 
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
@@ -104,7 +95,7 @@ function normalizeAddress(text: string): string | undefined {
 }
 
 function throttleKeyOf(address: string): string {
-  if (isIP(address) !== 6) return address
+  if (!address.includes(':')) return address
   return `${parseGroups(address)
     .slice(0, 4)
     .map((group) => group.toString(16))

@@ -58,12 +58,21 @@ interface PendingCall {
   reject: (error: GatewayError) => void
 }
 
+interface SentGroup {
+  calls: readonly PendingCall[]
+  done: Promise<void>
+}
+
 export function createGroupCommit(
   commit: (calls: readonly StoreCall[]) => Promise<GroupOutcome>,
   limits: Limits = defaultLimits,
 ): GroupCommit {
   let collected: PendingCall[] = []
-  const sent = new Map<readonly PendingCall[], Promise<void>>()
+  /**
+   * Not a Map: V8 keeps what a busy Map has held until a full garbage collection, once one of its tables is old. That
+   * took a quarter of the throughput in one process of six.
+   */
+  let sent: SentGroup[] = []
   let unanswered = 0
   let characters = 0
   let nextSend: NodeJS.Immediate | undefined
@@ -82,7 +91,7 @@ export function createGroupCommit(
   }
 
   function sendSoon(): void {
-    if (sent.size < busyGroups) nextSend ??= setImmediate(send)
+    if (sent.length < busyGroups) nextSend ??= setImmediate(send)
   }
 
   function send(): void {
@@ -92,10 +101,10 @@ export function createGroupCommit(
     const group = collected
     collected = []
     const done = commitGroup(group).finally(() => {
-      sent.delete(group)
+      sent = sent.filter(({ calls }) => calls !== group)
       if (collected.length > 0) sendSoon()
     })
-    sent.set(group, done)
+    sent.push({ calls: group, done })
   }
 
   async function commitGroup(group: readonly PendingCall[]): Promise<void> {
@@ -107,7 +116,7 @@ export function createGroupCommit(
   /** A call that is given up is committed all the same. As after any lost answer, its key makes a repeat safe. */
   function giveUpLateCalls(): void {
     const now = performance.now()
-    const pending = [...sent.keys(), collected].flat()
+    const pending = [...sent.flatMap(({ calls }) => calls), ...collected]
     for (const { deadline, reject } of pending)
       if (deadline <= now) reject(unavailable('The store did not answer in time.'))
     const next = pending.reduce((least, { deadline }) => (deadline > now ? Math.min(least, deadline) : least), Infinity)
@@ -125,7 +134,7 @@ export function createGroupCommit(
     async close() {
       isClosed = true
       send()
-      await Promise.all(sent.values())
+      await Promise.all(sent.map(({ done }) => done))
       clearTimeout(nextDeadline)
     },
   }

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import { createSqliteStore } from './sqlite/sqlite.ts'
-import type { Store } from './store.ts'
+import type { OpeningStore } from './store.ts'
 
 export interface StoreOptions {
   url: string
@@ -15,7 +15,8 @@ export interface StoreOptions {
   onCommit?: (operations: number) => void
 }
 
-export async function openStore({ url, dir, log, onCommit }: StoreOptions): Promise<Store> {
+/** Throws when the URL cannot be used. */
+export function openStore({ url, dir, log, onCommit }: StoreOptions): OpeningStore {
   const { scheme, rest } = splitUrl(url)
   if (scheme !== 'sqlite' || rest === '') {
     const unknown = scheme && scheme !== 'sqlite' ? `; "${scheme}:" is not a supported store` : ''

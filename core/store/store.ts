@@ -32,6 +32,13 @@ export type * from './records/sessions.ts'
 export type * from './records/timestamp.ts'
 export type { RunStatus } from './run-spec.ts'
 
+/** A store that is being opened. Calls wait until it is open. */
+export interface OpeningStore {
+  store: Store
+  /** Rejects when the store cannot be opened. It must then be closed. */
+  opened: Promise<void>
+}
+
 export interface Store {
   /**
    * Stores the request, its idempotency key, events, runs and deliveries, or nothing at all. Rejects with

@@ -1,6 +1,6 @@
 // Tests a start with a million waiting events and a hundred thousand sessions.
 import { expect, it } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from '../store/open-store.ts'
 import { startModel } from '../doubles/model.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { get, post, start } from '../reliability/process.ts'

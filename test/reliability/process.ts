@@ -1,6 +1,6 @@
 // Starts a gateway as a process, and reads from it and from the store that it leaves behind.
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from '../store/open-store.ts'
 import {
   type Answer,
   ask,

@@ -1,7 +1,6 @@
 // Tests schedules: when they fire, what they leave behind, restarts and limits.
 import { describe, expect, it } from 'vitest'
-import { createSqliteStore } from '../../core/store/sqlite/sqlite.ts'
-import { join } from 'node:path'
+import { openStore } from '../store/open-store.ts'
 import { createTestContext } from '../contracts.ts'
 import { newSchedule } from '../contracts/store-samples.ts'
 import { temporaryFolder } from '../helpers.ts'
@@ -162,11 +161,7 @@ describe('a schedule', () => {
 
 /** Moves every schedule `ms` milliseconds into the past. With `id`, that schedule also gets an active run. */
 async function rewind(dir: string, ms: number, id?: string): Promise<void> {
-  const store = await createSqliteStore({
-    path: join(dir, 'state', 'gateway.db'),
-    log: createTestContext().log,
-    onCommit: () => undefined,
-  })
+  const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
   for (const schedule of await store.listAgentSchedules('main')) {
     await store.removeSchedule(schedule.id, 'main')
     const timing =

@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import { newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 
 export const silent = { debug() {}, info() {}, warn() {}, error() {} }

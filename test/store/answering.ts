@@ -1,6 +1,6 @@
 // A child process that performs store operations for its parent, which limits the size of its files.
 import { GatewayError } from '../../core/errors.ts'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import { newRequest, newRun } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withChangeEvents } from '../../core/store/change-events.ts'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import type { Store } from '../../core/store/store.ts'
 import {
   cancelledEnd,

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import { silent, startAcknowledging, url } from './acknowledging.ts'
 
 export interface CrashLoop {

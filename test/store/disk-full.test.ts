@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import { silent, url } from './acknowledging.ts'
 import type { Answer, Request } from './answering.ts'
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openStore } from '../../core/store/open.ts'
+import { openStore } from './open-store.ts'
 import { silent } from './acknowledging.ts'
 
 let dir: string

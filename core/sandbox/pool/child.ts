@@ -79,8 +79,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   const { process: childProcess, socket } = spawnRunner(runner, limits, activeRequest.fd)
   const ended = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
-  /** By id; the oldest is first. */
-  const pending = new Map<number, PendingRequest>()
+  /** The oldest is first. Not a Map, for the garbage collector's sake: see `sent` in store/group-commit.ts. */
+  const pending: PendingRequest[] = []
   let lastId = 0
   let progressAt = performance.now()
   let endReason: EndReason | undefined
@@ -100,8 +100,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   childProcess.on('error', () => onExit('crash'))
   childProcess.on('exit', (_code, signal) => onExit(signal === 'SIGABRT' ? 'memory' : 'crash'))
 
-  function expectResponse(id: number, timeoutMs: number, handlers: Pick<PendingRequest, 'resolve' | 'reject'>): void {
-    pending.set(id, { sentAt: performance.now(), timeoutMs, ...handlers })
+  function expectResponse(id: number, timeoutMs: number, handlers: ResponseHandlers): void {
+    pending.push({ id, sentAt: performance.now(), timeoutMs, ...handlers })
     // If the gateway itself was blocked, responses that have arrived are read before the limits are checked.
     watchdog ??= setInterval(() => void setImmediate(enforceLimits), checkEveryMs).unref()
   }
@@ -126,9 +126,9 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   function settle({ id, kind, number, first, second }: Frame): void {
-    const request = pending.get(id)
-    pending.delete(id)
-    request?.resolve({
+    const index = pending.findIndex((request) => request.id === id)
+    if (index === -1) return
+    pending.splice(index, 1)[0]?.resolve({
       outcome: outcomes[kind] ?? 'threw',
       micros: number,
       logs: first.toString(),
@@ -138,8 +138,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
 
   /** Time limits are kept in the gateway, because the child's only thread is busy when one expires. */
   function enforceLimits(): void {
-    const [oldest] = pending.values()
-    const active = pending.get(activeRequest.read()) ?? oldest
+    const activeId = activeRequest.read()
+    const active = pending.find(({ id }) => id === activeId) ?? pending[0]
     if (active === undefined) stopWatchdog()
     else if (performance.now() - Math.max(progressAt, active.sentAt) > active.timeoutMs) kill('timeout')
     else if (residentMb(childProcess) > limits.rssMb) kill('memory')
@@ -169,14 +169,13 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     const activeId = activeRequest.read()
     activeRequest.close()
     socket.destroy()
-    for (const [id, { reject }] of pending) reject(new ChildEnded(reason, id === activeId && reason !== 'closed'))
-    pending.clear()
+    for (const { id, reject } of pending.splice(0)) reject(new ChildEnded(reason, id === activeId && reason !== 'closed'))
     ended.resolve()
   }
 
   return {
     pid: childProcess.pid,
-    pendingCount: () => pending.size,
+    pendingCount: () => pending.length,
     send,
     ready: ready.promise,
     ended: ended.promise,
@@ -184,9 +183,13 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 }
 
-interface PendingRequest {
+interface PendingRequest extends ResponseHandlers {
+  id: number
   sentAt: number
   timeoutMs: number
+}
+
+interface ResponseHandlers {
   resolve(response: ChildResponse): void
   reject(error: ChildEnded): void
 }

@@ -28,7 +28,8 @@ export function createBatches(path: string): Batches {
     const calls = groups.flat()
     const answers: Answers = { results: new Map(), failures: new Map() }
     const writes = calls.filter(isWrite)
-    const failure = writes.length > 0 || calls.length === 0 ? await write(writes, answers) : undefined
+    const opens = groups.some((group) => group.length === 0)
+    const failure = opens || writes.length > 0 ? await write(writes, answers) : undefined
     for (const call of calls) if (!isWrite(call)) await read(call, answers)
     return groups.map((group) =>
       group.length === 0 && failure

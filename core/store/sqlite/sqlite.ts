@@ -5,9 +5,9 @@ import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import { toAcceptRecords } from '../operations/accept.ts'
 import { maxPurgedKeys } from '../operations/idempotency.ts'
 import { type OperationName, operations } from '../operations/operations.ts'
-import type { AcceptCommand, Store } from '../store.ts'
+import type { AcceptCommand, OpeningStore, Store } from '../store.ts'
 import { acquireLock } from './lock.ts'
-import { createStoreThread } from './thread.ts'
+import { createStoreThread, type StoreThread } from './thread.ts'
 
 export interface SqliteOptions {
   path: string
@@ -16,24 +16,27 @@ export interface SqliteOptions {
   onCommit?: (operations: number) => void
 }
 
-/** Opens or creates the file. Throws when another process owns it or when it cannot be used. */
-export async function createSqliteStore({ path, log, onCommit }: SqliteOptions): Promise<Store> {
+/** Opens or creates the file. Throws when another process owns it; `opened` rejects when it cannot be used. */
+export function createSqliteStore({ path, log, onCommit }: SqliteOptions): OpeningStore {
   const lock = acquireLock(path)
   const thread = createStoreThread({ path, log, onCommit })
-  // An empty group opens the file and runs its migrations.
-  const opened = await thread.commit([])
-  if ('unavailable' in opened) {
-    await thread.close()
-    lock.release()
-    throw new GatewayError('store_unavailable', opened.unavailable)
-  }
   const groupCommit = createGroupCommit(thread.commit)
   async function close(): Promise<void> {
     await groupCommit.close()
     await thread.close()
     lock.release()
   }
-  return { ...createOperations(groupCommit), close }
+  const opened = openFile(thread)
+  // A start that fails earlier does not await it.
+  opened.catch(() => undefined)
+  return { store: { ...createOperations(groupCommit), close }, opened }
+}
+
+/** Runs the migrations. */
+async function openFile(thread: StoreThread): Promise<void> {
+  // An empty group only opens the file.
+  const outcome = await thread.commit([])
+  if ('unavailable' in outcome) throw new GatewayError('store_unavailable', outcome.unavailable)
 }
 
 function createOperations({ call, callWithDeadline }: GroupCommit): Omit<Store, 'close'> {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { migrations } from '../../../core/store/migrations/schema.ts'
-import { openStore } from '../../../core/store/open.ts'
+import { openStore } from '../open-store.ts'
 import { connect } from '../../../core/store/sqlite/connection.ts'
 import { temporaryFolder } from '../../helpers.ts'
 
