@@ -31,8 +31,10 @@ export interface GatewayOptions extends Environment {
 export interface Gateway {
   /** The routes of the first configuration. */
   app: FastifyInstance
-  /** Waits for the store, opens the port and the channels and resumes the work of the last process. Resolves with the
-   * address. */
+  /**
+   * Waits for the store, opens the port and the channels, and resumes the work of the last process. Resolves with the
+   * address.
+   */
   listen(): Promise<string>
   /**
    * Reads the configuration file again and applies it. Requests and runs that have started end under the old one.
@@ -121,7 +123,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   async function createReady(next: Config, previous: Runtime): Promise<Runtime> {
     const runtime = await createRuntime({ services, lifecycle, config: next, previous })
     try {
-      await runtime.app.ready()
+      await runtime.ready()
       stopping.throwIfAborted()
       return runtime
     } catch (error) {
@@ -151,16 +153,14 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   }
 
   async function start(): Promise<string> {
-    await first.app.ready()
-    await storage.opened
+    await Promise.all([storage.opened, first.ready()])
     stopping.throwIfAborted()
     // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
     const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
     await storage.store.expireLeases()
     stopping.throwIfAborted()
     delivery.connections.open()
-    await delivery.outbox.resume()
-    await work.runs.resume()
+    await Promise.all([delivery.outbox.resume(), work.runs.resume()])
     stopping.throwIfAborted()
     isReady = true
     current.start()

@@ -4,9 +4,9 @@ import { createModels } from '../agents/models.ts'
 import { createRecipients } from '../delivery/recipient.ts'
 import type { BuildContext } from './build-context.ts'
 
-export type AgentArea = Awaited<ReturnType<typeof buildAgents>>
+export type AgentArea = ReturnType<typeof buildAgents>
 
-export async function buildAgents({ config, services }: BuildContext) {
+export function buildAgents({ config, services }: BuildContext) {
   const { environment, logs, storage, delivery } = services
   const { providers, channels } = environment.extensions
   const agents = createAgents(config, environment.dir)
@@ -19,6 +19,8 @@ export async function buildAgents({ config, services }: BuildContext) {
     loaded: channels,
     mainSession,
   })
-  await delivery.replyRoutes.watch(mainSession, channels.keys())
-  return { agents, models, recipients }
+  // Read while the rest is built: at the start the store is still being opened.
+  const routesRead = delivery.replyRoutes.watch(mainSession, channels.keys())
+  routesRead.catch(() => undefined)
+  return { agents, models, recipients, routesRead }
 }

@@ -13,6 +13,8 @@ import { buildTools } from './tools.ts'
 /** The gateway under one configuration. Work that starts in a runtime also ends in it. Nothing acts before `start`. */
 export interface Runtime extends CurrentRuntime, Reusable {
   app: FastifyInstance
+  /** Resolves when the routes are compiled and what they need is read from the store. */
+  ready(): Promise<void>
   /** Starts the heartbeats and the schedules. */
   start(): void
   /** Stops the heartbeats and the schedules, and closes each HTTP connection after its current response. */
@@ -44,7 +46,7 @@ export async function createRuntime({ previous, ...options }: RuntimeOptions): P
 }
 
 async function build(context: BuildContext): Promise<Runtime> {
-  const agents = await buildAgents(context)
+  const agents = buildAgents(context)
   const { toolApi, schedules } = buildToolApi(context, agents)
   const tools = await buildTools(context, agents, { toolApi })
   const { attempt, outcome, receive, heartbeat, untilIdle } = buildRuns(context, agents, tools)
@@ -57,6 +59,7 @@ async function build(context: BuildContext): Promise<Runtime> {
     outcome,
     receive,
     app,
+    ready: async () => void (await Promise.all([app.ready(), agents.routesRead])),
     start: () => {
       heartbeat.start()
       schedules.start()
