@@ -56,8 +56,8 @@ const disconnectGraceMs = 5_000
 const storeRetryMs = 1_000
 
 /**
- * Starts to open the store and builds the first runtime. Nothing else starts before `listen`. If this fails or the signal
- * aborts it, everything that was opened is closed.
+ * Starts to open the store and builds the first runtime. Nothing else starts before `listen`. If this fails or the
+ * signal aborts it, everything that was opened is closed.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new AsyncDisposableStack()

@@ -1,11 +1,15 @@
 // The contract: what a plugin imports from `svc-gateway/plugin`. Declarations are data without side effects; `connect`,
 // `open` and `models` start things and return a way to end them.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
+import type { AuthError } from './auth-error.ts'
+import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
 import type { ToolEffect, ToolApi } from './tool-api.ts'
 
+export { AuthError } from './auth-error.ts'
 export { InputError } from './input-error.ts'
+export { resultOfError, resultOfResponse, type SendResult } from './send-result.ts'
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
 export type * from './tool-api.ts'
@@ -52,41 +56,67 @@ export interface InboundMessage {
   from: { id: string; name?: string }
   /** The recipient of a reply: `send` gets it as `to`. */
   to: string
+  /** May be blank if the message has attachments. */
   text: string
   threadId?: string
-  /** `true` if several people read the conversation. A group has its own session and its own tool policy. */
-  group?: boolean
+  /**
+   * Set it if several people read the conversation: `channel` for an open room of a team, `group` for any other. Such a
+   * conversation has its own session and its own tool policy. Absent: a direct message.
+   */
+  group?: 'group' | 'channel'
+  /**
+   * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
+   * only those. Remove the mention from `text`.
+   */
+  mentioned?: boolean
+  attachments?: readonly Attachment[]
   /** What the channel needs for a reply, such as a service URL; `send` gets it back as `route`. */
   route?: Json
 }
 
-/** One message to send. Its text is no longer than `limits.maxText`. */
+/** A file that came with a message. The gateway tells the agent its name, type and size, and stores it. */
+export interface Attachment {
+  /** File name as the sender chose it; the gateway makes it safe. */
+  name: string
+  /** Media type, such as `image/png`. */
+  type: string
+  /** In bytes, if the platform says it. */
+  size?: number
+  /**
+   * Downloads the file. Called at most once, before `receive` resolves, and only for senders that may write to the
+   * agent. If it rejects or the file is too large, the agent is told that there was a file.
+   */
+  read?(signal: AbortSignal): Promise<Uint8Array>
+}
+
+/** One message to send: a text that fits `limits`, or a file. */
 export interface OutboundMessage {
   /** The same for every attempt to send this message. Pass it on if the platform accepts idempotency keys. */
   key: string
   to: string
+  /** In the format of `limits.format`. With `file`, the caption, which may be empty. */
   text: string
   threadId?: string
   route?: Json
+  /** Only if `limits.maxFileBytes` is set. */
+  file?: { name: string; type: string; data: Uint8Array }
 }
 
-/**
- * The result of one attempt to send.
- * - `sent`: the platform accepted the message; `id` is its id there.
- * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
- * `rate` and `transient`, after `retryAfterMs` if given.
- * - `unknown`: the message may have arrived. The gateway retries only as `limits.idempotency` allows.
- * `detail` appears in the log and in the record of the delivery, so it must hold no secrets and no message text.
- */
-export type SendResult =
-  | { outcome: 'sent'; id?: string }
-  | { outcome: 'failed'; reason: 'permanent' | 'auth' | 'rate' | 'transient'; detail: string; retryAfterMs?: number }
-  | { outcome: 'unknown'; detail: string }
-
-/** How long a message may be, and what to do when its result is unknown. */
+/** How texts look on the platform, how long a message may be, and what to do when its result is unknown. */
 export interface ChannelLimits {
-  /** Longest text of one message, in UTF-16 code units. Longer replies are split into several messages. */
+  /** Longest text of one message, in `unit`. Longer replies are split into several messages. */
   maxText: number
+  /** What `maxText` counts. Default: `utf16`, the length of a JavaScript string. */
+  unit?: 'utf16' | 'codepoints' | 'bytes'
+  /**
+   * The format of `text` in `send`. Agents write Markdown; the gateway converts it.
+   * - `markdown`: unchanged.
+   * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
+   * - `whatsapp`: `*bold*`, `_italic_`, `~strike~`, and code in backticks.
+   * - `plain`: without marks; links are followed by their address.
+   * Default: `markdown`.
+   */
+  format?: 'markdown' | 'html' | 'whatsapp' | 'plain'
   /**
    * Whether a message with an unknown result may be sent again.
    * - `native`: yes, the platform drops a second message with the same `key`.
@@ -94,6 +124,8 @@ export interface ChannelLimits {
    * - `none`: no, the delivery ends as `unknown`.
    */
   idempotency: 'native' | 'reconcile' | 'none'
+  /** Largest file that `send` accepts, in bytes. Absent: the channel sends no files. */
+  maxFileBytes?: number
 }
 
 /** The context of one connection. */
@@ -102,12 +134,15 @@ export interface ChannelContext extends ExtensionContext {
   accountId: string
   /**
    * Hands a message to the gateway. The message is on disk when the promise resolves; confirm it to the platform only
-   * then. `ignored`: the sender is not in `allowFrom`, or the text is blank. Rejects if the message cannot be stored;
-   * call it again later.
+   * then. `ignored`: the sender may not write to the agent, a message in a group does not mention it, or there is
+   * neither text nor attachment. Rejects if the message cannot be stored; call it again later.
    */
   receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
-  /** Reports a lost connection. The gateway logs `reason`, calls `close` and then `connect` again. */
-  lost(reason: string): void
+  /**
+   * Reports a lost connection. The gateway logs the reason, calls `close` and then `connect` again. With an `AuthError`
+   * it does not connect again until somebody logs in or the configuration changes.
+   */
+  lost(reason: string | AuthError): void
 }
 
 /** One connected account of a channel. */
@@ -117,21 +152,51 @@ export interface Connection {
   close(): Promise<void>
   /**
    * Shows or hides that the agent is typing. The gateway calls it while a run answers a message, at most every four
-   * seconds, and ignores errors.
+   * seconds, and ignores errors. `route` is that of the message.
    */
-  typing?(to: string, on: boolean): Promise<void>
+  typing?(to: string, on: boolean, route?: Json): Promise<void>
   /**
    * Asks the platform about the message with this `key`; required if `limits.idempotency` is `reconcile`. Return
    * `unknown` if the platform cannot tell. Reject if it cannot be reached at the moment: the gateway asks again later.
    */
   reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
+  /**
+   * Answers a request of the platform to `/channels/<name>`, or to `/channels/<name>/<account>` if several accounts are
+   * configured. The gateway checks no credential: verify the platform's signature before anything else.
+   */
+  handle?(request: PlatformRequest): Promise<PlatformResponse>
 }
+
+/** An HTTP request of the platform. */
+export interface PlatformRequest {
+  method: 'GET' | 'POST'
+  /** By name in lower case. */
+  headers: Readonly<Record<string, string | undefined>>
+  query: Readonly<Record<string, string>>
+  /** The bytes as they came, for the signature; at most 1 MiB. */
+  body: Uint8Array
+}
+
+export interface PlatformResponse {
+  status: number
+  /** A text is sent as `text/plain`, anything else as JSON. */
+  body?: string | Json
+}
+
+/** A step of a login, shown to the person who logs in. */
+export type LoginStep =
+  /** The content of a QR code, to scan with the platform's app. A new step replaces it. */
+  | { qr: string }
+  /** A code to type into the platform's app. */
+  | { code: string }
 
 /** A messaging channel. Its name is a value of `channel` in requests, and its settings are in `channels.<name>`. */
 export interface Channel<Config = unknown> {
   readonly kind: 'channel'
   /** Lower-case letters, digits and dashes. */
   name: string
+  /** Other names that requests may use for it. */
+  aliases?: readonly string[]
   description: string
   /**
    * Schema of the settings of one account. Mark secrets with `Type.String({ secret: true })`. Mark paths with
@@ -144,8 +209,30 @@ export interface Channel<Config = unknown> {
    */
   target: JsonSchema
   limits: ChannelLimits
-  /** Connects one account. Import the platform's library here, so that an unused channel costs nothing. */
+  /**
+   * The npm packages that `connect` imports and that the channel does not bring itself, with the versions that it was
+   * tested with: `{ grammy: '1.46.0' }`. If one is missing, `check` and the start say which command installs it.
+   */
+  packages?: Readonly<Record<string, string>>
+  /**
+   * Connects one account. Import the platform's library here, so that an unused channel costs nothing. Throw an
+   * `AuthError` if the platform refuses the credentials: the gateway then stops retrying. It retries after any other
+   * error.
+   */
   connect(config: Config, context: ChannelContext): Promise<Connection>
+  /**
+   * Links an account, for platforms where a person confirms it in an app. Yields what to show, and returns when the
+   * account is linked, with what `connect` needs kept in `context.state`. The account is not connected meanwhile. The
+   * gateway offers it as the tool `<name>_login` and as `svc-gateway channels login <name>`.
+   */
+  login?(config: Config, context: LoginContext): AsyncIterable<LoginStep>
+  /** Unlinks the account and deletes what `login` has stored. The account is connected meanwhile if it can be. */
+  logout?(config: Config, context: LoginContext): Promise<void>
+}
+
+/** The context of a login. `signal` aborts when the person gives up or the time is over. */
+export interface LoginContext extends ExtensionContext {
+  accountId: string
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────────────────────────

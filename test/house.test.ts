@@ -57,7 +57,9 @@ const floors: Record<string, number> = {
   'action.ts': 2,
   'typebox.ts': 1,
   'errors.ts': 1,
+  'auth-error.ts': 1,
   'input-error.ts': 1,
+  'send-result.ts': 1,
   'well-formed.ts': 1,
 }
 

@@ -89,5 +89,7 @@ function isAllowed({ allowFrom }: Account, sender: string): boolean {
 
 /** Direct messages go to the main session; a group has a session of its own. */
 function resolveSessionKey(account: Account, message: InboundMessage, agent: InboundDeps['agent']): string {
-  return message.group ? agentSessionKey(agent.id, `${account.channel.name}:group:${message.to}`) : agent.mainSession
+  return message.group
+    ? agentSessionKey(agent.id, `${account.channel.name}:${message.group}:${message.to}`)
+    : agent.mainSession
 }

@@ -59,7 +59,7 @@ const maxHops = 20
  */
 const isOwnHost = (host: string): boolean => ownHost.test(host)
 
-const ownHost = /^(?:[\d.]+|\[[\da-f:.]+\]|(?:.+\.)?localhost\.?)?(?::\d*)?$/i
+const ownHost = /^(?:(?:\d{1,3}\.){3}\d{1,3}|\[[\da-f:.]+\]|(?:.+\.)?localhost\.?)?(?::\d*)?$/i
 
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 

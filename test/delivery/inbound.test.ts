@@ -207,7 +207,7 @@ describe('a group', () => {
     const { chat, post } = await start({ 'chat-native': open }, { model })
     await chat.say({ to: 'ann', text: 'A secret.' })
     await chat.holds(1)
-    await chat.say({ to: 'Room 1', group: true, text: 'Hello all.', threadId: 't1', route: { n: 7 } })
+    await chat.say({ to: 'Room 1', group: 'group', text: 'Hello all.', threadId: 't1', route: { n: 7 } })
     expect((await chat.holds(2))[1]).toMatchObject({
       to: 'Room 1',
       threadId: 't1',
@@ -262,7 +262,7 @@ describe('the response to a webhook', () => {
   it('warns that "last" leads nowhere before the main session has received a message', async () => {
     const { chat, ...running } = await start({ 'chat-native': open, 'chat-none': open })
     expect(await warningsOf(running)).toEqual([expect.stringContaining('The channel "last" leads nowhere')])
-    await chat.say({ group: true, to: 'room 1' })
+    await chat.say({ group: 'group', to: 'room 1' })
     expect(await warningsOf(running)).toHaveLength(1)
     await chat.say({ to: 'ada' })
     expect(await warningsOf(running)).toBeUndefined()

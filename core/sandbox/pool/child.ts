@@ -169,7 +169,8 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     const activeId = activeRequest.read()
     activeRequest.close()
     socket.destroy()
-    for (const { id, reject } of pending.splice(0)) reject(new ChildEnded(reason, id === activeId && reason !== 'closed'))
+    for (const { id, reject } of pending.splice(0))
+      reject(new ChildEnded(reason, id === activeId && reason !== 'closed'))
     ended.resolve()
   }
 
