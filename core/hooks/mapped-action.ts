@@ -1,5 +1,5 @@
 // Checks the fields that a mapping produced against the schema of their endpoint, and plans the resulting actions.
-import type { ActionOverrides } from '../action.ts'
+import { actionFields, type ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
 import { type createAgentBody, trimNames, WakeBody } from './schemas.ts'
@@ -19,7 +19,9 @@ export type ReadAction = (fields: MappedFields) => Action
 export function createActionReader(agentBody: ReturnType<typeof createAgentBody>): ReadAction {
   const { agentId, sessionKey } = agentBody.properties
   const wake = lazily(() => compileCheck(Type.Object({ ...WakeBody.properties, agentId, sessionKey })))
-  const agent = lazily(() => compileCheck(agentBody))
+  // Unlike the body of a request, a mapping may choose the account and the thread.
+  const { accountId, threadId } = Type.Partial(Type.Object(actionFields)).properties
+  const agent = lazily(() => compileCheck(Type.Object({ ...agentBody.properties, accountId, threadId })))
   return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
     trimNames(body)
     if (action === 'wake') return { action, body: checked(wake(), wakeFields(text, body)) as WakeWork }

@@ -20,6 +20,8 @@ const answers = {
   unknown: { colour: 'red' },
   agent: { agentId: 'nobody-listed' },
   channel: { channel: 'pigeon' },
+  account: { accountId: ' ' },
+  thread: { threadId: ' ' },
   key: { sessionKey: 'main' },
   ownKey: { sessionKey: ' hook:Stock:7' },
   ownKeys: [{ message: 'one', sessionKey: 'hook:stock:7' }, { message: 'two', sessionKey: 'hook:stock:8' }],
@@ -78,7 +80,7 @@ describe('a transform', () => {
     const keys = (await send('ownKeys')).body.runIds.map(async (id: string) => (await runOf(id)).sessionKey)
     expect(await Promise.all(keys)).toEqual(['agent:main:hook:stock:7', 'agent:main:hook:stock:8'])
 
-    for (const what of ['agent', 'channel', 'key', 'half', 7])
+    for (const what of ['agent', 'channel', 'account', 'thread', 'key', 'half', 7])
       expect(await send(what)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } })
     expect((await send(7)).body.error.message).toBe('what must be a string.')
     const first = await send('twice')
