@@ -177,6 +177,7 @@ export interface PlatformRequest {
   body: Uint8Array
 }
 
+/** The answer to a request of the platform. */
 export interface PlatformResponse {
   status: number
   /** A text is sent as `text/plain`, anything else as JSON. */

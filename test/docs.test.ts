@@ -29,9 +29,21 @@ describe('docs/configure.md', async () => {
   const extensions = await loadExtensions({ plugins: [], dir: root, log: createTestContext().log })
   // Keys that all presets share are described once.
   const section = new RegExp(`^hooks\\.(?:${[...extensions.presets.keys()].join('|')})\\.(auth)?`)
-  const generic = keysOf(createConfigSchema(extensions)).map((key) => key.replace(section, 'hooks.<preset>.$1'))
-  const keys = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
-  const described = subjectsOf(read('docs/configure.md')).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
+  // So are the keys that all channels share. Their own keys are on the pages of the channels.
+  const ofChannels = [...extensions.channels].map(([name, { config }]) => ({
+    page: `docs/channels/${name}.md`,
+    own: keysOf(config, `channels.${name}`),
+    keysOfAccounts: keysOf(config, `channels.${name}.accounts.<id>`),
+  }))
+  const elsewhere = new Set(ofChannels.flatMap(({ own, keysOfAccounts }) => [...own, ...keysOfAccounts]))
+  const allKeys = keysOf(createConfigSchema(extensions))
+  const generic = allKeys
+    .filter((key) => !elsewhere.has(key))
+    .map((key) => key.replace(section, 'hooks.<preset>.$1').replace(/^channels\.[\w-]+\./, 'channels.<name>.'))
+  const shared = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
+  const keys = [...new Set([...shared, ...allKeys])]
+  const keysOn = (page: string) => subjectsOf(read(page)).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
+  const described = keysOn('docs/configure.md')
   // A name or id in angle brackets stands for any name.
   const isKey = (name: string) => {
     const pattern = new RegExp(`^${name.split(/<\w+>/).map(RegExp.escape).join('[^.]+')}(?:\\.|$)`)
@@ -39,7 +51,11 @@ describe('docs/configure.md', async () => {
   }
 
   it('describes every key of the configuration', () => {
-    expect(keys.filter((key) => !described.includes(key))).toEqual([])
+    expect(shared.filter((key) => !described.includes(key))).toEqual([])
+  })
+
+  it.each(ofChannels)('leaves the keys of a channel to $page', ({ page, own }) => {
+    expect(own.filter((key) => !keysOn(page).includes(key))).toEqual([])
   })
 
   it('describes no unknown key', () => {
