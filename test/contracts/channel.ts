@@ -13,6 +13,8 @@ export interface Platform<Config> {
   to: string
   /** Every message that the platform accepted, oldest first. */
   messages(): Promise<readonly { to: string; text: string }[]>
+  /** Called with each connection, for platforms that send requests to `Connection.handle`. */
+  attach?(connection: Connection): void
   /** Somebody writes a message. Leave it out if the channel only sends. */
   say?(text: string): Promise<void>
   /** The platform accepts the next message, but its response is lost. */
@@ -39,6 +41,7 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
         lost: () => undefined,
       }
       connection = await channel.connect(platform.config, context)
+      platform.attach?.(connection)
     })
     afterEach(async () => {
       await connection.close()

@@ -1,0 +1,74 @@
+// Posts activities to conversations, and tells what became of them.
+import { AuthError, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import type { Tokens } from './tokens.ts'
+
+interface Post {
+  serviceUrl: string
+  to: string
+  /** The message that a thread of a channel begins with. */
+  threadId?: string | undefined
+  activity: object
+}
+
+export interface Conversations {
+  post(post: Post): Promise<SendResult>
+}
+
+const timeoutMs = 25_000
+
+/**
+ * Not sent with Microsoft's library: its client neither passes on how long to wait, nor tells a refused connection from
+ * a lost answer.
+ */
+export function createConversations(tokens: Tokens, signal: AbortSignal): Conversations {
+  return {
+    async post({ serviceUrl, to, threadId, activity }) {
+      const token = await readToken(tokens)
+      if (typeof token !== 'string') return token
+      const conversation = encodeURIComponent(threadId === undefined ? to : `${to};messageid=${threadId}`)
+      try {
+        const response = await fetch(`${serviceUrl.replace(/\/+$/, '')}/v3/conversations/${conversation}/activities`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(activity),
+          redirect: 'error',
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        })
+        if (!response.ok) return await readRefusal(response, tokens)
+        const { id } = (await response.json().catch(() => ({}))) as { id?: unknown }
+        return { outcome: 'sent', ...(typeof id === 'string' && { id }) }
+      } catch (error) {
+        return resultOfError(error)
+      }
+    },
+  }
+}
+
+/** Without a token nothing was sent. */
+async function readToken(tokens: Tokens): Promise<string | SendResult> {
+  try {
+    return await tokens.get()
+  } catch (error) {
+    const detail = 'The bot has no access token.'
+    return { outcome: 'failed', reason: error instanceof AuthError ? 'auth' : 'transient', detail }
+  }
+}
+
+async function readRefusal(response: Response, tokens: Tokens): Promise<SendResult> {
+  await response.body?.cancel()
+  const result = resultOfResponse(response)
+  // A token can be revoked before it expires, so the message is tried again with a new one.
+  if (response.status === 401) {
+    tokens.discard()
+    return { outcome: 'failed', reason: 'transient', detail: result.detail }
+  }
+  // Teams answers so when two changes of a conversation meet, and then does not accept the message.
+  if (response.status === 412) return { outcome: 'failed', reason: 'transient', detail: result.detail }
+  return response.status === 403
+    ? {
+        outcome: 'failed',
+        reason: 'permanent',
+        detail: 'Teams refuses the message (403): the bot is not in the conversation.',
+      }
+    : result
+}

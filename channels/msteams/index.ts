@@ -1,0 +1,19 @@
+// The msteams channel: Microsoft Teams, as a bot of the Bot Framework.
+import { defineChannel, Type } from 'svc-gateway/plugin'
+import { Config, type TeamsConfig } from './config.ts'
+import { connect } from './connect.ts'
+
+export default defineChannel<TeamsConfig>({
+  name: 'msteams',
+  aliases: ['teams'],
+  description: 'Microsoft Teams.',
+  config: Config,
+  target: Type.String({
+    pattern: String.raw`^\S+$`,
+    description: 'The ID of a conversation in which the bot is, such as `a:1…` or `19:…@thread.tacv2`.',
+  }),
+  // Teams accepts about 28 KB for a whole message, and has no key by which it recognizes a message.
+  limits: { maxText: 20_000, unit: 'bytes', format: 'markdown', idempotency: 'none' },
+  packages: { '@microsoft/teams.apps': '2.1.0', '@microsoft/teams.api': '2.1.0' },
+  connect,
+})

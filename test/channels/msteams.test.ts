@@ -1,0 +1,248 @@
+// The msteams channel: the channel contract, what it refuses, and what it makes of activities.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import teams from '../../channels/msteams/index.ts'
+import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
+import { channelContract } from '../contracts/channel.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { appPassword, deliver, openTeams, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
+
+const to = 'a:conversation'
+const entraIssuer = 'https://sts.windows.net/33333333-3333-4333-8333-333333333333/'
+
+channelContract(teams, async () => {
+  const double = await openTeams()
+  let connection: Connection
+  const attach = (connected: Connection) => void (connection = connected)
+  const say = async (text: string, changes: object = {}) => {
+    const { status } = await deliver(connection, double.activity({ text, ...changes }), double.token())
+    if (status !== 200) throw new Error(`the bot answered ${status}`)
+  }
+  return {
+    config: double.config,
+    badConfig: { ...double.config, appPassword: 'wrong' },
+    to,
+    attach,
+    messages: async () => double.posted.map(({ conversation, text = '' }) => ({ to: conversation, text })),
+    say,
+    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+      say(mentioned ? `<at>Bot</at> ${text}` : text, {
+        conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' },
+        entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
+      }),
+    echo: (text: string) => say(text, { from: { id: botOf(double) } }),
+    loseNextAnswer: () => double.fail('drop-after'),
+    limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
+    close: double.close,
+  }
+})
+
+const botOf = (double: TeamsDouble): string => `28:${double.config.appId}`
+
+let double: TeamsDouble
+let connection: Connection
+let received: InboundMessage[]
+let onReceive: () => void
+let context: ReturnType<typeof createContext>
+
+const createContext = () => ({
+  ...createTestContext(),
+  accountId: 'default',
+  receive: async (message: InboundMessage) => {
+    onReceive()
+    received.push(message)
+    return 'accepted' as const
+  },
+  lost: () => undefined,
+})
+
+beforeEach(async () => {
+  double = await openTeams()
+  received = []
+  onReceive = () => undefined
+  context = createContext()
+  connection = await teams.connect(double.config, context)
+})
+afterEach(async () => {
+  await connection.close()
+  await double.close()
+})
+
+const receive = async (changes: object, token = double.token()) =>
+  (await deliver(connection, double.activity(changes), token)).status
+const send = (text: string, more: object = {}) => connection.send({ key: 'k', to, text, ...more })
+
+describe('a request to the bot', () => {
+  it.each<[string, (double: TeamsDouble) => [changes: object, token: string | undefined], number]>([
+    ['without a token', () => [{}, undefined], 401],
+    ['with something else than a token', () => [{}, 'x'], 401],
+    ['with a token for another bot', ({ token }) => [{}, token({ aud: 'other' })], 401],
+    ['with a token of another issuer', ({ token }) => [{}, token({ iss: 'https://example.com' })], 401],
+    ['with a token of Entra, which vouches for no service URL', ({ token }) => [{}, token({ iss: entraIssuer })], 401],
+    ['with a token that has expired', ({ token }) => [{}, token({ exp: 1_700_000_000 })], 401],
+    ['with a token signed by somebody else', ({ token }) => [{}, token({}, strangeKey())], 401],
+    [
+      'with a token for another service URL',
+      ({ token }) => [{}, token({ serviceurl: 'https://smba.trafficmanager.net/x' })],
+      401,
+    ],
+    [
+      'with a service URL that is not one of Microsoft',
+      ({ token }) => [{ serviceUrl: 'https://evil.trafficmanager.net/' }, token()],
+      403,
+    ],
+    [
+      'with a service URL of another port',
+      ({ token }) => [{ serviceUrl: 'https://smba.trafficmanager.net:444/' }, token()],
+      403,
+    ],
+  ])('%s is refused', async (_what, make, status) => {
+    const [changes, token] = make(double)
+    expect((await deliver(connection, double.activity(changes), token)).status).toBe(status)
+    expect(received).toEqual([])
+  })
+
+  it('that is not JSON is answered 400, and a GET 405', async () => {
+    const request = { headers: { authorization: `Bearer ${double.token()}` }, query: {}, body: Buffer.from('{') }
+    expect(await connection.handle?.({ method: 'POST', ...request })).toEqual({ status: 400 })
+    expect(await connection.handle?.({ method: 'GET', ...request })).toEqual({ status: 405 })
+  })
+
+  it('is answered 503 when the message could not be stored, so that it is sent again', async () => {
+    onReceive = () => {
+      throw new Error('the store is full')
+    }
+    expect(await receive({})).toBe(503)
+  })
+
+  it('that is no message of a person is accepted and ignored', async () => {
+    for (const changes of [
+      { type: 'conversationUpdate' },
+      { type: 'typing' },
+      { from: { id: botOf(double) } },
+      { from: null },
+      { conversation: {} },
+    ])
+      expect(await receive(changes)).toBe(200)
+    expect(received).toEqual([])
+  })
+})
+
+describe('a message', () => {
+  it('of a person names the sender, and where and through which service to reply', async () => {
+    await receive({ id: '7' })
+    expect(received).toEqual([
+      {
+        id: 'a:conversation/7',
+        from: { id: 'alice', name: 'Alice' },
+        to,
+        text: 'hello',
+        mentioned: false,
+        attachments: [],
+        route: { serviceUrl: `${double.url}/teams` },
+      },
+    ])
+  })
+
+  it('in a channel belongs to its thread, and a reply goes there', async () => {
+    const text = '<at>Bot</at> what is new?'
+    const entities = [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }]
+    const conversation = { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' }
+    await receive({ text, entities, conversation })
+    const [message] = received
+    expect(message).toMatchObject({
+      to: '19:team@thread.tacv2',
+      threadId: '17',
+      group: 'channel',
+      mentioned: true,
+      text: 'what is new?',
+    })
+    await send('nothing', { to: message?.to, threadId: message?.threadId })
+    expect(double.posted).toMatchObject([{ conversation: '19:team@thread.tacv2;messageid=17', text: 'nothing' }])
+  })
+
+  it('has its files and pictures, from trusted hosts only', async () => {
+    const download = (downloadUrl: string) => ({
+      contentType: 'application/vnd.microsoft.teams.file.download.info',
+      content: { downloadUrl, fileType: 'pdf' },
+      name: 'plan.pdf',
+    })
+    const attachments = [
+      download(`${double.url}/files/plan`),
+      { contentType: 'image/png', contentUrl: `${double.url}/picture.png` },
+      download('http://169.254.169.254/latest'),
+      { contentType: 'text/html', content: '<p>hello</p>' },
+    ]
+    await receive({ attachments })
+    const [file, picture, strange, ...rest] = received[0]?.attachments ?? []
+    const { signal } = new AbortController()
+    expect(file).toMatchObject({ name: 'plan.pdf', type: 'application/pdf' })
+    expect(Buffer.from((await file?.read?.(signal)) ?? []).toString()).toBe('the content of plan')
+    expect(Buffer.from((await picture?.read?.(signal)) ?? []).toString()).toBe('a picture')
+    expect(strange).toEqual({ name: 'plan.pdf', type: 'application/pdf' })
+    expect(rest).toEqual([])
+  })
+})
+
+describe('sending', () => {
+  it('uses one token until it expires, and another one when it is refused', async () => {
+    expect(await send('one')).toEqual({ outcome: 'sent', id: 'activity-1' })
+    expect(await send('two')).toEqual({ outcome: 'sent', id: 'activity-2' })
+    expect(double.tokens).toHaveLength(1)
+    double.tokens.length = 0
+    expect(await send('three')).toMatchObject({ outcome: 'failed', reason: 'transient' })
+    expect(await send('three')).toMatchObject({ outcome: 'sent' })
+  })
+
+  it.each([
+    [{ status: 403 }, { outcome: 'failed', reason: 'permanent' }],
+    [{ status: 404 }, { outcome: 'failed', reason: 'permanent' }],
+    [{ status: 412 }, { outcome: 'failed', reason: 'transient' }],
+    [
+      { status: 503, headers: { 'retry-after': '3' } },
+      { outcome: 'failed', reason: 'transient', retryAfterMs: 3000 },
+    ],
+    [{ status: 502 }, { outcome: 'unknown' }],
+    ['drop-before' as const, { outcome: 'unknown' }],
+    ['drop-after' as const, { outcome: 'unknown' }],
+  ])('reports %j as %j and sends once', async (fault, result) => {
+    double.fail(fault)
+    expect(await send('hello')).toMatchObject(result)
+    expect(double.posted).toHaveLength(fault === 'drop-after' ? 1 : 0)
+  })
+
+  it('reports a refused connection as transient', async () => {
+    const gone = await openTeams()
+    await gone.close()
+    const other = await teams.connect({ ...double.config, serviceUrl: gone.url }, context)
+    expect(await other.send({ key: 'k', to, text: 'hello' })).toMatchObject({ outcome: 'failed', reason: 'transient' })
+  })
+
+  it('never goes to a service URL that is not trusted', async () => {
+    expect(await send('hello', { route: { serviceUrl: 'https://evil.trafficmanager.net' } })).toMatchObject({
+      outcome: 'sent',
+    })
+    expect(double.posted).toHaveLength(1)
+  })
+
+  it('shows that the agent is typing', async () => {
+    await connection.typing?.(to, true)
+    await connection.typing?.(to, false)
+    expect(double.posted).toMatchObject([{ conversation: to, type: 'typing' }])
+  })
+})
+
+describe('refused credentials', () => {
+  it('are an AuthError that does not contain them', async () => {
+    const refused = teams.connect({ ...double.config, appPassword: 'wrong-password' }, context)
+    await expect(refused).rejects.toThrow(AuthError)
+    await expect(refused).rejects.toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('wrong-password') }),
+    )
+  })
+
+  it('never reach the log', async () => {
+    await receive({ text: 'canary-text' })
+    await receive({}, 'forged')
+    expect(JSON.stringify(context.logged)).not.toMatch(new RegExp(`canary-text|${appPassword}|forged`))
+  })
+})

@@ -1,0 +1,147 @@
+// A double of Microsoft's login service and of the Bot Framework, which signs what it sends to a bot.
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
+import type { TeamsConfig } from '../../channels/msteams/config.ts'
+import type { Connection, PlatformResponse } from '../../core/plugin.ts'
+
+export const appId = '11111111-1111-4111-8111-111111111111'
+export const appPassword = 'canary-app-password'
+const tenantId = '22222222-2222-4222-8222-222222222222'
+const botId = `28:${appId}`
+
+export interface PostedActivity {
+  conversation: string
+  type: string
+  text?: string
+  textFormat?: string
+}
+
+type Fault = { status: number; headers?: Record<string, string> } | 'drop-before' | 'drop-after'
+
+export interface TeamsDouble {
+  config: TeamsConfig
+  url: string
+  /** The activities that the service accepted. */
+  posted: PostedActivity[]
+  /** The tokens that the login service issued. */
+  tokens: string[]
+  /** What becomes of the next posts, one after the other. */
+  fail(...faults: Fault[]): void
+  activity(changes?: object): Record<string, unknown>
+  /** A token as the Bot Framework issues it, or a forged one. */
+  token(claims?: object, key?: KeyObject): string
+  close(): Promise<void>
+}
+
+/** Returns a key that the double does not know. */
+export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+
+export async function openTeams(): Promise<TeamsDouble> {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
+  const server = createServer((request, response) => void serve(request, response))
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readText(request)
+    const { pathname } = new URL(request.url ?? '', url)
+    const reply = (status: number, value: object, headers = {}) =>
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+    if (pathname === '/keys')
+      return void reply(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig' }] })
+    if (pathname === '/token') return issueToken(new URLSearchParams(body), reply)
+    if (pathname.startsWith('/files/')) return void response.end(`the content of ${pathname.slice(7)}`)
+    if (pathname === '/picture.png' && isOwnToken(request)) return void response.end('a picture')
+    const [, conversation] = /^\/teams\/v3\/conversations\/([^/]+)\/activities$/.exec(pathname) ?? []
+    if (request.method === 'POST' && conversation !== undefined)
+      return post({ request, response, reply }, conversation, body)
+    unexpected.push(`${request.method} ${pathname}`)
+    reply(404, {})
+  }
+
+  type Reply = (status: number, value: object, headers?: object) => unknown
+
+  function issueToken(form: URLSearchParams, reply: Reply): void {
+    const isRight = form.get('client_id') === appId && form.get('client_secret') === appPassword
+    if (!isRight || form.get('scope') !== 'https://api.botframework.com/.default')
+      return void reply(401, { error: 'invalid_client' })
+    tokens.push(randomUUID())
+    reply(200, { token_type: 'Bearer', expires_in: 3600, access_token: tokens.at(-1) })
+  }
+
+  const isOwnToken = ({ headers }: IncomingMessage): boolean =>
+    tokens.includes((headers.authorization ?? '').replace('Bearer ', ''))
+
+  function post(
+    { request, response, reply }: { request: IncomingMessage; response: ServerResponse; reply: Reply },
+    conversation: string,
+    body: string,
+  ): void {
+    const fault = faults.shift()
+    if (!isOwnToken(request)) return void reply(401, {})
+    if (fault === 'drop-before') return void response.destroy()
+    if (typeof fault === 'object') return void reply(fault.status, {}, fault.headers)
+    posted.push({ conversation: decodeURIComponent(conversation), ...(JSON.parse(body) as { type: string }) })
+    if (fault === 'drop-after') return void response.destroy()
+    reply(201, { id: `activity-${posted.length}` })
+  }
+
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const serviceUrl = `${url}/teams`
+  let count = 0
+  return {
+    config: {
+      appId,
+      appPassword,
+      tenantId,
+      openIdMetadataUrl: `${url}/openidconfiguration`,
+      tokenUrl: `${url}/token`,
+      serviceUrl,
+    },
+    url,
+    posted,
+    tokens,
+    fail: (...more) => void faults.push(...more),
+    activity: (changes = {}) => ({
+      type: 'message',
+      id: `${++count}`,
+      serviceUrl,
+      channelId: 'msteams',
+      from: { id: '29:alice', name: 'Alice', aadObjectId: 'alice' },
+      recipient: { id: botId, name: 'Bot' },
+      conversation: { id: 'a:conversation', conversationType: 'personal', tenantId },
+      text: 'hello',
+      ...changes,
+    }),
+    token: (claims = {}, key = privateKey) => {
+      const seconds = Math.floor(Date.now() / 1000)
+      const standard = { iss: 'https://api.botframework.com', aud: appId, iat: seconds, exp: seconds + 3600 }
+      return signJwt({ ...standard, serviceurl: serviceUrl, ...claims }, key)
+    },
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+      if (unexpected.length > 0) throw new Error(`the double does not know these requests: ${unexpected.join(', ')}`)
+    },
+  }
+}
+
+function signJwt(claims: object, key: KeyObject): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const text = `${part({ alg: 'RS256', typ: 'JWT', kid: 'k1' })}.${part(claims)}`
+  return `${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`
+}
+
+/** Sends an activity to the bot as the Bot Framework does. */
+export async function deliver(connection: Connection, activity: object, token?: string): Promise<PlatformResponse> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const body = Buffer.from(JSON.stringify(activity))
+  const response = await connection.handle?.({ method: 'POST', headers, query: {}, body })
+  if (!response) throw new Error('the connection handles no requests')
+  return response
+}
