@@ -1,6 +1,13 @@
 // What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
 export { channelContract, type Platform } from './contracts/channel.ts'
 export { createTestContext, type TestContext } from './contracts/context.ts'
+export {
+  createTestGateway,
+  type ModelAnswer,
+  type TestGateway,
+  type TestGatewayOptions,
+  type TestResponse,
+} from './contracts/gateway.ts'
 export { presetContract, type PresetCase, type PresetSample, type SignedSample } from './contracts/preset.ts'
 export { providerContract, type ProviderCase } from './contracts/provider.ts'
 export { type StoreHome, storeContract } from './contracts/store.ts'
