@@ -1,0 +1,200 @@
+// The gateway as a channel sees it: stores messages once, connects again after a loss, and can crash at a bad moment.
+import { setTimeout as delay } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { isAuthError } from '../../core/auth-error.ts'
+import type {
+  AuthError,
+  Channel,
+  ChannelContext,
+  Connection,
+  InboundMessage,
+  JsonSchema,
+  OutboundMessage,
+  PlatformRequest,
+  PlatformResponse,
+} from '../../core/plugin.ts'
+import { createTestContext } from './context.ts'
+
+/** How long a call of `receive` waits, and how it ends. */
+export interface HeldMessage {
+  /** Resolves when the channel has called `receive`. */
+  message: Promise<InboundMessage>
+  /** Makes that call reject, as if the message could not be stored. */
+  fail(): void
+}
+
+export interface PlayedGateway {
+  connect(): Promise<void>
+  send(message: Pick<OutboundMessage, 'text'> & Partial<OutboundMessage>): ReturnType<Connection['send']>
+  /** The current connection, or the next one after a loss. */
+  connection(): Promise<Connection>
+  /** Resolves with the next message that was stored. */
+  next(): Promise<InboundMessage>
+  /** The next message is not stored until the caller decides. */
+  holdNext(): HeldMessage
+  /** Closes the connection while `held` waits, lets that fail, and connects again with the same state. */
+  crash(held: HeldMessage): Promise<void>
+  /** Answers a request of the platform as the connection's `handle` does. */
+  handle(request: PlatformRequest): Promise<PlatformResponse>
+  /** Closes the connection for good, as when the gateway stops. */
+  close(): Promise<void>
+  /** The messages for which `receive` was called after that. */
+  late: readonly InboundMessage[]
+  /** The log as text, objects included. */
+  log(): string
+  /** The values of the settings that the schema marks as secret. */
+  secrets: readonly string[]
+}
+
+interface Settings<Config> {
+  channel: Channel<Config>
+  config: Config
+  to: string
+  /** How long to wait for what must happen. */
+  waitMs: number
+}
+
+export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Config>): PlayedGateway {
+  const base = createTestContext()
+  const inbox = createInbox()
+  let current: Promise<Connection> | undefined
+  const late: InboundMessage[] = []
+  let closed = false
+  let ended = false
+  let keys = 0
+
+  const receive: ChannelContext['receive'] = (message) => {
+    if (ended) late.push(message)
+    return inbox.receive(message)
+  }
+
+  async function open(): Promise<Connection> {
+    const loss = Promise.withResolvers<string | AuthError>()
+    const context: ChannelContext = { ...base, accountId: 'default', receive, lost: loss.resolve }
+    const connection = await channel.connect(config, context)
+    void loss.promise.then((reason) => reconnect(connection, reason))
+    return connection
+  }
+
+  /** What the gateway does after a loss, without its pause. */
+  function reconnect(lost: Connection, reason: string | AuthError): void {
+    if (closed) return
+    current = isAuthError(reason) ? Promise.reject(reason) : lost.close().then(openSoon)
+    current.catch(() => undefined)
+  }
+
+  async function openSoon(): Promise<Connection> {
+    for (const end = Date.now() + waitMs; ; await delay(20)) {
+      try {
+        return await open()
+      } catch (error) {
+        if (closed || isAuthError(error) || Date.now() > end) throw error
+      }
+    }
+  }
+
+  const connection = () => soon(current ?? Promise.reject(new Error('not connected')), 'a connection')
+  const soon = <Value>(promise: Promise<Value>, what: string) => within(promise, waitMs, what)
+
+  return {
+    connect: async () => void (await (current = open())),
+    connection,
+    send: async (message) => (await connection()).send({ key: `k:${keys++}`, to, ...message }),
+    next: () => soon(inbox.next(), 'the next message'),
+    holdNext() {
+      const { message, fail } = inbox.holdNext()
+      return { message: soon(message, 'a call of receive'), fail }
+    },
+    async crash(held) {
+      const closing = (await connection()).close()
+      held.fail()
+      await soon(closing, 'the end of close')
+      current = openSoon()
+      await connection()
+    },
+    async handle(request) {
+      return (await (await connection()).handle?.(request)) ?? { status: 404 }
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      base.abort()
+      const open = await current?.catch(() => undefined)
+      if (open) await soon(open.close(), 'the end of close')
+      ended = true
+    },
+    late,
+    log: () => inspect(base.logged, { depth: 10, maxStringLength: null, maxArrayLength: null }),
+    secrets: secretsOf(channel.config, config),
+  }
+}
+
+/** Rejects with a sentence instead of waiting until the test is ended. */
+export async function within<Value>(promise: Promise<Value>, waitMs: number, what: string): Promise<Value> {
+  const stop = new AbortController()
+  const late = delay(waitMs, undefined, { signal: stop.signal }).then(
+    () => Promise.reject(new Error(`waited ${waitMs} ms for ${what}`)),
+    () => new Promise<never>(() => undefined),
+  )
+  return await Promise.race([promise, late]).finally(() => stop.abort())
+}
+
+/** Stores each message once, by its id, and hands the stored ones out in order. */
+function createInbox() {
+  const stored = new Set<string>()
+  const messages: InboundMessage[] = []
+  const readers: ((message: InboundMessage) => void)[] = []
+  const holds: ((message: InboundMessage) => Promise<never>)[] = []
+
+  async function receive(message: InboundMessage): ReturnType<ChannelContext['receive']> {
+    const hold = holds.shift()
+    if (hold) return hold(message)
+    // Storing takes time, so a channel that does not wait for it shows.
+    await delay(1)
+    if (stored.has(message.id)) return 'duplicate'
+    stored.add(message.id)
+    const reader = readers.shift()
+    if (reader) reader(message)
+    else messages.push(message)
+    return 'accepted'
+  }
+
+  return {
+    receive,
+    next: () =>
+      new Promise<InboundMessage>((resolve) => {
+        const message = messages.shift()
+        if (message) resolve(message)
+        else readers.push(resolve)
+      }),
+    holdNext() {
+      const [called, end] = [Promise.withResolvers<InboundMessage>(), Promise.withResolvers<never>()]
+      holds.push((message) => {
+        called.resolve(message)
+        return end.promise
+      })
+      return { message: called.promise, fail: () => end.reject(new Error('the message could not be stored')) }
+    },
+  }
+}
+
+/** The texts in `value` that the schema marks with `secret: true`. */
+export function secretsOf(schema: JsonSchema, value: unknown): string[] {
+  const { secret, properties, anyOf, allOf, items } = schema as SchemaParts
+  if (secret && typeof value === 'string') return [value]
+  const alternatives = [...(anyOf ?? []), ...(allOf ?? [])].flatMap((part) => secretsOf(part, value))
+  if (Array.isArray(value)) return [...alternatives, ...(items ? value.flatMap((item) => secretsOf(items, item)) : [])]
+  if (typeof value !== 'object' || value === null) return alternatives
+  const fields = Object.entries(properties ?? {}).flatMap(([key, part]) =>
+    secretsOf(part, (value as Record<string, unknown>)[key]),
+  )
+  return [...alternatives, ...fields]
+}
+
+interface SchemaParts {
+  secret?: boolean
+  properties?: Record<string, JsonSchema>
+  anyOf?: JsonSchema[]
+  allOf?: JsonSchema[]
+  items?: JsonSchema
+}

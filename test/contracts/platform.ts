@@ -1,0 +1,38 @@
+// What the channel contract asks of a double of a platform.
+import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+
+/**
+ * A double of the platform, new for each test. Leave out what the platform or the channel cannot do: the tests of it
+ * then check nothing.
+ */
+export interface Platform<Config> {
+  /** Settings that connect the channel to this double. */
+  config: Config
+  /** Settings whose credentials the double refuses. */
+  badConfig?: Config
+  /** A recipient that exists. */
+  to: string
+  /** Every message that the platform accepted, oldest first, with its text as the channel sent it. */
+  messages(): Promise<readonly { to: string; text: string }[]>
+  /**
+   * Somebody writes a message to the account. It need not have been received when the promise resolves. If the channel
+   * could not store it, the double repeats it as the platform does.
+   */
+  say?(text: string): Promise<void>
+  /** Somebody writes in a group, and mentions the account or not. */
+  sayInGroup?(text: string, options: { mentioned: boolean }): Promise<void>
+  /** The account itself writes a message, for example with another device. */
+  echo?(text: string): Promise<void>
+  /**
+   * Cuts the connection. What is said afterwards must arrive when the channel has connected again, by itself or after
+   * `lost`.
+   */
+  disconnect?(): Promise<void>
+  /** The platform accepts the next message, but its response is lost. */
+  loseNextAnswer?(): void
+  /** The platform refuses the next message and asks to wait. */
+  limitNext?(retryAfterMs: number): void
+  /** Called before the first connection, with the way to the `handle` of the current connection. */
+  webhook?(post: (request: PlatformRequest) => Promise<PlatformResponse>): void
+  close(): Promise<void>
+}
