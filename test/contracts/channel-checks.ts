@@ -1,5 +1,5 @@
 // The checks of the channel contract, as functions: the suite runs them, and a test runs them on faulty channels.
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { isAuthError } from '../../core/auth-error.ts'
 import { findFault } from '../../core/loader/verify.ts'
@@ -7,13 +7,14 @@ import type { Channel, ChannelLimits, SendResult } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
 import type { Platform } from './platform.ts'
+import { trackResources } from './resources.ts'
 
 export interface Scene<Config> {
   channel: Channel<Config>
   platform: Platform<Config>
   gateway: PlayedGateway
   texts(): Promise<string[]>
-  /** What keeps the process alive and was not there before the platform was opened. */
+  /** Sockets, processes and timers since the platform was opened that keep the process alive. */
   leftovers(): string[]
   waitMs: number
 }
@@ -33,20 +34,21 @@ interface Setup<Config> {
 /** Runs one check on a new platform with a new connection, and closes both. */
 export async function runCheck<Config>(check: ChannelCheck<Config>, setup: Setup<Config>): Promise<void> {
   const { channel, waitMs = 10_000 } = setup
-  const before = activeResources()
+  const resources = trackResources()
   const platform = closingOnce(await setup.openPlatform())
   const gateway = playGateway({ channel, config: platform.config, to: platform.to, waitMs })
   platform.webhook?.(gateway.handle)
   try {
     await gateway.connect()
     const texts = async () => (await platform.messages()).map(({ text }) => text)
-    await check.run({ channel, platform, gateway, texts, waitMs, leftovers: () => added(before, activeResources()) })
+    await check.run({ channel, platform, gateway, texts, waitMs, leftovers: resources.open })
     expectNoSecrets(gateway, gateway.log())
   } finally {
     try {
       await gateway.close()
     } finally {
       await platform.close()
+      resources.stop()
     }
   }
 }
@@ -295,19 +297,13 @@ async function leavesNothing<Config>({ platform, gateway, leftovers, waitMs }: S
   if (platform.say) await gateway.next()
   await gateway.close()
   await platform.close()
-  for (const end = Date.now() + waitMs; leftovers().length > 0 && Date.now() < end;) await delay(20)
+  for (const end = Date.now() + waitMs; leftovers().length > 0 && Date.now() < end;) await settle()
   expect(leftovers(), 'what still keeps the process alive').toEqual([])
 }
 
-/** What keeps the process alive and belongs to connections, processes and timers. */
-const activeResources = (): string[] =>
-  process.getActiveResourcesInfo().filter((name) => /^(TCP|TLS|UDP|Pipe|Process|Timeout)/.test(name))
-
-function added(before: readonly string[], now: readonly string[]): string[] {
-  const known = [...before]
-  return now.filter((name) => {
-    const index = known.indexOf(name)
-    if (index >= 0) known.splice(index, 1)
-    return index < 0
-  })
+/** The timer of this pause itself counts until the second turn of the event loop after it. */
+async function settle(): Promise<void> {
+  await delay(10)
+  await immediate()
+  await immediate()
 }

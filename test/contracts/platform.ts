@@ -24,8 +24,8 @@ export interface Platform<Config> {
   /** The account itself writes a message, for example with another device. */
   echo?(text: string): Promise<void>
   /**
-   * Cuts the connection. What is said afterwards must arrive when the channel has connected again, by itself or after
-   * `lost`.
+   * Cuts the connection as soon as there is one. What is said afterwards must arrive when the channel has connected
+   * again, by itself or after `lost`.
    */
   disconnect?(): Promise<void>
   /** The platform accepts the next message, but its response is lost. */
