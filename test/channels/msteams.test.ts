@@ -4,24 +4,25 @@ import teams from '../../channels/msteams/index.ts'
 import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { appPassword, deliver, openTeams, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
+import { appPassword, deliver, openTeams, type Post, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
 
 const to = 'a:conversation'
 const entraIssuer = 'https://sts.windows.net/33333333-3333-4333-8333-333333333333/'
 
 channelContract(teams, async () => {
   const double = await openTeams()
-  let connection: Connection
-  const attach = (connected: Connection) => void (connection = connected)
+  let post: Post | undefined
   const say = async (text: string, changes: object = {}) => {
-    const { status } = await deliver(connection, double.activity({ text, ...changes }), double.token())
+    const activity = double.activity({ text, ...changes })
+    let status = 503
+    while (status === 503) status = (await deliver(post, activity, double.token())).status
     if (status !== 200) throw new Error(`the bot answered ${status}`)
   }
   return {
     config: double.config,
     badConfig: { ...double.config, appPassword: 'wrong' },
     to,
-    attach,
+    webhook: (way) => void (post = way),
     messages: async () => double.posted.map(({ conversation, text = '' }) => ({ to: conversation, text })),
     say,
     sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
@@ -68,7 +69,7 @@ afterEach(async () => {
 })
 
 const receive = async (changes: object, token = double.token()) =>
-  (await deliver(connection, double.activity(changes), token)).status
+  (await deliver(connection.handle, double.activity(changes), token)).status
 const send = (text: string, more: object = {}) => connection.send({ key: 'k', to, text, ...more })
 
 describe('a request to the bot', () => {
@@ -97,7 +98,7 @@ describe('a request to the bot', () => {
     ],
   ])('%s is refused', async (_what, make, status) => {
     const [changes, token] = make(double)
-    expect((await deliver(connection, double.activity(changes), token)).status).toBe(status)
+    expect((await deliver(connection.handle, double.activity(changes), token)).status).toBe(status)
     expect(received).toEqual([])
   })
 

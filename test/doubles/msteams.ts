@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TeamsConfig } from '../../channels/msteams/config.ts'
-import type { Connection, PlatformResponse } from '../../core/plugin.ts'
+import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
 
 export const appId = '11111111-1111-4111-8111-111111111111'
 export const appPassword = 'canary-app-password'
@@ -137,11 +137,13 @@ function signJwt(claims: object, key: KeyObject): string {
   return `${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`
 }
 
+/** Answers a request, as `handle` of a connection does. */
+export type Post = (request: PlatformRequest) => Promise<PlatformResponse>
+
 /** Sends an activity to the bot as the Bot Framework does. */
-export async function deliver(connection: Connection, activity: object, token?: string): Promise<PlatformResponse> {
+export async function deliver(post: Post | undefined, activity: object, token?: string): Promise<PlatformResponse> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const body = Buffer.from(JSON.stringify(activity))
-  const response = await connection.handle?.({ method: 'POST', headers, query: {}, body })
+  const response = await post?.({ method: 'POST', headers, query: {}, body: Buffer.from(JSON.stringify(activity)) })
   if (!response) throw new Error('the connection handles no requests')
   return response
 }
