@@ -1,61 +1,88 @@
-// Splits a reply into chunks that fit a channel: at paragraphs, lines or words, never inside a character. A code block
-// that is split is closed and reopened.
+// Splits a reply into chunks that fit a channel: at paragraphs, lines or words, and inside a word only if it is too
+// long. Marks that a cut divides, such as a code block, are closed and opened again.
+import type { ChannelLimits } from '../plugin.ts'
+import { formatMarkdown } from './format/format.ts'
+import { changeMarks, type Mark, type StyledText } from './format/styled-text.ts'
+import { findCut, type Token } from './find-cut.ts'
+
+type Limits = Pick<ChannelLimits, 'maxText' | 'unit' | 'format'>
 
 /** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
-export function splitIntoChunks(text: string, limit: number): string[] {
+export async function splitIntoChunks(markdown: string, limits: Limits): Promise<string[]> {
+  const { maxText, unit = 'utf16', format = 'markdown' } = limits
+  const text = markdown.trim()
+  const sizeOf = sizes[unit]
+  if (format === 'markdown' && sizeOf(text) <= maxText) return text ? [text] : []
+  return splitStyledText(await formatMarkdown(text, format), { limit: maxText, sizeOf })
+}
+
+interface Measure {
+  limit: number
+  sizeOf(text: string): number
+}
+
+const sizes: Record<NonNullable<Limits['unit']>, Measure['sizeOf']> = {
+  utf16: (text) => text.length,
+  codepoints: (text) => text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0),
+  bytes: (text) => Buffer.byteLength(text),
+}
+
+function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measure): string[] {
+  const tokens = spans.flatMap(({ text, marks }) => {
+    const fitting = fitMarks(marks, { limit, sizeOf })
+    return (text.match(/\n|[^\S\n]+|\S+/g) ?? []).map((part) => ({ text: part, marks: fitting, kind: kindOf(part) }))
+  })
+  const meter = { limit, sizeOf: (text: string) => sizeOf(escape(text)), sizeOfMarks: sizeOf }
   const chunks: string[] = []
-  let rest = text.trim()
-  let prefix = ''
-  while (prefix.length + rest.length > limit) {
-    const { at, open } = findCut(rest, prefix, limit)
-    chunks.push(prefix + rest.slice(0, at).trimEnd() + (open === undefined ? '' : closing))
-    const tail = rest.slice(at)
-    const closes = open === undefined ? undefined : closingLine.exec(tail)?.[0]
-    prefix = open === undefined || closes !== undefined ? '' : `${open.length < limit / 4 ? open : codeFence}\n`
-    rest = prefix ? tail.replace(/^[\n ]/, '') : tail.slice(closes?.length).trimStart()
+  let start = skipWhitespace(tokens, 0)
+  while (start < tokens.length) {
+    const { end, head } = findCut(tokens, start, meter)
+    const chunk = tokens.slice(start, end)
+    const word = tokens[end]
+    if (head !== undefined && word) {
+      chunk.push({ ...word, text: head })
+      tokens[end] = { ...word, text: word.text.slice(head.length) }
+    }
+    chunks.push(writeTokens(chunk, escape))
+    start = skipWhitespace(tokens, end)
   }
-  return rest ? [...chunks, prefix + rest] : chunks
+  return chunks
 }
 
-const codeFence = '```'
-const closing = `\n${codeFence}`
-const closingLine = /^\s*```[ \t]*(?:\n|$)/
-/** Below this limit, code blocks are split like any other text. */
-const minLimitForCode = 24
+const kindOf = (text: string): Token['kind'] => (text === '\n' ? 'line' : text.trim() === '' ? 'space' : 'word')
 
-interface Cut {
-  at: number
-  /** The opening line of the code block that the cut splits. */
-  open: string | undefined
+/** Marks may take up to half of a message. Those that do not fit are left out. */
+function fitMarks(marks: readonly Mark[], { limit, sizeOf }: Measure): readonly Mark[] {
+  let left = limit / 2
+  const fits = (mark: Mark | undefined): boolean => mark !== undefined && sizeOf(mark.open + mark.close) <= left
+  return marks.flatMap((mark) => {
+    const chosen = [mark, mark.short].find(fits)
+    if (!chosen) return []
+    left -= sizeOf(chosen.open + chosen.close)
+    return [chosen]
+  })
 }
 
-function findCut(rest: string, prefix: string, limit: number): Cut {
-  const available = limit - prefix.length
-  const at = findCutPoint(rest, available)
-  if (limit < minLimitForCode || findOpenCodeFence(prefix + rest.slice(0, at)) === undefined)
-    return { at, open: undefined }
-  const shorter = findCutPoint(rest, available - closing.length)
-  const head = rest.slice(0, shorter).trimEnd()
-  const open = findOpenCodeFence(prefix + head)
-  // Only the opening line of the block fits here, so the block begins in the next chunk.
-  if (open !== undefined && head.endsWith(`\n${open}`)) return { at: head.length - open.length, open: undefined }
-  return { at: shorter, open }
+/** Whitespace at a cut is left out, except the indentation of code. */
+function skipWhitespace(tokens: readonly Token[], from: number): number {
+  let at = from
+  while (at < tokens.length && tokens[at]?.kind !== 'word' && !isIndentation(tokens, at)) at++
+  return at
 }
 
-function findCutPoint(text: string, limit: number): number {
-  const window = text.slice(0, limit + 1)
-  for (const mark of ['\n\n', '\n', ' ']) {
-    const at = window.lastIndexOf(mark)
-    if (at >= limit / 2) return at
+const isIndentation = (tokens: readonly Token[], at: number): boolean =>
+  tokens[at]?.kind === 'space' &&
+  tokens[at - 1]?.kind !== 'word' &&
+  tokens[at + 1]?.kind === 'word' &&
+  (tokens[at]?.marks.some(({ isBlock }) => isBlock) ?? false)
+
+/** Writes tokens with their marks, without the whitespace at the end. */
+function writeTokens(tokens: readonly Token[], escape: StyledText['escape']): string {
+  let text = ''
+  let open: readonly Mark[] = []
+  for (const token of tokens.slice(0, tokens.findLastIndex(({ kind }) => kind === 'word') + 1)) {
+    text += changeMarks(open, token.marks) + escape(token.text)
+    open = token.marks
   }
-  // A hard cut must not separate the two halves of a surrogate pair.
-  if (!/[\uD800-\uDBFF]/.test(text[limit - 1] ?? '')) return limit
-  return limit > 1 ? limit - 1 : 2
-}
-
-/** The opening line of a code block that is still open at the end of the text. */
-function findOpenCodeFence(text: string): string | undefined {
-  let open: string | undefined
-  for (const line of text.split('\n')) if (line.startsWith(codeFence)) open = open === undefined ? line : undefined
-  return open
+  return text + changeMarks(open, [])
 }

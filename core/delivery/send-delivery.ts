@@ -42,7 +42,7 @@ export async function sendDelivery(delivery: StoredDelivery, { link, limits, adv
       { delivery, limits },
       { reason: 'The channel is not connected.', uncertain: delivery.uncertain, maxWaitMs: longestUnconnectedMs },
     )
-  const chunks = splitIntoChunks(delivery.text, channel.limits.maxText)
+  const chunks = await splitIntoChunks(delivery.text, channel.limits)
   let { platformId } = delivery
   for (let index = delivery.chunksSent; index < chunks.length; index++) {
     const uncertain = delivery.uncertain && index === delivery.chunksSent

@@ -1,6 +1,6 @@
 // Shows that the agent is typing while a run answers a message of a channel.
 import { describeError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Json, Log } from '../plugin.ts'
 import type { StoredRun } from '../store/store.ts'
 import type { Connections } from './connections.ts'
 
@@ -27,9 +27,9 @@ export function createTyping({ connections, log, everyMs = 4_000 }: TypingDeps):
   }
 
   /** A channel that fails to show it must not disturb the run. */
-  async function show({ channel, accountId, to }: Conversation, isOn: boolean): Promise<void> {
+  async function show({ channel, accountId, to, route }: Conversation, isOn: boolean): Promise<void> {
     try {
-      await connections.get(channel, accountId)?.connection?.typing?.(to, isOn)
+      await connections.get(channel, accountId)?.connection?.typing?.(to, isOn, route)
     } catch (error) {
       log.debug({ channel, accountId, ...describeError(error) }, 'typing could not be shown')
     }
@@ -37,7 +37,8 @@ export function createTyping({ connections, log, everyMs = 4_000 }: TypingDeps):
 
   /** @returns a function that ends it */
   function start(conversation: Conversation): () => void {
-    const key = JSON.stringify(conversation)
+    const { channel, accountId, to } = conversation
+    const key = JSON.stringify([channel, accountId, to])
     let last: Promise<void> | undefined
     let isPending = false
     let timer: NodeJS.Timeout
@@ -74,11 +75,12 @@ interface Conversation {
   channel: string
   accountId: string
   to: string
+  route: Json | undefined
 }
 
 /** Only who wrote on a channel waits for the answer there. */
 function conversationOf({ kind, spec }: Pick<StoredRun, 'kind' | 'spec'>): Conversation | undefined {
-  const { channel, to, accountId } = spec.deliver ?? {}
+  const { channel, to, accountId, route } = spec.deliver ?? {}
   const isKnown = kind === 'channel' && channel !== undefined && to !== undefined && accountId !== undefined
-  return isKnown ? { channel, accountId, to } : undefined
+  return isKnown ? { channel, accountId, to, route } : undefined
 }

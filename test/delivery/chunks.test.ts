@@ -58,11 +58,11 @@ describe('splitIntoChunks', () => {
       30,
       ['Words.\n```\nline one\n```', 'The end of it.'],
     ],
-  ])('makes %s', (...[, text, limit, chunks]) => {
-    expect(splitIntoChunks(text, limit)).toEqual(chunks)
+  ])('makes %s', async (...[, text, maxText, chunks]) => {
+    expect(await splitIntoChunks(text, { maxText })).toEqual(chunks)
   })
 
-  it(`loses nothing and respects the limit for any text (SEED=${seed})`, () => {
+  it(`loses nothing and respects the limit for any text (SEED=${seed})`, async () => {
     const random = createRandom(seed)
     const parts = ['word', 'a', ' ', ' ', '\n', '\n\n', '👍', '漢字', '\n```\n', 'x'.repeat(50), '. ', '']
     for (let round = 0; round < 3000; round++) {
@@ -71,18 +71,18 @@ describe('splitIntoChunks', () => {
         () => parts[Math.floor(random() * parts.length)],
       ).join('')
       const limit = 24 + Math.floor(random() * 100)
-      const fault = faultOf(text, splitIntoChunks(text, limit), limit)
+      const fault = faultOf(text, await splitIntoChunks(text, { maxText: limit }), limit)
       expect(fault && { fault, text, limit }).toBeUndefined()
     }
   })
 
-  it('takes time in proportion to the length of the text', () => {
+  it('takes time in proportion to the length of the text', async () => {
     for (const text of [
       '```\n'.repeat(25_000),
       'x'.repeat(100_000),
       ' x'.repeat(50_000),
       `\`\`\`${'x\n'.repeat(50_000)}`,
     ])
-      expect(splitIntoChunks(text, 100).length).toBeGreaterThan(100)
+      expect((await splitIntoChunks(text, { maxText: 100 })).length).toBeGreaterThan(100)
   })
 })

@@ -23,6 +23,17 @@ it('shows typing in the conversation of a run until the run ends', async () => {
   ])
 })
 
+it('passes the route of the message', async () => {
+  const { chat, model } = await start()
+  model.script({ text: 'Hello.' })
+  await chat.say({ route: { service: 'eu' } })
+  await chat.holds(1)
+  expect((await chat.typed(2)).map(({ on, route }) => [on, route])).toEqual([
+    [true, { service: 'eu' }],
+    [false, { service: 'eu' }],
+  ])
+})
+
 it('repeats typing after four seconds at the earliest, also over several runs', async () => {
   const { chat, model } = await start()
   model.script({ text: 'Quick.' }, { hang: true })

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import type { InboundMessage, OutboundMessage } from '../../core/plugin.ts'
+import type { InboundMessage, Json, OutboundMessage } from '../../core/plugin.ts'
 import type { Document } from '../helpers.ts'
 
 type Name = 'chat-native' | 'chat-reconcile' | 'chat-none'
@@ -84,7 +84,7 @@ function installPlugin(dir: string): string {
   return './chat.mjs'
 }
 
-type TypingCall = { to: string; on: boolean }
+type TypingCall = { to: string; on: boolean; route?: Json }
 type Call = { channel: Name; accountId: string; key: string; id: string; result: string; config: Document }
 
 function createService() {
@@ -147,8 +147,8 @@ function createService() {
     else if (script !== 'hang') answer(script ?? known)
   }
 
-  function showTyping({ to, on }: TypingCall, { answer, fail }: Reply): void {
-    typing.push({ to, on, at: performance.now() })
+  function showTyping({ to, on, route }: TypingCall, { answer, fail }: Reply): void {
+    typing.push({ to, on, ...(route !== undefined && { route }), at: performance.now() })
     changes.dispatchEvent(new Event('change'))
     if (typingFails) fail()
     else answer({})

@@ -1,0 +1,224 @@
+// The Markdown of agents in the format of a channel: what each mark becomes, and that nothing of it can do harm.
+import { describe, expect, it } from 'vitest'
+import { splitIntoChunks } from '../../core/delivery/chunks.ts'
+import type { ChannelLimits } from '../../core/plugin.ts'
+import { createRandom, seed } from '../config/random.ts'
+
+type Format = NonNullable<ChannelLimits['format']>
+
+const render = async (markdown: string, format: Format) =>
+  (await splitIntoChunks(markdown, { maxText: 100_000, format })).join('')
+
+/** Markdown, and what it is as HTML, for WhatsApp and as plain text. */
+const samples: [name: string, markdown: string, html: string, whatsapp: string, plain: string][] = [
+  ['a plain text', 'Hello.', 'Hello.', 'Hello.', 'Hello.'],
+  ['characters of HTML', 'a < b & c > "d"', 'a &lt; b &amp; c &gt; "d"', 'a < b & c > "d"', 'a < b & c > "d"'],
+  ['entities', 'a &lt; b &amp; c', 'a &lt; b &amp; c', 'a < b & c', 'a < b & c'],
+  ['escaped marks', String.raw`\*not bold\*`, '*not bold*', '*not bold*', '*not bold*'],
+  [
+    'emphasis',
+    '**bold** *italic* ~~gone~~',
+    '<b>bold</b> <i>italic</i> <s>gone</s>',
+    '*bold* _italic_ ~gone~',
+    'bold italic gone',
+  ],
+  ['nested emphasis', '**a *b***', '<b>a <i>b</i></b>', '*a _b_*', 'a b'],
+  ['emphasis of two lines', '**one\ntwo**', '<b>one\ntwo</b>', '*one*\n*two*', 'one\ntwo'],
+  ['code', '`a < b`', '<code>a &lt; b</code>', '`a < b`', 'a < b'],
+  ['a heading', '## Title\nText', '<b>Title</b>\n\nText', '*Title*\n\nText', 'Title\n\nText'],
+  [
+    'a code block',
+    '```js\nif (a < b) {\n  c()\n}\n```',
+    '<pre>if (a &lt; b) {\n  c()\n}</pre>',
+    '```\nif (a < b) {\n  c()\n}\n```',
+    'if (a < b) {\n  c()\n}',
+  ],
+  ['a quote', '> one\n> two', '<blockquote>one\ntwo</blockquote>', '> one\n> two', '> one\n> two'],
+  ['a quote in a quote', '> a\n>> b', '<blockquote>a\n\nb</blockquote>', '> a\n> \n> > b', '> a\n> \n> > b'],
+  ['a list', '- one\n- two\n  more', '• one\n• two\n  more', '• one\n• two\n  more', '• one\n• two\n  more'],
+  ['a numbered list', '3. one\n4. two', '3. one\n4. two', '3. one\n4. two', '3. one\n4. two'],
+  ['a list in a list', '- a\n  1. b\n  2. c', '• a\n  1. b\n  2. c', '• a\n  1. b\n  2. c', '• a\n  1. b\n  2. c'],
+  ['tasks', '- [x] a\n- [ ] b', '• ☑ a\n• ☐ b', '• ☑ a\n• ☐ b', '• ☑ a\n• ☐ b'],
+  [
+    'a table',
+    '|Name|Age|\n|-|-:|\n|**Ann**|7|\n|Bob|42|',
+    '<pre>Name  Age\n----  ---\nAnn     7\nBob    42</pre>',
+    '```\nName  Age\n----  ---\nAnn     7\nBob    42\n```',
+    'Name  Age\n----  ---\nAnn     7\nBob    42',
+  ],
+  ['a line', 'a\n\n---\n\nb', 'a\n\n———\n\nb', 'a\n\n———\n\nb', 'a\n\n———\n\nb'],
+  [
+    'a link',
+    '[the docs](https://a.example/?b=1&c="2")',
+    '<a href="https://a.example/?b=1&amp;c=&quot;2&quot;">the docs</a>',
+    'the docs (https://a.example/?b=1&c="2")',
+    'the docs (https://a.example/?b=1&c="2")',
+  ],
+  [
+    'an address',
+    'https://a.example',
+    '<a href="https://a.example">https://a.example</a>',
+    'https://a.example',
+    'https://a.example',
+  ],
+  ['a mail address', '<a@b.example>', '<a href="mailto:a@b.example">a@b.example</a>', 'a@b.example', 'a@b.example'],
+  [
+    'an image',
+    '![A cat](https://a.example/cat.png)',
+    '<a href="https://a.example/cat.png">A cat</a>',
+    'A cat (https://a.example/cat.png)',
+    'A cat (https://a.example/cat.png)',
+  ],
+  ['HTML', 'a <b>c</b>', 'a &lt;b&gt;c&lt;/b&gt;', 'a <b>c</b>', 'a <b>c</b>'],
+  ['a block of HTML', '<div>x</div>', '&lt;div&gt;x&lt;/div&gt;', '<div>x</div>', '<div>x</div>'],
+  ['only a link definition', '[a]: b', '[a]: b', '[a]: b', '[a]: b'],
+]
+
+describe('the format of a channel', () => {
+  it.each(samples)('renders %s', async (...[, markdown, html, whatsapp, plain]) => {
+    expect(await render(markdown, 'markdown')).toBe(markdown)
+    expect(await render(markdown, 'html')).toBe(html)
+    expect(await render(markdown, 'whatsapp')).toBe(whatsapp)
+    expect(await render(markdown, 'plain')).toBe(plain)
+  })
+
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    ' JavaScript:alert(1)',
+    'a.md',
+    `https://${'x'.repeat(600)}`,
+  ])('makes no link of %s, but writes the address', async (address) => {
+    const html = await render(`[text](<${address}>)`, 'html')
+    expect(html).not.toContain('href')
+    expect(html).toContain(address.trim())
+  })
+
+  it.each([
+    ['quotes', `${'>'.repeat(10_000)} x`],
+    ['lists', Array.from({ length: 400 }, (_, depth) => `${' '.repeat(depth * 2)}- x`).join('\n')],
+    ['emphasis', `${'*_'.repeat(5000)}x${'_*'.repeat(5000)}`],
+    ['emphasis below the limit', `${'*_'.repeat(400)}x${'_*'.repeat(400)}`],
+    ['marks', '*a**b '.repeat(10_000)],
+    ['stars', `${'*'.repeat(50_000)}x${'*'.repeat(50_000)}`],
+    ['brackets', '[a]('.repeat(10_000)],
+    ['tags', '<a '.repeat(30_000)],
+    ['code', '`'.repeat(50_000)],
+    ['one character of many code points', `a${'\u0301'.repeat(50_000)}`],
+  ])('survives hostile %s', async (_name, markdown) => {
+    for (const format of ['html', 'whatsapp', 'plain', 'markdown'] as const) {
+      const chunks = await splitIntoChunks(markdown, { maxText: 4096, format })
+      expect(chunks.length).toBeGreaterThan(0)
+      expect(chunks.every((chunk) => chunk.length <= 4096)).toBe(true)
+    }
+  })
+})
+
+const parts = [
+  'word',
+  'a',
+  ' ',
+  '\n',
+  '\n\n',
+  '👍',
+  '👨‍👩‍👧',
+  '漢字',
+  '& < >',
+  '**',
+  '*',
+  '`',
+  '~~',
+  '_',
+  '> ',
+  '- ',
+  '1. ',
+  '# ',
+  '[x](https://a.b)',
+  '\n```\n',
+  '\n~~~~js\n',
+  '|a|b|\n|-|-|\n',
+  'x'.repeat(90),
+  '<b>',
+  '</b>',
+  String.raw`\*`,
+  'é',
+  '    ',
+]
+
+const allowed = /<(?:\/(?:b|i|s|code|pre|a|blockquote)|b|i|s|code|pre|blockquote|a href="[^"<>]*")>/g
+
+/** What is wrong with a chunk of HTML. */
+function faultOfHtml(chunk: string): string | undefined {
+  const open: string[] = []
+  for (const [tag] of chunk.matchAll(allowed)) {
+    const name = /\w+/.exec(tag)?.[0] as string
+    if (!tag.startsWith('</')) open.push(name)
+    else if (open.pop() !== name) return 'tags are not nested'
+  }
+  if (open.length > 0) return 'a tag is open'
+  const rest = chunk.replaceAll(allowed, '')
+  if (/[<>]/.test(rest)) return 'an unknown tag'
+  return /&(?!(?:amp|lt|gt|quot);)/.test(rest) ? 'an unescaped ampersand' : undefined
+}
+
+const sizeOf = {
+  utf16: (text: string) => text.length,
+  codepoints: (text: string) => [...text].length,
+  bytes: (text: string) => Buffer.byteLength(text),
+}
+
+/** The visible characters of HTML. */
+const visible = (html: string) => html.replaceAll(allowed, '').replaceAll(/\s/g, '')
+
+describe('chunks of a format', () => {
+  const random = createRandom(seed)
+  const pick = <Item>(list: readonly Item[]) => list[Math.floor(random() * list.length)] as Item
+  const write = () => Array.from({ length: 1 + Math.floor(random() * 50) }, () => pick(parts)).join('')
+
+  it(`fit, are well-formed, and lose nothing (SEED=${seed})`, async () => {
+    for (let round = 0; round < 600; round++) {
+      const text = write()
+      const format = pick(['html', 'whatsapp', 'plain', 'markdown'] as const)
+      const unit = pick(['utf16', 'codepoints', 'bytes'] as const)
+      const maxText = 60 + Math.floor(random() * 200)
+      const chunks = await splitIntoChunks(text, { maxText, unit, format })
+      const whole = await render(text, format)
+      const fault = [
+        chunks.some((chunk) => sizeOf[unit](chunk) > maxText) && 'a chunk is too long',
+        chunks.some((chunk) => !chunk.trim()) && 'a chunk is blank',
+        chunks.some((chunk) => !chunk.isWellFormed()) && 'a surrogate pair is split',
+        chunks.some((chunk) => chunk.startsWith('\u200d') || chunk.endsWith('\u200d')) && 'a grapheme is split',
+        format === 'html' && chunks.map(faultOfHtml).find(Boolean),
+        format === 'html' && visible(chunks.join('')) !== visible(whole) && 'something was lost',
+        format === 'plain' && visible(chunks.join('')) !== visible(whole) && 'something was lost',
+      ].find(Boolean)
+      expect(fault && { fault, text, format, unit, maxText, chunks }).toBeFalsy()
+    }
+  })
+
+  it('are the same each time', async () => {
+    const text = Array.from({ length: 20 }, write).join('\n\n')
+    const limits = { maxText: 200, format: 'html' } as const
+    expect(await splitIntoChunks(text, limits)).toEqual(await splitIntoChunks(text, limits))
+  })
+
+  it('repeat the marks that a cut divides', async () => {
+    expect(await splitIntoChunks('**one two three *four***', { maxText: 28, format: 'html' })).toEqual([
+      '<b>one two three</b>',
+      '<b><i>four</i></b>',
+    ])
+    expect(await splitIntoChunks('```\n  alpha\n  beta\n```', { maxText: 24, format: 'html' })).toEqual([
+      '<pre>  alpha</pre>',
+      '<pre>  beta</pre>',
+    ])
+  })
+
+  it('are measured after escaping', async () => {
+    expect(await splitIntoChunks('&&&&&&', { maxText: 10, format: 'html' })).toEqual([
+      '&amp;&amp;',
+      '&amp;&amp;',
+      '&amp;&amp;',
+    ])
+  })
+})
