@@ -159,7 +159,7 @@ export interface Connection {
    * Asks the platform about the message with this `key`; required if `limits.idempotency` is `reconcile`. Return
    * `unknown` if the platform cannot tell. Reject if it cannot be reached at the moment: the gateway asks again later.
    */
-  reconcile?(key: string, to: string): Promise<'sent' | 'absent' | 'unknown'>
+  reconcile?(key: string, to: string, threadId?: string): Promise<'sent' | 'absent' | 'unknown'>
   /**
    * Answers a request of the platform to `/channels/<name>`, or to `/channels/<name>/<account>` if several accounts are
    * configured. The gateway checks no credential: verify the platform's signature before anything else.

@@ -1,0 +1,46 @@
+// Looks up people and conversations in Slack, and remembers them while the account is connected.
+import type { WebClient } from '@slack/web-api'
+
+export interface Directory {
+  /** The display name of a person. Undefined if Slack does not tell, for example without the scope `users:read`. */
+  nameOf(user: string): Promise<string | undefined>
+  /** Whether a conversation is a group of direct messages; a channel, if Slack does not tell. */
+  isGroup(conversation: string): Promise<boolean>
+  /** The conversation to post to: for the id of a person, the direct messages with them. */
+  conversationOf(to: string): Promise<string>
+}
+
+export function createDirectory(web: WebClient): Directory {
+  const names = createCache(async (user) => {
+    const { user: found } = await web.users.info({ user })
+    return [found?.profile?.display_name, found?.real_name, found?.name].find((name) => name?.trim())
+  })
+  const groups = createCache(async (channel) => {
+    const { channel: found } = await web.conversations.info({ channel })
+    return found?.is_mpim === true
+  })
+  const direct = createCache(async (users) => {
+    const { channel } = await web.conversations.open({ users })
+    if (!channel?.id) throw new Error('Slack opened no conversation.')
+    return channel.id
+  })
+  return {
+    nameOf: (user) => names(user).catch(() => undefined),
+    isGroup: (conversation) => groups(conversation).catch(() => false),
+    conversationOf: async (to) => (/^[UW]/.test(to) ? await direct(to) : to),
+  }
+}
+
+const cacheSize = 1000
+
+/** Remembers the results of the most recent look-ups, but not failures. */
+function createCache<Value>(load: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
+  const known = new Map<string, Value>()
+  return async (key) => {
+    const value = known.has(key) ? (known.get(key) as Value) : await load(key)
+    known.delete(key)
+    known.set(key, value)
+    for (const oldest of known.keys()) if (known.size > cacheSize) known.delete(oldest)
+    return value
+  }
+}

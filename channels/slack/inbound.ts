@@ -1,0 +1,85 @@
+// Reads the events of Slack: which are messages of people, and what the gateway gets of them.
+import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
+import type { Directory } from './directory.ts'
+import { createFileReader, type SlackFile } from './files.ts'
+import { readText } from './text.ts'
+
+interface ReaderDeps {
+  botUserId: string
+  botToken: string
+  apiRoot: string
+  directory: Pick<Directory, 'nameOf' | 'isGroup'>
+}
+
+/** The members of `message` and `app_mention` events that are read here. */
+interface MessageEvent {
+  channel: string
+  user: string
+  ts: string
+  text?: unknown
+  thread_ts?: unknown
+  parent_user_id?: unknown
+  channel_type?: unknown
+  files?: unknown
+}
+
+/** Messages with another subtype are notices, edits, deletions, or those of bots. */
+const subtypes: ReadonlySet<unknown> = new Set([undefined, 'file_share', 'me_message', 'thread_broadcast'])
+
+/** Returns a function that makes a message of an event, or undefined if it is not a message of a person. */
+export function createReader({ botUserId, botToken, apiRoot, directory }: ReaderDeps) {
+  const readFile = createFileReader({ botToken, apiRoot })
+
+  return async (event: unknown): Promise<InboundMessage | undefined> => {
+    if (!isMessage(event) || event.user === botUserId) return undefined
+    const { channel, user, ts } = event
+    const raw = typeof event.text === 'string' ? event.text : ''
+    const { text, mentioned } = readText(raw, botUserId)
+    const name = await directory.nameOf(user)
+    const group = await groupOf(event)
+    return {
+      // `message` and `app_mention` report the same message, so the id is not that of the event.
+      id: `${channel}:${ts}`,
+      from: { id: user, ...(name !== undefined && { name }) },
+      to: channel,
+      text,
+      attachments: filesOf(event).map(toAttachment),
+      ...(typeof event.thread_ts === 'string' && { threadId: event.thread_ts }),
+      ...(group && { group, mentioned: mentioned || event.parent_user_id === botUserId }),
+    }
+  }
+
+  /** `app_mention` does not say what kind of conversation it is from, but it is never a direct message. */
+  async function groupOf({ channel, channel_type: type }: MessageEvent): Promise<InboundMessage['group']> {
+    if (type === 'im' || channel.startsWith('D')) return undefined
+    if (type === undefined) return (await directory.isGroup(channel)) ? 'group' : 'channel'
+    return type === 'mpim' ? 'group' : 'channel'
+  }
+
+  function toAttachment(file: SlackFile): Attachment {
+    const name = typeof file.name === 'string' ? file.name : 'file'
+    const type = typeof file.mimetype === 'string' ? file.mimetype : 'application/octet-stream'
+    return {
+      name,
+      type,
+      ...(typeof file.size === 'number' && { size: file.size }),
+      read: (signal) => readFile({ ...file, mimetype: type }, signal),
+    }
+  }
+}
+
+function isMessage(event: unknown): event is MessageEvent {
+  if (typeof event !== 'object' || event === null) return false
+  const { type, subtype, bot_id: bot, user, channel, ts } = event as Record<string, unknown>
+  if (type !== 'message' && type !== 'app_mention') return false
+  if (bot !== undefined || !subtypes.has(subtype)) return false
+  return [user, channel, ts].every((value) => typeof value === 'string' && value !== '')
+}
+
+/** Deleted files, and those over the limit of a free workspace, cannot be read any more. */
+const gone: ReadonlySet<unknown> = new Set(['tombstone', 'hidden_by_limit'])
+
+const filesOf = ({ files }: MessageEvent): SlackFile[] =>
+  Array.isArray(files)
+    ? files.filter((file) => typeof file === 'object' && file !== null && !gone.has((file as SlackFile).mode))
+    : []

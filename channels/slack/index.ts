@@ -1,0 +1,79 @@
+// The Slack channel: receives messages through Socket Mode, and sends text and files through the Web API.
+import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { createDirectory } from './directory.ts'
+import { toAuthError } from './errors.ts'
+import { createReader } from './inbound.ts'
+import { createSender } from './send.ts'
+import { openSocket } from './socket.ts'
+
+const Config = Type.Object({
+  botToken: Type.String({ secret: true, pattern: String.raw`\S`, description: 'The bot token of the app, `xoxb-…`.' }),
+  appToken: Type.String({
+    secret: true,
+    pattern: String.raw`\S`,
+    description: 'The app-level token with the scope `connections:write`, `xapp-…`. Socket Mode needs it.',
+  }),
+  apiRoot: Type.Optional(
+    Type.String({
+      pattern: '^https?://',
+      default: 'https://slack.com/api/',
+      description: 'The address of the Web API. Change it only for a proxy or for tests.',
+    }),
+  ),
+})
+
+/** How long one call of the Web API may take. Its outcome is unknown afterwards. */
+const callMs = 25_000
+
+export default defineChannel<Static<typeof Config>>({
+  name: 'slack',
+  description: 'Messages in Slack, through an app with Socket Mode.',
+  config: Config,
+  target: Type.String({
+    pattern: '^[CDGUW][A-Z0-9]{2,}$',
+    description: 'The id of a channel or conversation (`C…`, `G…`, `D…`), or of a person (`U…`, `W…`).',
+  }),
+  limits: { maxText: 12_000, format: 'markdown', idempotency: 'reconcile', maxFileBytes: 100 * 1024 * 1024 },
+  packages: { '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' },
+
+  async connect({ botToken, appToken, apiRoot = 'https://slack.com/api/' }, context) {
+    const { WebClient } = await import('@slack/web-api')
+    // By default, the library repeats calls whose answer was lost, and posts such messages twice.
+    const options = {
+      slackApiUrl: apiRoot,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+      timeout: callMs,
+      logger: silentLogger,
+    }
+    const web = new WebClient(botToken, options)
+    const self = await web.auth.test().catch((error: unknown) => {
+      throw toAuthError(error, 'the bot token')
+    })
+    const directory = createDirectory(web)
+    const read = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
+    const socket = await openSocket({
+      appToken,
+      options,
+      context,
+      async onEvent(event) {
+        const message = await read(event)
+        if (message) await context.receive(message)
+        else context.log.debug({}, 'an event was ignored: it is not a message of a person')
+      },
+    })
+    return { ...createSender({ web, directory, state: context.state }), close: socket.close }
+  },
+})
+
+/** The library's own log lines may contain messages and addresses with tickets. */
+const ignore = () => undefined
+const silentLogger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  setLevel: ignore,
+  setName: ignore,
+  getLevel: () => 'error' as never,
+}

@@ -1,0 +1,66 @@
+// Asks Slack whether a message has arrived: by the key in its metadata, or by the file that was uploaded for it.
+import type { WebClient } from '@slack/web-api'
+import type { Connection } from 'svc-gateway/plugin'
+import type { Directory } from './directory.ts'
+import { toUnsent } from './errors.ts'
+import type { createUploads } from './uploads.ts'
+
+interface ReconcileDeps {
+  web: WebClient
+  directory: Pick<Directory, 'conversationOf'>
+  uploads: Pick<ReturnType<typeof createUploads>, 'find'>
+}
+
+interface Place {
+  channel: string
+  threadId: string | undefined
+}
+
+/** How far back a message is looked for. The gateway gives up long before. */
+const horizonSeconds = 24 * 60 * 60
+const pageSize = 200
+const longestSearch = 25
+
+export function createReconcile({ web, directory, uploads }: ReconcileDeps): NonNullable<Connection['reconcile']> {
+  return async (key, to, threadId) => {
+    try {
+      const file = await uploads.find(key)
+      if (file !== undefined) return await findFile(web, file)
+      return await findMessage(web, { key, place: { channel: await directory.conversationOf(to), threadId } })
+    } catch (error) {
+      const result = toUnsent(error)
+      if (result.outcome === 'failed' && result.reason === 'permanent') return 'unknown'
+      throw new Error(result.detail)
+    }
+  }
+}
+
+async function findFile(web: WebClient, file: string): Promise<'sent' | 'absent'> {
+  const { file: found } = await web.files.info({ file })
+  const places = [found?.channels, found?.groups, found?.ims]
+  return places.some((list) => list?.length) || Object.keys(found?.shares ?? {}).length > 0 ? 'sent' : 'absent'
+}
+
+/** Goes back from the newest message. Gives up in a conversation that is too busy. */
+async function findMessage(web: WebClient, { key, place }: { key: string; place: Place }) {
+  let cursor: string | undefined
+  for (let page = 0; page < longestSearch; page++) {
+    const { messages = [], response_metadata: next } = await readPage(web, place, cursor)
+    if (messages.some(({ metadata }) => keyOf(metadata) === key)) return 'sent'
+    cursor = next?.next_cursor
+    if (!cursor) return 'absent'
+  }
+  return 'unknown'
+}
+
+/** The history of a channel does not contain the messages of its threads. */
+function readPage(web: WebClient, { channel, threadId }: Place, cursor: string | undefined) {
+  const oldest = String(Math.floor(Date.now() / 1000) - horizonSeconds)
+  const page = { channel, oldest, limit: pageSize, include_all_metadata: true, ...(cursor && { cursor }) }
+  return threadId === undefined
+    ? web.conversations.history(page)
+    : web.conversations.replies({ ...page, ts: threadId })
+}
+
+const keyOf = (metadata: { event_payload?: object } | undefined): unknown =>
+  (metadata?.event_payload as { key?: unknown } | undefined)?.key

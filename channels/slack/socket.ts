@@ -1,0 +1,139 @@
+// The Socket Mode connection: hands over one event at a time, and confirms each to Slack when it has been handled.
+import type { SocketModeClient, SocketModeOptions } from '@slack/socket-mode'
+import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
+import { toAuthError } from './errors.ts'
+
+interface SocketDeps {
+  appToken: string
+  options: NonNullable<SocketModeOptions['clientOptions']> & Pick<SocketModeOptions, 'logger'>
+  context: Pick<ChannelContext, 'lost' | 'log' | 'signal'>
+  /** If it rejects, the event is not confirmed, and Slack delivers it again. */
+  onEvent(event: unknown): Promise<void>
+}
+
+/** An event as the library hands it over. */
+interface Envelope {
+  ack(): Promise<void>
+  body?: { event?: unknown }
+}
+
+/** Time limit for Slack's first message on a new connection. */
+const helloMs = 20_000
+/** How long Slack may take to close a connection. It often leaves it open. */
+const closeMs = 500
+
+export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<void> }> {
+  const { context } = deps
+  let queue: Promise<unknown> = Promise.resolve()
+  let ended = false
+  let current = await start()
+
+  async function start(): Promise<SocketModeClient> {
+    const socket = await createSocket(deps)
+    socket.on('slack_event', (envelope: Envelope) => {
+      queue = queue.then(() => handle(envelope))
+    })
+    forwardWellFormed(socket, { onReplace: () => void replace(socket), log: context.log })
+    await startSocket(socket, context.signal)
+    socket.once('disconnected', () => socket === current && lose('Slack closed the connection.'))
+    return socket
+  }
+
+  async function handle({ body, ack }: Envelope): Promise<void> {
+    if (ended) return
+    try {
+      await deps.onEvent(body?.event)
+      await ack()
+    } catch {
+      context.log.debug({}, 'an event was not confirmed; Slack delivers it again')
+    }
+  }
+
+  /** Slack announces the end of a connection. The new one is open before the old one closes, so there is no gap. */
+  async function replace(old: SocketModeClient): Promise<void> {
+    if (ended || old !== current) return
+    try {
+      current = await start()
+      await (ended ? closeSocket(current) : closeSocket(old))
+    } catch (error) {
+      lose(error instanceof AuthError ? error : 'Slack asked for a new connection, which could not be opened.')
+    }
+  }
+
+  function lose(reason: string | AuthError): void {
+    if (!ended) context.lost(reason)
+  }
+
+  return {
+    async close() {
+      ended = true
+      await queue
+      await closeSocket(current)
+    },
+  }
+}
+
+async function createSocket({ appToken, options }: SocketDeps): Promise<SocketModeClient> {
+  const { SocketModeClient } = await import('@slack/socket-mode')
+  const { logger, ...clientOptions } = options
+  // The library's own reconnecting waits at least five seconds, and a failure of it would end the process.
+  return new SocketModeClient({ appToken, autoReconnectEnabled: false, clientOptions, ...(logger && { logger }) })
+}
+
+async function startSocket(socket: SocketModeClient, signal: AbortSignal): Promise<void> {
+  const end = () => void socket.disconnect()
+  const timer = setTimeout(end, helloMs)
+  try {
+    await socket.start()
+    signal.throwIfAborted()
+  } catch (error) {
+    await closeSocket(socket)
+    // The library rejects with nothing if the connection closes.
+    throw error === undefined ? new Error('Slack closed the connection at once.') : toAuthError(error, appTokenName)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const appTokenName = 'the app-level token'
+
+/** The library waits for Slack to close the connection; called once more, it closes it by itself. */
+async function closeSocket(socket: SocketModeClient): Promise<void> {
+  const timer = setTimeout(() => void socket.disconnect(), closeMs)
+  await socket.disconnect()
+  clearTimeout(timer)
+}
+
+interface Forwarding {
+  onReplace(): void
+  log: ChannelContext['log']
+}
+
+/** The library fails with an unhandled rejection if a message has another shape than it expects. */
+function forwardWellFormed(socket: SocketModeClient, { onReplace, log }: Forwarding): void {
+  const handlers = socket.listeners('ws_message')
+  socket.removeAllListeners('ws_message')
+  socket.on('ws_message', (data: unknown) => {
+    const message = parse(data)
+    if (message?.['type'] === 'disconnect') onReplace()
+    else if (message && isExpected(message)) for (const handler of handlers) handler(data, false)
+    else log.debug({}, 'a message of Slack was ignored: it has an unknown shape')
+  })
+}
+
+function parse(data: unknown): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(data))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isExpected({ type, envelope_id: id, payload }: Record<string, unknown>): boolean {
+  if (type === 'hello') return true
+  if (typeof type !== 'string' || typeof id !== 'string') return false
+  if (type !== 'events_api') return true
+  const event = (payload as { event?: { type?: unknown } } | null | undefined)?.event
+  return typeof event?.type === 'string'
+}

@@ -1,0 +1,347 @@
+// Slack on loopback: the Web API, Socket Mode with redelivery of what was not confirmed, and its file storage.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type WebSocket, WebSocketServer } from 'ws'
+
+const botToken = 'xoxb-canary-bot-token'
+const appToken = 'xapp-canary-app-token'
+
+/** The ids of the bot, of a person, of a channel and of their direct messages. */
+export const ids = { bot: 'U0BOT', ann: 'U0ANN', room: 'C0ROOM', group: 'C0GROUP', direct: 'D0U0ANN' }
+
+/** What happens to the next call of a method. */
+type Fault =
+  /** Done, but the connection closes before the answer. */
+  | 'lose'
+  /** Not done, and the connection closes. */
+  | 'drop'
+  | { status: number; headers?: Record<string, string>; body?: string }
+  /** Refused with this code. */
+  | { error: string }
+
+interface Post {
+  channel: string
+  ts: string
+  text: string
+  thread_ts?: string
+  metadata?: unknown
+  files?: StoredFile[]
+}
+
+interface StoredFile {
+  id: string
+  name: string
+  data: Buffer
+  shared: boolean
+}
+
+type Params = Record<string, string>
+type Reply = Record<string, unknown>
+type Method = (params: Params) => Reply
+
+export type Slack = Awaited<ReturnType<typeof startSlack>>
+
+/** @param bots tokens of further apps in the workspace are not needed: one app serves all accounts of a test */
+export async function startSlack() {
+  const changes = new EventTarget()
+  const changed = () => void changes.dispatchEvent(new Event('change'))
+  const until = async (done: () => boolean) => {
+    while (!done()) await once(changes, 'change')
+  }
+  const calls: { method: string; params: Params }[] = []
+  const unexpected: string[] = []
+  const posts: Post[] = []
+  const files: StoredFile[] = []
+  const faults = new Map<string, Fault[]>()
+  const served = new Map<string, { type: string; body: string | Buffer }>()
+  let clock = 0
+
+  /** Unique, growing and close to the present time, as Slack's own. */
+  const nextTs = () => `${Math.floor(Date.now() / 1000)}.${String(++clock).padStart(6, '0')}`
+  const socketMode = createSocketMode({ changed, address: () => `ws://127.0.0.1:${port()}/link` })
+  const methods = createMethods({ posts, files, nextTs, base: () => base(), openSocket: socketMode.open })
+
+  const server = createServer((request, response) => void serve(request, response))
+  server.on('upgrade', socketMode.upgrade)
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await request.toArray())
+    const path = request.url ?? ''
+    if (path.startsWith('/files/')) return serveFile(request, response)
+    if (path.startsWith('/upload/')) return storeFile(path, body, response)
+    const method = path.replace('/api/', '')
+    const params = Object.fromEntries(new URLSearchParams(body.toString()))
+    calls.push({ method, params })
+    const run = methods[method]
+    if (!run || request.method !== 'POST') unexpected.push(`${request.method} ${path}`)
+    const fault = faults.get(method)?.shift()
+    if (fault && fault !== 'lose') return fail(fault, response)
+    const token = request.headers.authorization?.replace('Bearer ', '')
+    const isAllowed = token === (method === 'apps.connections.open' ? appToken : botToken)
+    const reply = !isAllowed ? refuse('invalid_auth') : (run?.(params) ?? refuse('unknown_method'))
+    changed()
+    if (fault === 'lose') request.socket.destroy()
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
+  }
+
+  function fail(fault: Exclude<Fault, 'lose'>, response: ServerResponse): void {
+    if (fault === 'drop') response.socket?.destroy()
+    else if ('error' in fault) response.end(JSON.stringify(refuse(fault.error)))
+    else response.writeHead(fault.status, fault.headers).end(fault.body ?? '')
+  }
+
+  /** As at Slack, whoever may not read a file gets the page to sign in. */
+  function serveFile(request: IncomingMessage, response: ServerResponse): void {
+    const file = served.get(request.url?.slice('/files/'.length) ?? '')
+    const isAllowed = request.headers.authorization === `Bearer ${botToken}`
+    if (!file || !isAllowed) response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>')
+    else response.writeHead(200, { 'content-type': file.type }).end(file.body)
+  }
+
+  function storeFile(path: string, body: Buffer, response: ServerResponse): void {
+    const fault = faults.get('upload')?.shift()
+    if (fault && fault !== 'lose') return fail(fault, response)
+    const file = files.find(({ id }) => path === `/upload/${id}`)
+    if (!file) unexpected.push(path)
+    else file.data = body
+    response.end('OK')
+  }
+
+  /** Somebody writes a message: Slack reports it as an event. */
+  function say(text: string, event: Reply = {}): Promise<void> {
+    const ts = nextTs()
+    const common = { type: 'message', channel: ids.direct, channel_type: 'im', user: ids.ann, client_msg_id: ts }
+    return socketMode.deliver({ ...common, text, ts, event_ts: ts, ...event })
+  }
+
+  const port = () => (server.address() as AddressInfo).port
+  const base = () => `http://127.0.0.1:${port()}`
+  const faultNext = (method: string, fault: Fault) => {
+    faults.set(method, [...(faults.get(method) ?? []), fault])
+  }
+
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const config = { botToken, appToken, apiRoot: `${base()}/api/` }
+  return {
+    config,
+    badConfig: { ...config, botToken: 'xoxb-wrong' },
+    to: ids.room,
+    /** Every accepted message, as Slack keeps it. */
+    posts,
+    files,
+    calls,
+    faultNext,
+    say,
+    messages: async () => posts.map(({ channel, text }) => ({ to: channel, text })),
+    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+      say(mentioned ? `<@${ids.bot}> ${text}` : text, { channel: ids.room, channel_type: 'channel' }),
+    /** The bot's own message comes back as an event. */
+    echo: (text: string) => say(text, { user: ids.bot, bot_id: 'B0BOT' }),
+    /** Delivers an event as it is. */
+    deliver: socketMode.deliver,
+    /** Sends any text over the open connections. */
+    sendRaw: socketMode.sendRaw,
+    /** Delivers everything again that was not confirmed. */
+    redeliver: socketMode.redeliver,
+    disconnect: socketMode.disconnect,
+    connections: socketMode.connections,
+    confirmed: socketMode.confirmed,
+    waiting: socketMode.waiting,
+    freezeClosing: socketMode.freezeClosing,
+    until,
+    loseNextAnswer: () => faultNext('chat.postMessage', 'lose'),
+    limitNext: (retryAfterMs: number) =>
+      faultNext('chat.postMessage', {
+        status: 429,
+        // Slack gives whole seconds.
+        headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
+        body: JSON.stringify(refuse('ratelimited')),
+      }),
+    /** Puts a file into the storage. Returns its address. */
+    keepFile(name: string, file: { type: string; body: string | Buffer }): string {
+      served.set(name, file)
+      return `${base()}/files/${name}`
+    },
+    async close() {
+      socketMode.close()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+      if (unexpected.length) throw new Error(`the double got calls that it does not know: ${unexpected.join(', ')}`)
+    },
+  }
+}
+
+const refuse = (error: string): Reply => ({ ok: false, error })
+
+interface MethodDeps {
+  posts: Post[]
+  files: StoredFile[]
+  nextTs: () => string
+  base: () => string
+  openSocket: () => string
+}
+
+function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): Partial<Record<string, Method>> {
+  const post = (message: Omit<Post, 'ts'>): Post => {
+    const stored = { ...message, ts: nextTs() }
+    posts.push(stored)
+    return stored
+  }
+
+  function postMessage({ channel = '', markdown_text: markdown, text, thread_ts, metadata }: Params): Reply {
+    if (!/^[CDG]0/.test(channel)) return refuse('channel_not_found')
+    if (markdown !== undefined && text !== undefined) return refuse('markdown_text_conflict')
+    if (!(markdown ?? text)) return refuse('no_text')
+    if (markdown !== undefined && markdown.length > 12_000) return refuse('msg_too_long')
+    const kept = metadata === undefined ? {} : { metadata: JSON.parse(metadata) as unknown }
+    const { ts } = post({ channel, text: (markdown ?? text)!, ...(thread_ts !== undefined && { thread_ts }), ...kept })
+    return { ok: true, channel, ts, message: { type: 'message', ts, user: ids.bot, bot_id: 'B0BOT' } }
+  }
+
+  /** Newest first, in pages. The cursor is the number of messages that were already given. */
+  function page(found: Post[], { limit = '100', cursor = '0', oldest = '0', include_all_metadata: all }: Params): Reply {
+    const recent = found.filter(({ ts }) => Number(ts) >= Number(oldest)).toReversed()
+    const [from, size] = [Number(cursor), Number(limit)]
+    const messages = recent.slice(from, from + size).map(({ metadata, files: _files, ...rest }) => ({
+      type: 'message',
+      ...rest,
+      ...(all && { metadata }),
+    }))
+    const next = from + size < recent.length ? String(from + size) : ''
+    return { ok: true, messages, has_more: next !== '', response_metadata: { next_cursor: next } }
+  }
+
+  function completeUpload({ files: list = '[]', channel_id: channel = '', thread_ts, initial_comment }: Params): Reply {
+    const shared = (JSON.parse(list) as { id: string }[]).map(({ id }) => files.find((file) => file.id === id))
+    if (shared.some((file) => !file)) return refuse('file_not_found')
+    for (const file of shared as StoredFile[]) file.shared = true
+    post({
+      channel,
+      text: initial_comment ?? '',
+      files: shared as StoredFile[],
+      ...(thread_ts !== undefined && { thread_ts }),
+    })
+    return { ok: true, files: shared.map((file) => ({ id: file?.id })) }
+  }
+
+  return {
+    'apps.connections.open': () => ({ ok: true, url: openSocket() }),
+    'auth.test': () => ({ ok: true, url: base(), team_id: 'T0TEAM', user: 'bot', user_id: ids.bot, bot_id: 'B0BOT' }),
+    'chat.postMessage': postMessage,
+    'conversations.open': ({ users }) => ({ ok: true, channel: { id: `D0${users}` } }),
+    'conversations.info': ({ channel }) => ({ ok: true, channel: { id: channel, is_mpim: channel === ids.group } }),
+    'conversations.history': (params) =>
+      page(
+        posts.filter(({ channel, thread_ts }) => channel === params['channel'] && thread_ts === undefined),
+        params,
+      ),
+    'conversations.replies': (params) =>
+      page(
+        posts.filter(
+          ({ channel, ts, thread_ts }) => channel === params['channel'] && (thread_ts ?? ts) === params['ts'],
+        ),
+        params,
+      ),
+    'users.info': ({ user }) => ({ ok: true, user: { id: user, name: 'ann', profile: { display_name: 'Ann Lee' } } }),
+    'files.getUploadURLExternal': ({ filename = '' }) => {
+      const id = `F0FILE${files.length}`
+      files.push({ id, name: filename, data: Buffer.alloc(0), shared: false })
+      return { ok: true, upload_url: `${base()}/upload/${id}`, file_id: id }
+    },
+    'files.completeUploadExternal': completeUpload,
+    'files.info': ({ file }) => {
+      const found = files.find(({ id }) => id === file)
+      return found ? { ok: true, file: { id: file, channels: found.shared ? [ids.room] : [] } } : refuse('file_not_found')
+    },
+  }
+}
+
+interface Envelope {
+  envelope_id: string
+  event: Reply
+  attempts: number
+}
+
+function createSocketMode({ changed, address }: { changed: () => void; address: () => string }) {
+  const server = new WebSocketServer({ noServer: true })
+  const sockets: WebSocket[] = []
+  const tickets = new Set<string>()
+  const waiting: Envelope[] = []
+  const confirmed: string[] = []
+  let count = 0
+  let opened = 0
+
+  const isOpen = (socket: WebSocket) => socket.readyState === socket.OPEN
+
+  /** Events go to one connection, the newest. */
+  function transmit(envelope: Envelope): void {
+    const socket = sockets.findLast(isOpen)
+    if (!socket) return
+    const retry = envelope.attempts > 0 ? { retry_attempt: envelope.attempts, retry_reason: 'timeout' } : {}
+    envelope.attempts += 1
+    const payload = { type: 'event_callback', team_id: 'T0TEAM', event_id: `Ev${envelope.envelope_id}` }
+    socket.send(
+      JSON.stringify({
+        type: 'events_api',
+        envelope_id: envelope.envelope_id,
+        accepts_response_payload: false,
+        ...retry,
+        payload: { ...payload, event: envelope.event },
+      }),
+    )
+  }
+
+  function accept(socket: WebSocket): void {
+    sockets.push(socket)
+    socket.on('message', (data: Buffer) => confirm(JSON.parse(data.toString()) as { envelope_id: string }))
+    socket.on('close', changed)
+    socket.send(JSON.stringify({ type: 'hello', num_connections: sockets.filter(isOpen).length }))
+    for (const envelope of waiting) transmit(envelope)
+    changed()
+  }
+
+  function confirm({ envelope_id: id }: { envelope_id: string }): void {
+    const index = waiting.findIndex((envelope) => envelope.envelope_id === id)
+    if (index >= 0) waiting.splice(index, 1)
+    confirmed.push(id)
+    changed()
+  }
+
+  return {
+    open(): string {
+      const ticket = `ticket-${++opened}`
+      tickets.add(ticket)
+      return `${address()}?ticket=${ticket}`
+    },
+    upgrade(request: IncomingMessage, socket: import('node:stream').Duplex, head: Buffer): void {
+      const ticket = new URL(request.url ?? '', 'ws://slack').searchParams.get('ticket') ?? ''
+      if (tickets.delete(ticket)) server.handleUpgrade(request, socket, head, accept)
+      else socket.destroy()
+    },
+    /** Resolves when the event has been sent, or is kept for the next connection. */
+    async deliver(event: Reply): Promise<void> {
+      const envelope = { envelope_id: `e${++count}`, event, attempts: 0 }
+      waiting.push(envelope)
+      transmit(envelope)
+    },
+    redeliver: () => waiting.forEach(transmit),
+    sendRaw: (text: string) => sockets.filter(isOpen).forEach((socket) => socket.send(text)),
+    disconnect: () => sockets.forEach((socket) => socket.terminate()),
+    /** The open connections, and how many there were. */
+    connections: () => ({ open: sockets.filter(isOpen).length, all: sockets.length }),
+    /** The envelopes that were confirmed, and those that were not. */
+    confirmed,
+    waiting,
+    /** From now on, the double leaves its side of a connection open, as Slack does. */
+    freezeClosing(): void {
+      for (const socket of sockets) (socket as unknown as { _socket: { end(): void } })._socket.end = () => undefined
+    },
+    close(): void {
+      for (const socket of sockets) socket.terminate()
+      server.close()
+    },
+  }
+}
