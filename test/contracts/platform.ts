@@ -27,7 +27,7 @@ export interface Platform<Config> {
    * Cuts the connection as soon as there is one. What is said afterwards must arrive when the channel has connected
    * again, by itself or after `lost`.
    */
-  disconnect?(): Promise<void>
+  disconnect?(): void | Promise<void>
   /** The platform accepts the next message, but its response is lost. */
   loseNextAnswer?(): void
   /** The platform refuses the next message and asks to wait. */
