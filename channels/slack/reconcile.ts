@@ -30,7 +30,7 @@ export function createReconcile({ web, directory, uploads }: ReconcileDeps): Non
     } catch (error) {
       const result = toUnsent(error)
       if (result.outcome === 'failed' && result.reason === 'permanent') return 'unknown'
-      throw new Error(result.detail)
+      throw new Error(result.detail, { cause: error })
     }
   }
 }
@@ -57,10 +57,7 @@ async function findMessage(web: WebClient, { key, place }: { key: string; place:
 function readPage(web: WebClient, { channel, threadId }: Place, cursor: string | undefined) {
   const oldest = String(Math.floor(Date.now() / 1000) - horizonSeconds)
   const page = { channel, oldest, limit: pageSize, include_all_metadata: true, ...(cursor && { cursor }) }
-  return threadId === undefined
-    ? web.conversations.history(page)
-    : web.conversations.replies({ ...page, ts: threadId })
+  return threadId === undefined ? web.conversations.history(page) : web.conversations.replies({ ...page, ts: threadId })
 }
 
-const keyOf = (metadata: { event_payload?: object } | undefined): unknown =>
-  (metadata?.event_payload as { key?: unknown } | undefined)?.key
+const keyOf = (metadata: { event_payload?: { key?: unknown } } | undefined): unknown => metadata?.event_payload?.key

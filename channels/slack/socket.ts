@@ -1,4 +1,5 @@
 // The Socket Mode connection: hands over one event at a time, and confirms each to Slack when it has been handled.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { SocketModeClient, SocketModeOptions } from '@slack/socket-mode'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { toAuthError } from './errors.ts'
@@ -7,7 +8,7 @@ interface SocketDeps {
   appToken: string
   options: NonNullable<SocketModeOptions['clientOptions']> & Pick<SocketModeOptions, 'logger'>
   context: Pick<ChannelContext, 'lost' | 'log' | 'signal'>
-  /** If it rejects, the event is not confirmed, and Slack delivers it again. */
+  /** Handles an event, which is confirmed to Slack afterwards. If it rejects, it is called again. */
   onEvent(event: unknown): Promise<void>
 }
 
@@ -19,13 +20,15 @@ interface Envelope {
 
 /** Time limit for Slack's first message on a new connection. */
 const helloMs = 20_000
+/** How long to wait before an event is handled again. */
+const retryMs = 1_000
 /** How long Slack may take to close a connection. It often leaves it open. */
 const closeMs = 500
 
 export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<void> }> {
   const { context } = deps
   let queue: Promise<unknown> = Promise.resolve()
-  let ended = false
+  const stop = new AbortController()
   let current = await start()
 
   async function start(): Promise<SocketModeClient> {
@@ -39,34 +42,37 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
     return socket
   }
 
+  /** Slack delivers an event again that is not confirmed, for example because the gateway stops. */
   async function handle({ body, ack }: Envelope): Promise<void> {
-    if (ended) return
-    try {
-      await deps.onEvent(body?.event)
-      await ack()
-    } catch {
-      context.log.debug({}, 'an event was not confirmed; Slack delivers it again')
+    while (!stop.signal.aborted) {
+      try {
+        await deps.onEvent(body?.event)
+        return await ack().catch(() => context.log.debug({}, 'an event could not be confirmed'))
+      } catch (error) {
+        context.log.warn({ err: error }, 'a message could not be stored; it is tried again')
+        await delay(retryMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      }
     }
   }
 
   /** Slack announces the end of a connection. The new one is open before the old one closes, so there is no gap. */
   async function replace(old: SocketModeClient): Promise<void> {
-    if (ended || old !== current) return
+    if (stop.signal.aborted || old !== current) return
     try {
       current = await start()
-      await (ended ? closeSocket(current) : closeSocket(old))
+      await closeSocket(stop.signal.aborted ? current : old)
     } catch (error) {
       lose(error instanceof AuthError ? error : 'Slack asked for a new connection, which could not be opened.')
     }
   }
 
   function lose(reason: string | AuthError): void {
-    if (!ended) context.lost(reason)
+    if (!stop.signal.aborted) context.lost(reason)
   }
 
   return {
     async close() {
-      ended = true
+      stop.abort()
       await queue
       await closeSocket(current)
     },

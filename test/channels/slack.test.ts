@@ -1,7 +1,510 @@
-// The Slack channel: the channel contract, and what is special about Slack, with its own library against a double.
-import { describe, expect, it } from 'vitest'
+// The Slack channel: the channel contract, and what is special about Slack, with its own libraries against a double.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import slack from '../../channels/slack/index.ts'
+import { isAuthError } from '../../core/auth-error.ts'
+import type { InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
-import { startSlack } from '../doubles/slack.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { ids, startSlack } from '../doubles/slack.ts'
+import { startGateway } from '../helpers.ts'
 
 channelContract(slack, startSlack)
+
+interface Options {
+  /** Called instead of storing a message. */
+  receive?(message: InboundMessage): Promise<void>
+}
+
+async function open() {
+  const double = await startSlack()
+  onTestFinished(() => double.close())
+  return double
+}
+
+async function connect(double: Awaited<ReturnType<typeof open>>, { receive }: Options = {}) {
+  const received: InboundMessage[] = []
+  const lost: unknown[] = []
+  const context = createTestContext()
+  const connection = await slack.connect(double.config, {
+    ...context,
+    accountId: 'default',
+    async receive(message) {
+      await receive?.(message)
+      received.push(message)
+      return 'accepted'
+    },
+    lost: (reason) => void lost.push(reason),
+  })
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= connection.close())
+  onTestFinished(close)
+  const send = (message: Partial<Parameters<typeof connection.send>[0]> = {}) =>
+    connection.send({ key: 'k', to: ids.room, text: 'hello', ...message })
+  const next = async (count: number) => {
+    await vi.waitUntil(() => received.length >= count, { timeout: 8000, interval: 5 })
+    return received
+  }
+  return { ...connection, close, send, next, received, lost, logged: context.logged, state: context.state }
+}
+
+describe('sending to Slack', () => {
+  it('posts Markdown with the key, in the thread', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    await send({ text: '**bold**', threadId: '1700000000.000001' })
+    expect(double.posts).toMatchObject([
+      {
+        channel: ids.room,
+        text: '**bold**',
+        thread_ts: '1700000000.000001',
+        metadata: { event_payload: { key: 'k' } },
+      },
+    ])
+    const call = double.calls.find(({ method }) => method === 'chat.postMessage')
+    expect(call?.params).toMatchObject({ markdown_text: '**bold**' })
+    expect(call?.params).not.toHaveProperty('text')
+  })
+
+  it('opens the direct messages with a person once', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    for (const key of ['a', 'b']) await send({ key, to: ids.ann })
+    expect(double.posts.map(({ channel }) => channel)).toEqual([ids.direct, ids.direct])
+    expect(double.calls.filter(({ method }) => method === 'conversations.open')).toHaveLength(1)
+  })
+
+  it.each([
+    ['channel_not_found', { outcome: 'failed', reason: 'permanent' }],
+    ['token_revoked', { outcome: 'failed', reason: 'auth' }],
+    ['invalid_auth', { outcome: 'failed', reason: 'auth' }],
+    ['ratelimited', { outcome: 'failed', reason: 'rate' }],
+    ['service_unavailable', { outcome: 'failed', reason: 'transient' }],
+    ['internal_error', { outcome: 'unknown' }],
+    ['<html>oops</html>', { outcome: 'unknown' }],
+  ])('reports the error %s as what it is', async (error, result) => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.faultNext('chat.postMessage', { error })
+    const answer = await send()
+    expect(answer).toMatchObject(result)
+    expect(JSON.stringify(answer)).not.toContain('oops')
+  })
+
+  it.each([
+    ['lost answer', 'lose' as const, 'unknown'],
+    ['lost request', 'drop' as const, 'unknown'],
+    ['server error', { status: 500 }, 'unknown'],
+    ['answer of a proxy', { status: 200, body: '<html>oops</html>' }, 'unknown'],
+    ['outage', { status: 503 }, 'failed'],
+    ['rate limit', { status: 429, headers: { 'retry-after': '7' } }, 'failed'],
+    ['rate limit without a time', { status: 429 }, 'unknown'],
+  ])('calls Slack once after this, though its library repeats calls: %s', async (_what, fault, outcome) => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.faultNext('chat.postMessage', fault)
+    expect((await send()).outcome).toBe(outcome)
+    expect(double.calls.filter(({ method }) => method === 'chat.postMessage')).toHaveLength(1)
+  })
+
+  it('has sent nothing if the direct messages cannot be opened', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.faultNext('conversations.open', 'lose')
+    expect(await send({ to: ids.ann })).toMatchObject({ outcome: 'failed', reason: 'transient' })
+    double.faultNext('conversations.open', { error: 'user_not_found' })
+    expect(await send({ to: ids.ann })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+  })
+})
+
+describe('sending a file to Slack', () => {
+  const file = { name: 'report.txt', type: 'text/plain', data: new TextEncoder().encode('All is well.') }
+
+  it('uploads it and shares it in the thread, with its caption', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    expect(await send({ text: 'The report.', file, threadId: '1700000000.000001' })).toMatchObject({ outcome: 'sent' })
+    expect(double.posts).toMatchObject([
+      { channel: ids.room, text: 'The report.', thread_ts: '1700000000.000001', files: [{ name: 'report.txt' }] },
+    ])
+    expect(double.files[0]!.data.toString()).toBe('All is well.')
+  })
+
+  it.each(['files.getUploadURLExternal', 'upload'])(
+    'is repeated if %s fails, since nobody has seen it',
+    async (step) => {
+      const double = await open()
+      const { send } = await connect(double)
+      double.faultNext(step, { status: 500 })
+      expect(await send({ file })).toMatchObject({ outcome: 'failed', reason: 'transient' })
+      expect(double.posts).toEqual([])
+    },
+  )
+
+  it('finds out after a lost answer whether it was shared', async () => {
+    const double = await open()
+    const { send, reconcile } = await connect(double)
+    double.faultNext('files.completeUploadExternal', 'lose')
+    expect(await send({ key: 'shared', file })).toMatchObject({ outcome: 'unknown' })
+    double.faultNext('files.completeUploadExternal', 'drop')
+    expect(await send({ key: 'unshared', file })).toMatchObject({ outcome: 'unknown' })
+    expect(await reconcile!('shared', ids.room)).toBe('sent')
+    expect(await reconcile!('unshared', ids.room)).toBe('absent')
+  })
+})
+
+describe('asking Slack for a message', () => {
+  it('looks into the thread, which the history of the channel does not contain', async () => {
+    const double = await open()
+    const { send, reconcile } = await connect(double)
+    const threadId = '1700000000.000001'
+    double.loseNextAnswer()
+    expect(await send({ threadId })).toMatchObject({ outcome: 'unknown' })
+    expect(await reconcile!('k', ids.room, threadId)).toBe('sent')
+    expect(await reconcile!('k', ids.room, '1700000000.000002')).toBe('absent')
+  })
+
+  it('looks at older pages, and gives up in a conversation that is too busy', async () => {
+    const double = await open()
+    const { send, reconcile } = await connect(double)
+    await send()
+    const [post] = double.posts
+    for (let index = 0; index < 300; index++) double.posts.push({ ...post!, metadata: undefined })
+    expect(await reconcile!('k', ids.room)).toBe('sent')
+    for (let index = 0; index < 5000; index++) double.posts.push({ ...post!, metadata: undefined })
+    expect(await reconcile!('k', ids.room)).toBe('unknown')
+  })
+
+  it('looks into the direct messages with a person', async () => {
+    const double = await open()
+    const { send, reconcile } = await connect(double)
+    await send({ to: ids.ann })
+    expect(await reconcile!('k', ids.ann)).toBe('sent')
+  })
+
+  it('returns unknown if the app may not read the conversation, and rejects if Slack cannot answer now', async () => {
+    const double = await open()
+    const { reconcile } = await connect(double)
+    double.faultNext('conversations.history', { error: 'missing_scope' })
+    expect(await reconcile!('k', ids.room)).toBe('unknown')
+    for (const fault of ['drop' as const, { error: 'ratelimited' }, { status: 500 }]) {
+      double.faultNext('conversations.history', fault)
+      await expect(reconcile!('k', ids.room)).rejects.toThrow(/./)
+    }
+  })
+})
+
+describe('connecting to Slack', () => {
+  const failure = async (config: Awaited<ReturnType<typeof open>>['config']): Promise<unknown> =>
+    await slack
+      .connect(config, { ...createTestContext(), accountId: 'default', receive: vi.fn(), lost: vi.fn() })
+      .catch((error: unknown) => error)
+
+  it('rejects with an AuthError if Slack refuses one of the tokens', async () => {
+    const { config } = await open()
+    for (const name of ['botToken', 'appToken']) {
+      const error = await failure({ ...config, [name]: 'canary-wrong' })
+      expect(isAuthError(error)).toBe(true)
+      expect(String(error)).not.toContain('canary')
+    }
+  })
+
+  it.each(['auth.test', 'apps.connections.open'])('can be tried again if %s fails otherwise', async (method) => {
+    const double = await open()
+    for (const fault of ['drop' as const, { status: 500 }, { error: 'internal_error' }]) {
+      double.faultNext(method, fault)
+      const error = await failure(double.config)
+      expect(error).toBeInstanceOf(Error)
+      expect(isAuthError(error)).toBe(false)
+    }
+    await (await connect(double)).close()
+  })
+
+  it('prints nothing', async () => {
+    const spies = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) =>
+      vi.spyOn(console, name).mockImplementation(() => undefined),
+    )
+    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
+    const double = await open()
+    const { send, close, next } = await connect(double)
+    await send()
+    double.faultNext('chat.postMessage', { status: 500 })
+    await send()
+    double.sendRaw('oops')
+    await double.say('hello')
+    await next(1)
+    await double.disconnect()
+    await close()
+    await failure(double.badConfig)
+    expect(spies.flatMap(({ mock }) => mock.calls)).toEqual([])
+  })
+})
+
+describe('a message from Slack', () => {
+  it('is confirmed when it is stored, not before', async () => {
+    const double = await open()
+    const stored = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
+    const { next } = await connect(double, {
+      receive: async () => {
+        called.resolve()
+        await stored.promise
+      },
+    })
+    await double.say('hello')
+    await called.promise
+    expect(double.confirmed).toEqual([])
+    stored.resolve()
+    await double.until(() => double.confirmed.length === 1)
+    expect(await next(1)).toHaveLength(1)
+  })
+
+  it('is delivered again with the same id if it was not confirmed', async () => {
+    const double = await open()
+    const first = await connect(double, { receive: () => Promise.reject(new Error('the disk is full')) })
+    await double.say('hello')
+    await vi.waitUntil(() => first.logged.some(({ level }) => level === 'warn'))
+    await first.close()
+    expect(double.confirmed).toEqual([])
+    const [envelope] = double.waiting
+    const second = await connect(double)
+    await second.next(1)
+    double.waiting.push({ ...envelope!, envelope_id: 'again' })
+    double.redeliver()
+    const messages = await second.next(2)
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('has one id, though Slack reports a mention twice', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const message = { channel: ids.room, user: ids.ann, ts: '1700000000.000007', text: `Hi <@${ids.bot}> there` }
+    await double.deliver({ ...message, type: 'app_mention' })
+    await double.deliver({ ...message, type: 'message', channel_type: 'channel' })
+    const [one, two] = await next(2)
+    expect(one).toEqual({ ...two, attachments: [] })
+    expect(one).toMatchObject({
+      id: `${ids.room}:1700000000.000007`,
+      group: 'channel',
+      mentioned: true,
+      text: 'Hi there',
+    })
+  })
+
+  it('from a group of direct messages is from a group, whatever event reports it', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const mention = { type: 'app_mention', channel: ids.group, text: `<@${ids.bot}> hi`, channel_type: undefined }
+    await double.say('', mention)
+    await double.say('hello', { channel: ids.group, channel_type: 'mpim' })
+    expect((await next(2)).map(({ group, mentioned }) => [group, mentioned])).toEqual([
+      ['group', true],
+      ['group', false],
+    ])
+  })
+
+  it('mentions the bot if it replies to the bot in a thread', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const thread = { channel: ids.room, channel_type: 'channel', thread_ts: '1700000000.000001' }
+    await double.say('yes', { ...thread, parent_user_id: ids.bot })
+    await double.say('no', { ...thread, parent_user_id: ids.ann })
+    const messages = await next(2)
+    expect(messages.map(({ mentioned }) => mentioned)).toEqual([true, false])
+    expect(messages.map(({ threadId }) => threadId)).toEqual(['1700000000.000001', '1700000000.000001'])
+  })
+
+  it('has the name of its sender, looked up once, if Slack tells it', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    double.faultNext('users.info', { error: 'missing_scope' })
+    for (const text of ['one', 'two', 'three']) await double.say(text)
+    expect((await next(3)).map(({ from }) => from)).toEqual([
+      { id: ids.ann },
+      { id: ids.ann, name: 'Ann Lee' },
+      { id: ids.ann, name: 'Ann Lee' },
+    ])
+    expect(double.calls.filter(({ method }) => method === 'users.info')).toHaveLength(2)
+  })
+
+  it.each([
+    ['a &lt;b&gt; &amp;amp; c', 'a <b> &amp; c'],
+    ['see <https://a.example/x?a=1&amp;b=2>', 'see https://a.example/x?a=1&b=2'],
+    [
+      'see <https://a.example|a.example> and <https://a.example|this>',
+      'see https://a.example and this (https://a.example)',
+    ],
+    ['<@U0BOB> in <#C0ROOM|general>, <!here>, <!subteam^S1|@team>', '<@U0BOB> in #general, @here, @team'],
+    [`<@${ids.bot}|bot> hello`, 'hello'],
+  ])('has its markup resolved: %s', async (raw, text) => {
+    const double = await open()
+    const { next } = await connect(double)
+    await double.say(raw)
+    expect((await next(1))[0]!.text).toBe(text)
+  })
+
+  it.each([
+    { subtype: 'message_changed', message: { text: 'edited' } },
+    { subtype: 'message_deleted' },
+    { subtype: 'channel_join' },
+    { subtype: 'bot_message', bot_id: 'B0OTHER' },
+    { bot_id: 'B0OTHER' },
+    { user: ids.bot },
+    { user: undefined },
+    { ts: 5 },
+    { channel: null },
+    { type: 'reaction_added' },
+  ])('is ignored and confirmed if it is none of a person: %j', async (event) => {
+    const double = await open()
+    const { next } = await connect(double)
+    await double.say('not this', event)
+    await double.say('this')
+    expect((await next(1)).map(({ text }) => text)).toEqual(['this'])
+    await double.until(() => double.confirmed.length === 2)
+  })
+
+  it('cannot end the process, whatever its shape', async () => {
+    const double = await open()
+    const { next, lost } = await connect(double)
+    const shapes = [
+      '',
+      'null',
+      '[]',
+      '{}',
+      '{"type":7}',
+      '{"type":"events_api"}',
+      '{"type":"events_api","payload":null}',
+    ]
+    for (const shape of shapes) double.sendRaw(shape)
+    double.sendRaw('{"type":"events_api","envelope_id":"x","payload":{"event":null}}')
+    double.sendRaw('{"type":"slash_commands","envelope_id":"y"}')
+    await double.say('hello', { text: { not: 'text' }, files: [null, 7, {}], thread_ts: 5 })
+    expect(await next(1)).toMatchObject([{ text: '', attachments: [{ name: 'file' }] }])
+    expect(lost).toEqual([])
+  })
+})
+
+describe('a file from Slack', () => {
+  async function receiveFile(file: object, double: Awaited<ReturnType<typeof open>>) {
+    const { next } = await connect(double)
+    await double.say('', { subtype: 'file_share', files: [{ name: 'a.png', mimetype: 'image/png', size: 3, ...file }] })
+    return (await next(1))[0]!.attachments!
+  }
+  const signal = new AbortController().signal
+
+  it('is described and can be read', async () => {
+    const double = await open()
+    const url = double.keepFile('a.png', { type: 'image/png', body: 'png' })
+    const [attachment] = await receiveFile({ url_private_download: url }, double)
+    expect(attachment).toMatchObject({ name: 'a.png', type: 'image/png', size: 3 })
+    expect(Buffer.from(await attachment!.read!(signal)).toString()).toBe('png')
+  })
+
+  it('is not replaced by the page to sign in, which Slack sends if a scope is missing', async () => {
+    const double = await open()
+    const [attachment] = await receiveFile(
+      { url_private: `${new URL(double.config.apiRoot).origin}/files/none` },
+      double,
+    )
+    await expect(attachment!.read!(signal)).rejects.toThrow('The app may not read files.')
+  })
+
+  it('is read only from Slack, so that nobody else gets the token', async () => {
+    const double = await open()
+    const seen: IncomingMessage[] = []
+    const thief = createServer((request, response) => {
+      seen.push(request)
+      response.end('x')
+    }).listen(0, '127.0.0.1')
+    await once(thief, 'listening')
+    onTestFinished(() => void thief.close())
+    const address = `http://127.0.0.1:${(thief.address() as AddressInfo).port}`
+    for (const url of [address, 'http://files.slack.com/x', 'https://slack.com.example/x', 'no address', undefined]) {
+      const [attachment] = await receiveFile({ url_private: url }, double)
+      await expect(attachment!.read!(signal)).rejects.toThrow('The file is not stored at Slack.')
+    }
+    expect(seen).toEqual([])
+  })
+
+  it('is left out if it is deleted', async () => {
+    expect(await receiveFile({ mode: 'tombstone' }, await open())).toEqual([])
+  })
+})
+
+describe('the connection to Slack', () => {
+  const refresh = JSON.stringify({ type: 'disconnect', reason: 'refresh_requested', debug_info: { host: 'x' } })
+
+  it('is replaced without a gap when Slack asks for it', async () => {
+    const double = await open()
+    const { next, lost } = await connect(double)
+    await double.say('one')
+    await next(1)
+    double.sendRaw(refresh)
+    await double.until(() => double.connections().all === 2)
+    await double.say('two')
+    expect((await next(2)).map(({ text }) => text)).toEqual(['one', 'two'])
+    await double.until(() => double.connections().open === 1)
+    expect(lost).toEqual([])
+  })
+
+  it('is reported as lost if the new one cannot be opened', async () => {
+    const double = await open()
+    const { lost } = await connect(double)
+    double.faultNext('apps.connections.open', { error: 'internal_error' })
+    double.sendRaw(refresh)
+    await vi.waitUntil(() => lost.length > 0)
+    expect(lost).toEqual(['Slack asked for a new connection, which could not be opened.'])
+  })
+
+  it('is reported with an AuthError if Slack refuses the token meanwhile', async () => {
+    const double = await open()
+    const { lost } = await connect(double)
+    double.faultNext('apps.connections.open', { error: 'token_revoked' })
+    double.sendRaw(refresh)
+    await vi.waitUntil(() => lost.length > 0)
+    expect(isAuthError(lost[0])).toBe(true)
+  })
+
+  it('is reported as lost when it breaks, and the library does not reconnect by itself', async () => {
+    const double = await open()
+    const { lost, close } = await connect(double)
+    await double.disconnect()
+    await vi.waitUntil(() => lost.length > 0)
+    await close()
+    expect(lost).toEqual(['Slack closed the connection.'])
+    expect(double.connections()).toEqual({ open: 0, all: 1 })
+  })
+
+  it('closes even if Slack leaves its side open', async () => {
+    const double = await open()
+    const { close } = await connect(double)
+    double.freezeClosing()
+    await close()
+    await double.until(() => double.connections().open === 0)
+  })
+})
+
+describe('a gateway with Slack', () => {
+  const quiet = { agents: { defaults: { heartbeat: { every: 0 } } } }
+
+  it('sends the reply to a webhook', async () => {
+    const double = await open()
+    const { post } = await startGateway({ ...quiet, channels: { slack: { ...double.config, defaultTo: ids.room } } })
+    await post('/hooks/agent', { message: 'Is the build green?', deliver: true, channel: 'slack', wakeMode: 'now' })
+    await double.until(() => double.posts.length > 0)
+    expect(double.posts[0]).toMatchObject({ channel: ids.room, text: expect.stringContaining('Is the build green?') })
+  })
+
+  it('answers a message where it was written', async () => {
+    const double = await open()
+    const { logged } = await startGateway({ ...quiet, channels: { slack: { ...double.config, allowFrom: [ids.ann] } } })
+    await double.until(() => double.connections().open === 1)
+    await double.say('Who is there?', { thread_ts: '1700000000.000001' })
+    await double.until(() => double.posts.length > 0)
+    expect(double.posts[0]).toMatchObject({ channel: ids.direct, thread_ts: '1700000000.000001' })
+    expect(double.posts[0]!.text).toContain('Who is there?')
+    expect(logged.join('\n')).not.toMatch(/canary|ticket-/)
+  })
+})

@@ -42,7 +42,6 @@ type Method = (params: Params) => Reply
 
 export type Slack = Awaited<ReturnType<typeof startSlack>>
 
-/** @param bots tokens of further apps in the workspace are not needed: one app serves all accounts of a test */
 export async function startSlack() {
   const changes = new EventTarget()
   const changed = () => void changes.dispatchEvent(new Event('change'))
@@ -145,7 +144,11 @@ export async function startSlack() {
     sendRaw: socketMode.sendRaw,
     /** Delivers everything again that was not confirmed. */
     redeliver: socketMode.redeliver,
-    disconnect: socketMode.disconnect,
+    /** Cuts the connections, as soon as there is one. */
+    async disconnect() {
+      await until(() => socketMode.connections().open > 0)
+      socketMode.disconnect()
+    },
     connections: socketMode.connections,
     confirmed: socketMode.confirmed,
     waiting: socketMode.waiting,
@@ -202,14 +205,15 @@ function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): 
   }
 
   /** Newest first, in pages. The cursor is the number of messages that were already given. */
-  function page(found: Post[], { limit = '100', cursor = '0', oldest = '0', include_all_metadata: all }: Params): Reply {
+  function page(
+    found: Post[],
+    { limit = '100', cursor = '0', oldest = '0', include_all_metadata: all }: Params,
+  ): Reply {
     const recent = found.filter(({ ts }) => Number(ts) >= Number(oldest)).toReversed()
     const [from, size] = [Number(cursor), Number(limit)]
-    const messages = recent.slice(from, from + size).map(({ metadata, files: _files, ...rest }) => ({
-      type: 'message',
-      ...rest,
-      ...(all && { metadata }),
-    }))
+    const messages = recent
+      .slice(from, from + size)
+      .map(({ ts, text, metadata }) => ({ type: 'message', ts, text, metadata: all && metadata }))
     const next = from + size < recent.length ? String(from + size) : ''
     return { ok: true, messages, has_more: next !== '', response_metadata: { next_cursor: next } }
   }
@@ -254,7 +258,9 @@ function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): 
     'files.completeUploadExternal': completeUpload,
     'files.info': ({ file }) => {
       const found = files.find(({ id }) => id === file)
-      return found ? { ok: true, file: { id: file, channels: found.shared ? [ids.room] : [] } } : refuse('file_not_found')
+      return found
+        ? { ok: true, file: { id: file, channels: found.shared ? [ids.room] : [] } }
+        : refuse('file_not_found')
     },
   }
 }
