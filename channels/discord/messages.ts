@@ -1,0 +1,66 @@
+// Reads Discord's message objects, which may have any shape, and tells what concerns the agent.
+import type { Attachment } from 'svc-gateway/plugin'
+import { downloadFrom } from './download.ts'
+
+export interface DiscordMessage {
+  id: string
+  channelId: string
+  author: { id: string; name?: string }
+  /** Without mentions of the bot. */
+  text: string
+  /** Whether it mentions the bot or answers one of its messages. */
+  mentioned: boolean
+  /** Written by a person, not by a bot, a webhook or Discord itself. */
+  isFromPerson: boolean
+  attachments: Attachment[]
+}
+
+/** An ordinary message, and one that answers another. The other types are notices of Discord. */
+const typesOfPersons: ReadonlySet<unknown> = new Set([0, 19])
+
+/** Undefined if it is not a message. */
+export function readMessage(data: unknown, bot: { id: string; apiRoot: string }): DiscordMessage | undefined {
+  const message = fieldsOf(data)
+  const author = fieldsOf(message['author'])
+  const { id, channel_id: channelId } = message
+  if (!isId(id) || !isId(channelId) || !isId(author['id'])) return undefined
+  const name = [fieldsOf(message['member'])['nick'], author['global_name'], author['username']].find(isText)
+  return {
+    id,
+    channelId,
+    author: { id: author['id'], ...(name !== undefined && { name }) },
+    text: withoutMention(message['content'], bot.id),
+    mentioned: mentions(message, bot.id),
+    isFromPerson:
+      author['bot'] !== true &&
+      author['id'] !== bot.id &&
+      message['webhook_id'] === undefined &&
+      typesOfPersons.has(message['type']),
+    attachments: listOf(message['attachments']).flatMap((attachment) => readAttachment(attachment, bot.apiRoot)),
+  }
+}
+
+/** Ids become part of the path of a request. */
+export const isId = (value: unknown): value is string => typeof value === 'string' && /^\d{17,20}$/.test(value)
+
+export const fieldsOf = (value: unknown): Partial<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? value : {}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+const withoutMention = (content: unknown, botId: string): string =>
+  typeof content === 'string' ? content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim() : ''
+
+function mentions(message: Partial<Record<string, unknown>>, botId: string): boolean {
+  const answered = fieldsOf(fieldsOf(message['referenced_message'])['author'])
+  return answered['id'] === botId || listOf(message['mentions']).some((user) => fieldsOf(user)['id'] === botId)
+}
+
+function readAttachment(value: unknown, apiRoot: string): Attachment[] {
+  const { filename, content_type: type, size, url } = fieldsOf(value)
+  if (!isText(filename) || !isText(url) || typeof size !== 'number') return []
+  const read = downloadFrom(url, { apiRoot, size })
+  return [{ name: filename, type: isText(type) ? type : 'application/octet-stream', size, ...(read && { read }) }]
+}

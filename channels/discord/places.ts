@@ -1,0 +1,40 @@
+// Finds out where a message was written: to the bot alone, in a channel of a server, or in a thread of one.
+import { type DiscordApi, failureOf } from './failure.ts'
+import { fieldsOf, isId } from './messages.ts'
+
+export interface Place {
+  /** Only the bot and the sender read it. */
+  isDirect: boolean
+  /** The channel to which the thread belongs. Absent: it is not a thread. */
+  parentId?: string
+}
+
+const directType = 1
+const threadTypes: ReadonlySet<unknown> = new Set([10, 11, 12])
+
+const maxKnown = 1000
+
+/** Messages hold only the id of their channel, so each channel is asked for once. */
+export function createPlaces(api: DiscordApi): (channelId: string) => Promise<Place> {
+  const known = new Map<string, Place>()
+
+  return async (channelId) => {
+    const place = known.get(channelId) ?? (await fetchPlace(api, channelId))
+    known.set(channelId, place)
+    const [oldest] = known.keys()
+    if (known.size > maxKnown && oldest !== undefined) known.delete(oldest)
+    return place
+  }
+}
+
+async function fetchPlace(api: DiscordApi, channelId: string): Promise<Place> {
+  try {
+    const { type, parent_id: parentId } = fieldsOf(await api.channels.get(channelId))
+    return { isDirect: type === directType, ...(threadTypes.has(type) && isId(parentId) && { parentId }) }
+  } catch (error) {
+    const { status } = failureOf(error)
+    // Several people may read a channel that the bot cannot ask for.
+    if (status === 403 || status === 404) return { isDirect: false }
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+// Sends messages and files, and shows that the agent is typing.
+import { createHash } from 'node:crypto'
+import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
+import { type DiscordApi, failureOf, refusedToken, resultOfFailure } from './failure.ts'
+import { isId } from './messages.ts'
+import type { Progress } from './progress.ts'
+
+interface SenderDeps {
+  api: DiscordApi
+  progress: Pick<Progress, 'begun'>
+  context: Pick<ChannelContext, 'log' | 'lost'>
+}
+
+export function createSender({ api, progress, context }: SenderDeps): Required<Pick<Connection, 'send' | 'typing'>> {
+  /** The channel in which the bot and a user write to each other. */
+  async function findChannel(to: string): Promise<string> {
+    if (!to.startsWith('user:')) return to
+    const { id } = await api.users.createDM(to.slice('user:'.length))
+    return id
+  }
+
+  return {
+    async send({ key, to, text, threadId, file }) {
+      if (threadId !== undefined && !isId(threadId))
+        return { outcome: 'failed', reason: 'permanent', detail: 'The threadId must be the id of a Discord thread.' }
+      try {
+        const channelId = threadId ?? (await findChannel(to))
+        const { id } = await api.channels.createMessage(channelId, {
+          ...(text !== '' && { content: text }),
+          ...(file && { files: [{ name: file.name, contentType: file.type, data: file.data }] }),
+          nonce: nonceOf(key),
+          enforce_nonce: true,
+          // Agents quote what others wrote. It must not notify everyone.
+          allowed_mentions: { parse: [] },
+        })
+        await progress.begun(channelId, id).catch(() => context.log.debug({}, 'a conversation could not be remembered'))
+        return { outcome: 'sent', id }
+      } catch (error) {
+        if (failureOf(error).status === 401) context.lost(new AuthError(refusedToken))
+        return resultOfFailure(error)
+      }
+    },
+    /** Discord hides it after ten seconds or with the next message. `route` is the thread, if there is one. */
+    async typing(to, on, route) {
+      if (on) await api.channels.showTyping(isId(route) ? route : await findChannel(to))
+    },
+  }
+}
+
+/** Discord accepts 25 characters, and drops a message whose nonce it knows. */
+const nonceOf = (key: string): string => createHash('sha256').update(key).digest('base64url').slice(0, 25)

@@ -1,0 +1,315 @@
+// A double of Discord on loopback: the REST API, the gateway and the file server, with faults that a test chooses.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Platform } from '../contracts.ts'
+import { startDiscordGateway } from './discord-gateway.ts'
+
+export const botId = '900000000000000001'
+export const annId = '200000000000000001'
+export const directId = '100000000000000001'
+export const channelId = '100000000000000002'
+export const threadId = '100000000000000003'
+
+/** What happens to the next message that the channel sends. */
+type SendFault =
+  /** Refused with this status, and a body as Discord has it. */
+  | { status: number; code?: number; headers?: Record<string, string>; body?: unknown }
+  /** Accepted, but the connection closes before the response. */
+  | 'drop-after'
+  /** The connection closes before the message is accepted. */
+  | 'drop-before'
+  /** Accepted, never answered. */
+  | 'hang'
+
+export interface SentMessage {
+  to: string
+  text: string
+  nonce: string
+  files: { name: string; type: string; text: string }[]
+}
+
+type Fields = Record<string, unknown>
+
+export interface Discord extends Platform<{ token: string; apiRoot: string }> {
+  badConfig: { token: string; apiRoot: string }
+  sent: SentMessage[]
+  /** Every request, as `GET /users/@me`. */
+  requests: string[]
+  /** How often each kind of connection to the gateway was made. */
+  gateway: Awaited<ReturnType<typeof startDiscordGateway>>
+  say(text: string, fields?: Fields): Promise<void>
+  sayInGroup(text: string, options: { mentioned: boolean }): Promise<void>
+  echo(text: string): Promise<void>
+  disconnect(): Promise<void>
+  failNext(...faults: SendFault[]): void
+  /** The next requests of this kind are answered with a status. */
+  failRequest(request: string, ...statuses: number[]): void
+  /** Resolves when the channel has shown that the agent is typing. */
+  typed(channelId: string): Promise<void>
+  loseNextAnswer(): void
+  limitNext(retryAfterMs: number): void
+  /** Serves a file, and returns the attachment to put into a message. */
+  serve(file: { filename: string; content_type?: string; data: string; size?: number }): Fields
+  /** Resolves when this many messages were accepted. */
+  holds(count: number): Promise<SentMessage[]>
+}
+
+/** @param token The token of the bot; `bot` is the bot's id. */
+export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789', bot = botId } = {}): Promise<Discord> {
+  const state = createState(token, bot)
+  const server = createServer((request, response) => {
+    answer(state, { request, response }).catch((error: unknown) => {
+      state.unexpected.push(String(error))
+      response.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const gateway = await startDiscordGateway({ server, token, botId: bot, unexpected: state.unexpected })
+  state.gatewayUrl = gateway.url
+  const post = (fields: Fields) => {
+    const message = createMessage(state, fields)
+    gateway.dispatch('MESSAGE_CREATE', message)
+  }
+  const apiRoot = `http://127.0.0.1:${port}/api`
+  return {
+    config: { token, apiRoot },
+    badConfig: { token: 'another-token.that-is.wrong_0123456789', apiRoot },
+    to: directId,
+    sent: state.sent,
+    requests: state.requests,
+    gateway,
+    messages: async () => state.sent,
+    say: async (text, fields = {}) => post({ content: text, ...fields }),
+    sayInGroup: async (text, { mentioned }) => {
+      const mention = { content: `<@${bot}> ${text}`, mentions: [{ id: bot }] }
+      post({ content: text, channel_id: channelId, guild_id: '1', ...(mentioned && mention) })
+    },
+    echo: async (text) => post({ content: text, author: { id: bot, username: 'bot', bot: true } }),
+    disconnect: () => gateway.disconnect(4000),
+    failNext: (...faults) => void state.faults.push(...faults),
+    failRequest: (request, ...statuses) => void state.failing.set(request, statuses),
+    typed: async (channel) => {
+      while (!state.requests.includes(`POST /channels/${channel}/typing`)) await once(state.changes, 'change')
+    },
+    loseNextAnswer: () => void state.faults.push('drop-after'),
+    limitNext: (ms) => void state.faults.push(rateLimit(ms)),
+    serve({ filename, content_type, data, size = data.length }) {
+      const path = `/attachments/${state.files.size}/${filename}`
+      state.files.set(path, data)
+      return { id: '1', filename, content_type, size, url: `http://127.0.0.1:${port}${path}` }
+    },
+    holds: async (count) => {
+      while (state.sent.length < count) await once(state.changes, 'change')
+      return state.sent
+    },
+    async close() {
+      await gateway.close()
+      server.closeAllConnections()
+      if (server.listening) await new Promise((resolve) => server.close(resolve))
+      if (state.unexpected.length) throw new Error(`Discord got what it does not know: ${state.unexpected.join(', ')}`)
+    },
+  }
+}
+
+function createState(token: string, bot: string) {
+  return {
+    token,
+    bot,
+    gatewayUrl: '',
+    sent: [] as SentMessage[],
+    requests: [] as string[],
+    unexpected: [] as string[],
+    faults: [] as SendFault[],
+    failing: new Map<string, number[]>(),
+    files: new Map<string, string>(),
+    /** The messages of each channel, oldest first, as `GET` returns them. */
+    history: new Map<string, Fields[]>(),
+    nonces: new Map<string, Fields>(),
+    channels: new Map<string, Fields>([
+      [directId, { id: directId, type: 1, recipients: [{ id: annId }] }],
+      [channelId, { id: channelId, type: 0, guild_id: '1' }],
+      [threadId, { id: threadId, type: 11, guild_id: '1', parent_id: channelId }],
+    ]),
+    lastId: 0n,
+    changes: new EventTarget(),
+  }
+}
+
+type State = ReturnType<typeof createState>
+
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/** Discord's ids: milliseconds since 2015 in the upper bits, growing. */
+function nextId(state: State): string {
+  const now = BigInt(Date.now() - 1_420_070_400_000) << 22n
+  state.lastId = now > state.lastId ? now : state.lastId + 1n
+  return String(state.lastId)
+}
+
+function createMessage(state: State, fields: Fields): Fields {
+  const message: Fields = {
+    id: nextId(state),
+    channel_id: directId,
+    type: 0,
+    author: { id: annId, username: 'ann', global_name: 'Ann' },
+    timestamp: new Date().toISOString(),
+    mentions: [],
+    attachments: [],
+    ...fields,
+  }
+  const channel = String(message['channel_id'])
+  // Only events hold the id of the server.
+  const { guild_id: _, ...stored } = message
+  state.history.set(channel, [...(state.history.get(channel) ?? []), stored])
+  return message
+}
+
+async function answer(state: State, { request, response }: Exchange): Promise<void> {
+  const url = new URL(request.url ?? '', 'http://127.0.0.1')
+  const body = await buffer(request)
+  const file = state.files.get(url.pathname)
+  if (file !== undefined) {
+    if (request.headers.authorization) state.unexpected.push('the token of the bot, sent to the file server')
+    return void response.end(file)
+  }
+  const path = decodeURIComponent(url.pathname.replace(/^\/api\/v10/, ''))
+  const name = `${request.method} ${path}`
+  state.requests.push(name)
+  state.changes.dispatchEvent(new Event('change'))
+  if (request.headers.authorization !== `Bot ${state.token}`)
+    return reply(response, 401, { message: '401: Unauthorized', code: 0 })
+  const failing = state.failing.get(name)?.shift()
+  if (failing !== undefined) return reply(response, failing, { message: 'failed', code: 0 })
+  const route = routes.find(([pattern]) => pattern.test(name))
+  if (!route) {
+    state.unexpected.push(name)
+    return reply(response, 404, { message: '404: Not Found', code: 0 })
+  }
+  const [pattern, act] = route
+  await act({ state, request, response, url, body, id: pattern.exec(name)?.[1] ?? '' })
+}
+
+interface Call extends Exchange {
+  state: State
+  url: URL
+  body: Buffer
+  /** The id of the channel in the path. */
+  id: string
+}
+
+const routes: readonly (readonly [RegExp, (call: Call) => unknown])[] = [
+  [/^GET \/users\/@me$/, ({ state, response }) => reply(response, 200, { id: state.bot, username: 'bot', bot: true })],
+  [/^GET \/gateway\/bot$/, ({ state, response }) => reply(response, 200, gatewayInformation(state.gatewayUrl))],
+  [/^POST \/users\/@me\/channels$/, openDirect],
+  [/^GET \/channels\/(\d+)$/, ({ state, response, id }) => replyKnown(response, state.channels.get(id))],
+  [/^GET \/channels\/(\d+)\/messages$/, readMessages],
+  [/^POST \/channels\/(\d+)\/messages$/, acceptMessage],
+  // Without a body and without its type, as Discord answers.
+  [/^POST \/channels\/(\d+)\/typing$/, ({ response }) => response.writeHead(204).end()],
+]
+
+const gatewayInformation = (url: string) => ({
+  url,
+  shards: 1,
+  session_start_limit: { total: 1000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 },
+})
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+const replyKnown = (response: ServerResponse, channel: Fields | undefined) =>
+  channel ? reply(response, 200, channel) : reply(response, 404, { message: 'Unknown Channel', code: 10_003 })
+
+function openDirect({ state, response, body }: Call): void {
+  const { recipient_id: recipient } = JSON.parse(body.toString()) as { recipient_id: string }
+  const isKnown = recipient === annId
+  if (isKnown) reply(response, 200, state.channels.get(directId))
+  else reply(response, 400, { message: 'Invalid Recipient(s)', code: 50_033 })
+}
+
+/** The messages that follow `after`, the newest of them first. */
+function readMessages({ state, response, url, id }: Call): void {
+  if (!state.channels.has(id)) return replyKnown(response, undefined)
+  const after = BigInt(url.searchParams.get('after') ?? '0')
+  const limit = Number(url.searchParams.get('limit') ?? '50')
+  const later = (state.history.get(id) ?? []).filter((message) => BigInt(String(message['id'])) > after)
+  reply(response, 200, later.slice(0, limit).toReversed())
+}
+
+async function acceptMessage({ state, request, response, body, id }: Call): Promise<void> {
+  const { payload, files } = await readForm(request, body)
+  const fault = state.faults.shift()
+  if (fault === 'drop-before') return void request.socket.destroy()
+  if (typeof fault === 'object') {
+    setHeaders(response, fault.headers)
+    return reply(response, fault.status, fault.body ?? { message: 'no', code: fault.code ?? 0 })
+  }
+  if (!state.channels.has(id)) return replyKnown(response, undefined)
+  const { content = '', nonce, enforce_nonce: enforced, allowed_mentions: mentions } = payload
+  if (content.length > 2000 || (content === '' && files.length === 0) || (nonce?.length ?? 0) > 25)
+    return reply(response, 400, { message: 'Invalid Form Body', code: 50_035 })
+  if (nonce === undefined || !enforced) state.unexpected.push('a message that could be duplicated: it has no nonce')
+  if (mentions?.parse.length !== 0) state.unexpected.push('a message that can notify everyone')
+  const known = state.nonces.get(String(nonce))
+  const message =
+    known ?? createMessage(state, { channel_id: id, content, author: { id: state.bot, bot: true }, nonce })
+  if (!known) {
+    state.nonces.set(String(nonce), message)
+    state.sent.push({ to: id, text: content, nonce: String(nonce), files })
+    state.changes.dispatchEvent(new Event('change'))
+  }
+  if (fault === 'drop-after') return void request.socket.destroy()
+  if (fault === 'hang') return
+  setHeaders(response, rateLimitHeaders({ remaining: 4, resetAfterMs: 1000 }))
+  reply(response, 200, message)
+}
+
+const setHeaders = (response: ServerResponse, headers: Record<string, string> = {}) =>
+  Object.entries(headers).forEach(([name, value]) => response.setHeader(name, value))
+
+interface Payload {
+  content?: string
+  nonce?: string
+  enforce_nonce?: boolean
+  allowed_mentions?: { parse: unknown[] }
+}
+
+/** A message is JSON, or a form with JSON and files. */
+async function readForm(request: IncomingMessage, body: Buffer) {
+  const type = request.headers['content-type'] ?? ''
+  if (!type.startsWith('multipart/form-data')) return { payload: JSON.parse(body.toString()) as Payload, files: [] }
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
+  const payload = JSON.parse(form.get('payload_json') as string) as Payload
+  const files = [...form.values()].filter((value) => typeof value !== 'string')
+  return {
+    payload,
+    files: await Promise.all(
+      files.map(async (file) => ({ name: file.name, type: file.type, text: await file.text() })),
+    ),
+  }
+}
+
+const rateLimit = (ms: number): SendFault => ({
+  status: 429,
+  body: { message: 'You are being rate limited.', retry_after: ms / 1000, global: false },
+  headers: {
+    ...rateLimitHeaders({ remaining: 4, resetAfterMs: ms }),
+    'retry-after': String(ms / 1000),
+    'x-ratelimit-scope': 'user',
+  },
+})
+
+const rateLimitHeaders = ({ remaining, resetAfterMs }: { remaining: number; resetAfterMs: number }) => ({
+  'x-ratelimit-limit': '5',
+  'x-ratelimit-remaining': String(remaining),
+  'x-ratelimit-reset-after': String(resetAfterMs / 1000),
+  'x-ratelimit-bucket': 'abcd',
+})
