@@ -19,6 +19,10 @@ export const errorTable = {
   request_not_found: [404, 'There is no request with this id.'],
   delivery_not_found: [404, 'There is no delivery with this id.'],
   session_not_found: [404, 'There is no session with this key.'],
+  pairing_not_found: [
+    404,
+    'No sender is waiting with this code, or approved under this id; a code is valid for an hour.',
+  ],
   tool_not_available: [404, 'The tool is not available.'],
   method_not_allowed: [405, 'This path takes another method; see the Allow header.'],
   request_timeout: [408, 'The request did not arrive in time; send it whole, faster.'],

@@ -10,6 +10,7 @@ import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections.ts'
 import type { Receive } from './delivery/inbound.ts'
 import { createOutbox, type Outbox } from './delivery/outbox.ts'
+import { createPairing, type Pairing } from './delivery/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
 import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
 import { createRequestLog, type RequestLog } from './hooks/request-log.ts'
@@ -72,7 +73,7 @@ export interface Services {
     retention: Retention
   }
   work: { runs: Runs; events: Events; replyStreams: ReplyStreams }
-  delivery: { connections: Connections; outbox: Outbox; replyRoutes: ReplyRoutes }
+  delivery: { connections: Connections; outbox: Outbox; replyRoutes: ReplyRoutes; pairing: Pairing }
   hooks: { requestLog: RequestLog; secretUse: SecretUse }
   http: {
     listener: Listener
@@ -120,6 +121,13 @@ export function openServices(options: ServiceOptions): Services {
     state: stateOf,
     log: logs.logFor('delivery'),
   })
+  const pairing = createPairing({
+    store,
+    accept: runs.accept,
+    onDeliveries: () => outbox.notify(),
+    createId,
+    log: logs.logFor('delivery'),
+  })
   const outbox = createOutbox({ store, connections, owner, log: logs.logFor('delivery') })
   const retention = createRetention({
     store,
@@ -134,7 +142,7 @@ export function openServices(options: ServiceOptions): Services {
     meters,
     storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },
-    delivery: { connections, outbox, replyRoutes: createReplyRoutes({ store }) },
+    delivery: { connections, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),

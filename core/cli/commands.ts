@@ -11,6 +11,7 @@ export function registerCommands(program: Command): void {
   registerTransform(program)
   registerRequests(program)
   registerReplay(program)
+  registerPairing(program)
 }
 
 function registerStart(program: Command): void {
@@ -90,6 +91,21 @@ function registerReplay(program: Command): void {
     .option('--rate <number>', 'with a filter: maximum requests per second', parseCount, 5)
     .option('--json', 'one JSON object per line')
     .action(async (id, options) => (await import('./replay.ts')).replay(id, options))
+}
+
+function registerPairing(program: Command): void {
+  const command = program.command('pairing').description('Approve senders that may write to the agents on a channel.')
+  addControlOptions(command.command('list').description('List the senders that wait for approval or have it.'))
+    .option('--json', 'one JSON object per line, as in the API')
+    .action(async (options) => (await import('./pairing.ts')).listPairings(options))
+  addControlOptions(command.command('approve').description('Approve the sender that was given this code.'))
+    .argument('<code>', 'the code, from the sender or from "pairing list"')
+    .action(async (code, options) => (await import('./pairing.ts')).approvePairing(code, options))
+  addControlOptions(command.command('revoke').description('Withdraw the approval of a sender.'))
+    .argument('<channel>', 'the name of the channel')
+    .argument('<sender>', 'the id of the sender, from "pairing list"')
+    .option('--account <id>', 'the account of the channel (default: default)')
+    .action(async (channel, sender, options) => (await import('./pairing.ts')).revokePairing(channel, sender, options))
 }
 
 /** The options of every command that talks to a running gateway. */

@@ -11,7 +11,13 @@ export type { LogConfig, SessionConfig, StorageConfig } from './schema/basics.ts
 export type { GatewayConfig } from './schema/gateway.ts'
 export type { HooksConfig } from './schema/hooks.ts'
 export type { MappingConfig, PresetConfig } from './schema/mappings.ts'
-export type { ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig } from './schema/extensions.ts'
+export type {
+  AccountConfig,
+  ChannelConfig,
+  ConfigurableExtensions,
+  ProviderConfig,
+  ToolsConfig,
+} from './schema/extensions.ts'
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './schema/tool-policy.ts'
 
 /**

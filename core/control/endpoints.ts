@@ -4,6 +4,7 @@ import { requestEndpoints } from './requests.ts'
 import type { Endpoint } from './endpoint.ts'
 import { hookEndpoints } from './hooks.ts'
 import { outboxEndpoints } from './outbox.ts'
+import { pairingEndpoints } from './pairings.ts'
 import { extensionEndpoints } from './extensions.ts'
 import { runEndpoints } from './runs.ts'
 import { scheduleEndpoints } from './schedules.ts'
@@ -17,6 +18,7 @@ type EndpointDeps = DepsOf<typeof runEndpoints> &
   DepsOf<typeof scheduleEndpoints> &
   DepsOf<typeof sessionEndpoints> &
   DepsOf<typeof outboxEndpoints> &
+  DepsOf<typeof pairingEndpoints> &
   DepsOf<typeof extensionEndpoints> &
   DepsOf<typeof configEndpoints>
 
@@ -27,6 +29,7 @@ export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
   ...scheduleEndpoints(deps),
   ...sessionEndpoints(deps),
   ...outboxEndpoints(deps),
+  ...pairingEndpoints(deps),
   ...extensionEndpoints(deps),
   ...configEndpoints(deps),
 ]

@@ -12,8 +12,6 @@ export interface Account {
   accountId: string
   /** Settings as described by the channel's schema. */
   settings: Record<string, unknown>
-  /** Senders that may talk to it. Absent: none. */
-  allowFrom: readonly string[] | undefined
 }
 
 export interface Connections {
@@ -90,12 +88,7 @@ function accountsOf({ channels, config }: Pick<ConnectionsDeps, 'channels' | 'co
   return Object.entries(config).flatMap(([name, section]) => {
     const channel = channels.get(name)
     if (!channel || !section.enabled) return []
-    return resolveAccounts(section, channel.config).map(({ id, settings }) => ({
-      channel,
-      accountId: id,
-      settings,
-      allowFrom: section.allowFrom,
-    }))
+    return resolveAccounts(section, channel.config).map(({ id, settings }) => ({ channel, accountId: id, settings }))
   })
 }
 

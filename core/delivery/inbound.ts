@@ -1,24 +1,47 @@
 // Accepts messages from channels: each becomes a run in its session, and updates the session's last route. Both are
 // stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
-import type { ChannelContext, InboundMessage, Log } from '../plugin.ts'
+import { type Access, resolveAccess } from '../config/channel-access.ts'
+import type { Config } from '../config/schema.ts'
+import { InputError, type ChannelContext, type InboundMessage, type Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult } from '../store/store.ts'
-import { wellFormed } from '../well-formed.ts'
+import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../store/store.ts'
+import { findRefusal, groupOf, type Refusal } from './admission.ts'
+import type { Attachments } from './attachments.ts'
+import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from './connections.ts'
+import { readInboundMessage } from './inbound-message.ts'
+import type { Pairing } from './pairing.ts'
 import type { ReplyRoutes } from './reply-routes.ts'
 
 interface InboundDeps {
+  channels: Config['channels']
+  agents: { get(id: string | undefined): InboundAgent }
+  store: Pick<Store, 'hasKey'>
   accept(command: AcceptCommand): Promise<AcceptResult>
-  agent: { id: string; mainSession: string }
+  pairing: Pick<Pairing, 'isApproved' | 'request'>
+  attachments: Attachments
+  commands: ChatCommands
+  /** Called when a message waits in the outbox. */
+  onDeliveries: () => void
   maxAttempts: number
   createId: () => string
   routes: Pick<ReplyRoutes, 'note'>
   log: Log
 }
 
-export type Receive = (account: Account, message: InboundMessage) => ReturnType<ChannelContext['receive']>
+interface InboundAgent {
+  id: string
+  name: string
+  model: string
+  mainSession: string
+}
+
+export type Receive = (
+  account: Pick<Account, 'accountId'> & { channel: Pick<Account['channel'], 'name'> },
+  message: InboundMessage,
+) => ReturnType<ChannelContext['receive']>
 
 /** How long the id of a message is kept to recognize duplicates. */
 const idempotencyMs = 7 * 24 * 60 * 60 * 1000
@@ -26,70 +49,142 @@ const idempotencyMs = 7 * 24 * 60 * 60 * 1000
 /** Longest display name of a sender that is kept, in characters. */
 const longestName = 200
 
-export function createInbound({ accept, agent, maxAttempts, createId, routes, log }: InboundDeps): Receive {
-  return async (account, received) => {
-    const message = wellFormed(received)
-    if (!isAllowed(account, message.from.id)) {
-      // The operator finds the sender's id here, to add it to the list.
-      log.info(
-        { channel: account.channel.name, accountId: account.accountId, sender: message.from.id },
-        'message ignored: its sender is not in allowFrom',
-      )
+/** A message that the agent reads, and everything that was resolved about it. */
+interface Admitted {
+  message: InboundMessage
+  agent: InboundAgent
+  sessionKey: string
+  address: NewRoute
+  at: number
+}
+
+export function createInbound(deps: InboundDeps): Receive {
+  const { channels, agents, store, accept, pairing, routes, onDeliveries, log } = deps
+
+  return async ({ channel: { name: channel }, accountId }, received) => {
+    const source = { channel, accountId }
+    const message = read(received, source, log)
+    const section = channels[channel]
+    // A reload has removed the channel.
+    if (!section) return 'ignored'
+    const access = resolveAccess(section, accountId)
+    const isApproved = () => pairing.isApproved(source, message.from.id)
+    const refusal = await findRefusal({ access, message, isApproved })
+    if (refusal) {
+      logRefusal(log, { refusal, message, source })
+      if (refusal === 'sender' && access.dmPolicy === 'pairing' && !message.group)
+        await pairing.request(source, message)
       return 'ignored'
     }
-    if (!message.text.trim()) return 'ignored'
+    if (!message.text.trim() && !message.attachments?.length) return 'ignored'
     const at = Date.now()
-    const channel = account.channel.name
-    const address = {
-      channel,
-      accountId: account.accountId,
-      to: message.to,
-      threadId: message.threadId ?? null,
-      route: message.route ?? null,
+    const scope = `channel:${channel}:${accountId}`
+    // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
+    if (await store.hasKey({ scope, key: message.id }, at)) return 'duplicate'
+    const admitted = {
+      ...resolveSession(access, { channel, message, agents }),
+      message,
+      address: toAddress(source, message),
+      at,
     }
-    const sessionKey = resolveSessionKey(account, message, agent)
-    const spec: RunSpec = {
-      message: message.text,
-      origin: { kind: 'channel', name: channel, trusted: true },
-      senderName: message.from.name?.trim().slice(0, longestName) || undefined,
-      deliver: {
-        channel,
-        to: message.to,
-        accountId: account.accountId,
-        threadId: message.threadId,
-        route: message.route,
-      },
-      wakeMode: 'next-heartbeat',
-    }
+    const work = await planWork(deps, admitted)
+    const bodyHash = createHash('sha256').update(message.text).digest('hex')
+    const { sessionKey, agent, address } = admitted
     const result = await accept({
       at,
-      idempotency: {
-        scope: `channel:${channel}:${account.accountId}`,
-        key: message.id,
-        bodyHash: createHash('sha256').update(message.text).digest('hex'),
-        expiresAt: at + idempotencyMs,
-        reply: '',
-      },
+      idempotency: { scope, key: message.id, bodyHash, expiresAt: at + idempotencyMs, reply: '' },
       route: { sessionKey, agentId: agent.id, ...address },
-      runs: [{ id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }],
+      ...work,
     })
-    if (result.outcome === 'accepted') routes.note(sessionKey, { ...address, at })
     // An edited message has its original id and counts as a duplicate.
-    return result.outcome === 'accepted' ? 'accepted' : 'duplicate'
+    if (result.outcome !== 'accepted') return 'duplicate'
+    routes.note(sessionKey, { ...address, at })
+    if (work.deliveries) onDeliveries()
+    return 'accepted'
   }
 }
 
-/** Without a list no sender is allowed; `*` allows all. */
-function isAllowed({ allowFrom }: Account, sender: string): boolean {
-  return (
-    allowFrom?.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.toLowerCase()) ??
-    false
-  )
+function read(received: unknown, source: object, log: Log): InboundMessage {
+  try {
+    return readInboundMessage(received)
+  } catch (error) {
+    if (error instanceof InputError) log.error({ ...source, reason: error.message }, 'a channel passed a wrong message')
+    throw error
+  }
 }
 
-/** Direct messages go to the main session; a group has a session of its own. */
-function resolveSessionKey(account: Account, message: InboundMessage, agent: InboundDeps['agent']): string {
-  return message.group
-    ? agentSessionKey(agent.id, `${account.channel.name}:${message.group}:${message.to}`)
-    : agent.mainSession
+const refusalTexts: Readonly<Record<Refusal, string>> = {
+  sender: 'its sender is not in allowFrom',
+  group: 'its group is closed',
+  mention: 'it does not mention the agent',
+}
+
+interface Refused {
+  refusal: Refusal
+  message: InboundMessage
+  source: object
+}
+
+/** The operator finds the ids here, to add them to the configuration. People talking in a group do not fill the log. */
+function logRefusal(log: Log, { refusal, message: { from, to, group, mentioned }, source }: Refused): void {
+  const level = group && !mentioned ? 'debug' : 'info'
+  log[level]({ ...source, sender: from.id, ...(group && { group: to }) }, `message ignored: ${refusalTexts[refusal]}`)
+}
+
+interface SessionRequest extends Pick<InboundDeps, 'agents'> {
+  channel: string
+  message: InboundMessage
+}
+
+/** A group has a session of its own. Direct messages share the main session, or each sender has one. */
+function resolveSession(
+  access: Access,
+  { channel, message, agents }: SessionRequest,
+): Pick<Admitted, 'agent' | 'sessionKey'> {
+  const { group, from, to } = message
+  const agent = agents.get(groupOf(access, message)?.agentId ?? access.agentId)
+  if (group) return { agent, sessionKey: agentSessionKey(agent.id, `${channel}:${group}:${to}`) }
+  if (access.directSession === 'sender')
+    return { agent, sessionKey: agentSessionKey(agent.id, `${channel}:direct:${from.id}`) }
+  return { agent, sessionKey: agent.mainSession }
+}
+
+const toAddress = (
+  source: { channel: string; accountId: string },
+  { to, threadId, route }: InboundMessage,
+): NewRoute => ({ ...source, to, threadId: threadId ?? null, route: route ?? null })
+
+type Work = Pick<AcceptCommand, 'runs' | 'deliveries' | 'state'>
+
+/** A command is answered at once. Text after /new is the first message of the new conversation. */
+async function planWork(deps: InboundDeps, admitted: Admitted): Promise<Work> {
+  const { commands, createId } = deps
+  const { message, address } = admitted
+  const command = parseChatCommand(message.text)
+  if (!command) return { runs: [await planRun(deps, admitted)] }
+  const { answer, state } = await commands.execute(command, admitted)
+  const goesOn = command.name === 'new' && (command.rest !== '' || message.attachments?.length)
+  if (goesOn)
+    return { state, runs: [await planRun(deps, { ...admitted, message: { ...message, text: command.rest } })] }
+  return {
+    state,
+    deliveries: [{ id: createId(), runId: '', ...address, text: answer, status: 'pending', reason: null }],
+  }
+}
+
+async function planRun(
+  { attachments, maxAttempts, createId }: InboundDeps,
+  { message, agent, sessionKey, address, at }: Admitted,
+): Promise<NonNullable<AcceptCommand['runs']>[number]> {
+  const { channel, accountId } = address
+  const key = JSON.stringify([channel, accountId, message.id])
+  const source = { channel, accountId }
+  const spec: RunSpec = {
+    message: await attachments.describe(message, { agentId: agent.id, key, at, source }),
+    origin: { kind: 'channel', name: channel, trusted: true },
+    senderName: message.from.name?.trim().slice(0, longestName) || undefined,
+    deliver: { channel, to: message.to, accountId, threadId: message.threadId, route: message.route },
+    wakeMode: 'next-heartbeat',
+  }
+  return { id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }
 }

@@ -1,5 +1,6 @@
 // Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
+import { gatewayKeysOfChannel } from '../config/schema/extensions.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import type { Extension, Tool } from '../plugin.ts'
@@ -19,7 +20,7 @@ const needs: Record<Kind, Record<string, Need>> = {
 
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
-  channel: { names: ['last', 'none'], settings: ['enabled', 'allowFrom', 'defaultTo', 'accounts', 'groups'] },
+  channel: { names: ['last', 'none'], settings: [...gatewayKeysOfChannel] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
   provider: { names: [], settings: ['kind'] },
   preset: {

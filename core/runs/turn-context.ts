@@ -6,6 +6,7 @@ import { eventBatch } from '../agents/prompt.ts'
 import type { PlannedRun, TurnPlan } from '../agents/turn-plan.ts'
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../plugin.ts'
+import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
 import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
@@ -35,7 +36,8 @@ export async function readTurnContext(
   const read = async (): Promise<TurnContext> => {
     const events = await store.claimEvents(run, run.sessionKey, eventBatch)
     const stored = await readTranscript(store, run.sessionKey, turns * 20)
-    const messages = stored.map((entry) => entry.message)
+    const start = await readConversationStart(store, run.sessionKey)
+    const messages = stored.filter(({ runId }) => runId >= start).map(({ message }) => message)
     const exposure = {
       isExternalSession: await isExternalSession(deps, run.sessionKey),
       hasReadExternalContent: await hasReadExternalContent(store, run),

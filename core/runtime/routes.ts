@@ -65,7 +65,7 @@ function buildEndpoints(
   { config, services }: BuildContext,
   { agents, registry, mappings, replay, routes }: Areas & HookArea & { routes: ReturnType<typeof listRoutes> },
 ) {
-  const { connections, outbox } = services.delivery
+  const { connections, outbox, pairing } = services.delivery
   return createEndpoints({
     config,
     extensions: services.environment.extensions,
@@ -75,6 +75,7 @@ function buildEndpoints(
     replay,
     hooks: async () => (mappings ? await viewHooks(mappings) : []),
     notify: outbox.notify,
+    pairing,
     connections: connections.states,
     tools: registry.list,
     routes,

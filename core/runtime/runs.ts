@@ -1,12 +1,15 @@
 // Builds the execution of runs: attempts, outcomes, the heartbeat, and runs from channel messages.
 import { createTurn } from '../agents/turn.ts'
-import { createInbound } from '../delivery/inbound.ts'
+import { createAttachments, maxAttachmentBytes } from '../delivery/attachments.ts'
+import { createChatCommands } from '../delivery/chat-commands.ts'
+import { createInbound, type Receive } from '../delivery/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
 import { createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
 import type { AgentArea } from './agents.ts'
+import { createWorkspace } from '../tools/workspace.ts'
 import type { BuildContext } from './build-context.ts'
 import type { ToolArea } from './tools.ts'
 
@@ -28,15 +31,36 @@ export function buildRuns(
   const current: Omit<CurrentRuntime, 'config'> = {
     attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
-    receive: createInbound({
-      accept: runs.accept,
-      agent: agents.default,
-      maxAttempts,
-      createId,
-      routes: delivery.replyRoutes,
-      log: logs.logFor('delivery'),
-    }),
+    receive: buildInbound({ config, services }, agents),
   }
   const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts, log })
   return { ...current, heartbeat, untilIdle: attempts.settled }
+}
+
+function buildInbound(
+  { config, services }: Pick<BuildContext, 'config' | 'services'>,
+  agents: AgentArea['agents'],
+): Receive {
+  const { storage, work, delivery, logs } = services
+  const { store, createId } = storage
+  const { runs } = work
+  const log = logs.logFor('delivery')
+  return createInbound({
+    channels: config.channels,
+    agents,
+    store,
+    accept: runs.accept,
+    pairing: delivery.pairing,
+    attachments: createAttachments({
+      saveFile: (agentId, path, data) =>
+        createWorkspace(agents.get(agentId).workspace, maxAttachmentBytes).write(path, data),
+      log,
+    }),
+    commands: createChatCommands({ store, cancelRun: runs.cancel, createId }),
+    onDeliveries: delivery.outbox.notify,
+    maxAttempts: config.agents.defaults.maxAttempts,
+    createId,
+    routes: delivery.replyRoutes,
+    log,
+  })
 }

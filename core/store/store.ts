@@ -167,6 +167,9 @@ export interface Store {
   /** The time when the next schedule fires. */
   getNextScheduleAt(): Promise<Timestamp | undefined>
 
+  /** Whether a request or message with this key was accepted before. */
+  hasKey(id: { scope: string; key: string }, at: Timestamp): Promise<boolean>
+
   getState(owner: string, key: string): Promise<Json | undefined>
   setState(owner: string, key: string, value: Json): Promise<void>
   deleteState(owner: string, key: string): Promise<void>

@@ -1,6 +1,7 @@
 // Finds the tool policy of a group on a platform. The session key ends in `<channel>:group:<id>` or
 // `<channel>:channel:<id>`.
-import type { ChannelGroupsConfig, Config, ToolLists } from '../config/schema.ts'
+import { findGroup } from '../config/channel-access.ts'
+import type { Config, ToolLists } from '../config/schema.ts'
 import { normalizeName } from './names.ts'
 import type { Subject } from './subject.ts'
 
@@ -32,13 +33,6 @@ function parseGroupRef(sessionKey: string): { channel: string; id: string } | un
   if (!sessionKey.includes(':group:') && !sessionKey.includes(':channel:')) return undefined
   const [, channel, id] = /^(?:agent:[^:]*:)?(?:[^:]*:)*?([^:]+):(?:group|channel):(.+)$/.exec(sessionKey) ?? []
   return channel === undefined || id === undefined ? undefined : { channel, id }
-}
-
-/** The entry with the longest id that `groupRef` equals or begins with, or else the entry `*`. */
-function findGroup(groups: NonNullable<ChannelGroupsConfig>, groupRef: string) {
-  const entries = Object.entries(groups)
-  const named = entries.filter(([id]) => `${groupRef}:`.startsWith(`${normalizeName(id)}:`))
-  return named.toSorted(([a], [b]) => b.length - a.length)[0] ?? entries.find(([id]) => id.trim() === '*')
 }
 
 /** Looks only at own keys, because names may come from a request. */

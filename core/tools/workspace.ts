@@ -6,11 +6,11 @@ import { type Folder, openFolder, openParent } from '../config/file/folder.ts'
 import { PathError } from '../config/file/paths.ts'
 import { InputError, type Workspace, type WorkspaceEntry } from '../plugin.ts'
 
-/** Maximum size of a written file. */
+/** Maximum size of a file that a tool writes. */
 const maxWriteBytes = 10 * 1024 * 1024
 
 /** `folder` is the absolute path of the agent's files. It is created on first use. */
-export function createWorkspace(folder: string): Workspace {
+export function createWorkspace(folder: string, maxBytes = maxWriteBytes): Workspace {
   const inside = async <Result>(path: string, use: () => Promise<Result>): Promise<Result> => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     return await use().catch((error: unknown) => {
@@ -19,10 +19,12 @@ export function createWorkspace(folder: string): Workspace {
   }
   return {
     path: () => inside('.', async () => folder),
-    read: (path, { maxBytes }) =>
-      inside(path, () => inParent(folder, { path }, (parent, name) => readFile(parent, name, maxBytes))),
+    read: (path, limit) =>
+      inside(path, () => inParent(folder, { path }, (parent, name) => readFile(parent, name, limit.maxBytes))),
     write: (path, data) =>
-      inside(path, () => inParent(folder, { path, create: true }, (parent, name) => writeFile(parent, name, data))),
+      inside(path, () =>
+        inParent(folder, { path, create: true }, (parent, name) => writeFile(parent, name, { data, maxBytes })),
+      ),
     list: (path) => inside(path, () => listFolder(folder, path)),
   }
 }
@@ -70,8 +72,12 @@ async function readAtMost(handle: FileHandle, bytes: number): Promise<Uint8Array
 }
 
 /** Replaces the file atomically and keeps its permissions. */
-async function writeFile(parent: Folder, name: string, data: string | Uint8Array): Promise<void> {
-  if (Buffer.byteLength(data) > maxWriteBytes) throw new InputError(`A file may have at most ${maxWriteBytes} bytes.`)
+async function writeFile(
+  parent: Folder,
+  name: string,
+  { data, maxBytes }: { data: string | Uint8Array; maxBytes: number },
+): Promise<void> {
+  if (Buffer.byteLength(data) > maxBytes) throw new InputError(`A file may have at most ${maxBytes} bytes.`)
   const draft = `.${randomUUID()}.tmp`
   try {
     const mode = await modeOf(parent, name)

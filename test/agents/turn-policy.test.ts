@@ -112,9 +112,9 @@ describe('a turn', () => {
     model.otherwise({ text: 'Hello.' })
     const settings = { groups: { Ops: { tools: { deny: ['session_status'] } } } }
     const chat = await startWithChat(model, { settings })
-    await chat.say({ text: 'Hi.', group: 'group', to: 'ops' })
+    await chat.say({ text: 'Hi.', group: 'group', mentioned: true, to: 'ops' })
     await chat.holds(1)
-    await chat.say({ text: 'Hi.', group: 'group', to: 'others' })
+    await chat.say({ text: 'Hi.', group: 'group', mentioned: true, to: 'others' })
     expect([offered(await model.request(0)), offered(await model.request(1))]).toEqual([['agents_list'], both])
     await chat.holds(2)
   })

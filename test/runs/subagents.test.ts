@@ -199,7 +199,7 @@ describe('a run that a tool started', () => {
       await startTools({ agents: quiet, groups }, folderWithFile()),
       await startTools({ agents: quiet }, folderWithFile()),
     ]
-    for (const { chat } of [restricted, open]) await chat.say({ text, group: 'group', to: 'team' })
+    for (const { chat } of [restricted, open]) await chat.say({ text, group: 'group', mentioned: true, to: 'team' })
     expect((await ended(restricted, kind, 1))[0]!.reply).not.toContain('canary')
     expect((await ended(open, kind, 1))[0]!.reply).toContain('canary')
   })

@@ -1,7 +1,9 @@
 // Checks channels and providers: required settings of accounts, and names of providers.
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
-import type { ChannelConfig } from '../schema/extensions.ts'
+import { agentIdsOf } from '../agent-ids.ts'
+import { suggest } from '../nearest.ts'
+import type { AccountConfig, ChannelConfig } from '../schema.ts'
 import { recipientRules } from './recipients.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -11,6 +13,9 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     const channel = extensions.channels.get(name)
     if (!channel || !section.enabled) continue
     yield* defaultToRules(name, section, context)
+    yield* agentRules(section, { keys: ['channels', name], config })
+    for (const [id, account] of Object.entries(section.accounts ?? {}))
+      yield* agentRules(account, { keys: ['channels', name, 'accounts', id], config })
     for (const { id, settings } of resolveAccounts(section, channel.config)) {
       const keysOfEntry = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
       yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({
@@ -32,4 +37,19 @@ function* defaultToRules(name: string, section: ChannelConfig, context: RuleCont
   yield* recipientRules({ channel: name, to: section.defaultTo, keys: [...keys, 'defaultTo'] }, context)
   for (const [id, { defaultTo: to }] of Object.entries(section.accounts ?? {}))
     yield* recipientRules({ channel: name, to, keys: [...keys, 'accounts', id, 'defaultTo'] }, context)
+}
+
+/** A message must not reach another agent than the one that the operator has chosen for its sender. */
+function* agentRules(
+  { agentId, groups = {} }: AccountConfig,
+  { keys, config }: { keys: readonly string[] } & Pick<RuleContext, 'config'>,
+): Iterable<RuleFinding> {
+  const ids = agentIdsOf(config.agents)
+  const named = [
+    { id: agentId, at: ['agentId'] },
+    ...Object.entries(groups).map(([group, { agentId: id }]) => ({ id, at: ['groups', group, 'agentId'] })),
+  ]
+  for (const { id, at } of named)
+    if (id !== undefined && !ids.includes(id.trim().toLowerCase()))
+      yield { keys: [...keys, ...at], problem: `is not an agent; ${suggest(id, ids, `use one of ${ids.join(', ')}`)}` }
 }

@@ -1,6 +1,8 @@
 // Warns about replies that cannot be delivered, because of the channel or a missing recipient.
 import { fallbackChannel } from '../../action.ts'
 import { resolveAccounts } from '../accounts.ts'
+import { listAccess } from '../channel-access.ts'
+import type { ChannelConfig } from '../schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 /** Where a mapping, a preset or a heartbeat sends its replies. */
@@ -72,4 +74,6 @@ function canResolveLast({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>
   return canReceive || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
 }
 
-const acceptsMessages = ({ allowFrom = [] }: { allowFrom?: readonly string[] }): boolean => allowFrom.length > 0
+/** Whether somebody may write to the agent, or may be approved to. */
+const acceptsMessages = (section: ChannelConfig): boolean =>
+  listAccess(section).some(({ allowFrom, dmPolicy }) => allowFrom.length > 0 || dmPolicy !== 'allowlist')

@@ -21,15 +21,22 @@ export interface ConfigurableExtensions {
   presets: ReadonlyMap<string, Preset<never>>
 }
 
-/** A section `channels.<name>`: keys of the gateway and of the channel. */
-export interface ChannelConfig {
-  enabled: boolean
+/** The keys of the gateway that a channel and each of its accounts may set. */
+export interface AccountConfig {
   /** Absent: nobody may write to the agent. */
   allowFrom?: string[]
+  dmPolicy?: (typeof dmPolicies)[number]
+  directSession?: (typeof directSessions)[number]
+  agentId?: string
   defaultTo?: string
   groups?: ChannelGroupsConfig
-  accounts?: Record<string, { defaultTo?: string; groups?: ChannelGroupsConfig; [key: string]: unknown }>
   [key: string]: unknown
+}
+
+/** A section `channels.<name>`: keys of the gateway and of the channel. */
+export interface ChannelConfig extends AccountConfig {
+  enabled: boolean
+  accounts?: Record<string, AccountConfig>
 }
 
 export interface ProviderConfig {
@@ -45,22 +52,45 @@ export interface ToolsConfig extends ToolPolicyConfig {
   [toolset: string]: unknown
 }
 
-const DefaultTo = Type.Optional(
-  Type.String({
-    pattern: notBlank,
-    description: 'The recipient if neither the request nor an earlier message names one.',
-  }),
-)
+const dmPolicies = ['allowlist', 'pairing', 'open'] as const
+const directSessions = ['main', 'sender'] as const
 
-const channelKeys = {
-  enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
+const accountKeys = {
   allowFrom: Type.Optional(
     Type.Array(Type.String({ pattern: notBlank }), {
       description: 'Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.',
     }),
   ),
-  defaultTo: DefaultTo,
+  dmPolicy: Type.Optional(
+    Type.Enum([...dmPolicies], {
+      description:
+        'What happens to direct messages of senders that are not in allowFrom. "allowlist": they are ignored. ' +
+        '"pairing": the sender gets a code that the operator approves. "open": they are accepted. ' +
+        'Default: "allowlist".',
+    }),
+  ),
+  directSession: Type.Optional(
+    Type.Enum([...directSessions], {
+      description:
+        'The session of direct messages: the main session of the agent, or a session for each sender. ' +
+        'Default: "main".',
+    }),
+  ),
+  agentId: Type.Optional(
+    Type.String({ pattern: notBlank, description: 'The agent that answers. Default: the default agent.' }),
+  ),
+  defaultTo: Type.Optional(
+    Type.String({
+      pattern: notBlank,
+      description: 'The recipient if neither the request nor an earlier message names one.',
+    }),
+  ),
   groups: ChannelGroups,
+}
+
+const channelKeys = {
+  enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
+  ...accountKeys,
 }
 
 /** The keys of a channel's section that belong to the gateway. All others are settings of the channel. */
@@ -82,7 +112,7 @@ function channelSection({ config, description }: Channel<never>) {
   const { properties, additionalProperties } = overridesOf(objectSchema(config)) as unknown as ObjectSchema
   const account = {
     type: 'object',
-    properties: { ...properties, defaultTo: DefaultTo, groups: ChannelGroups },
+    properties: { ...properties, ...accountKeys },
     additionalProperties,
   }
   const accounts = {

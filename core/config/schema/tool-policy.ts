@@ -118,13 +118,30 @@ export const HttpTools = Type.Object(
 export const ChannelGroups = Type.Optional(
   ById(
     Type.Object(
-      { tools: Type.Optional(Lists('The tools in this group.')) },
+      {
+        allow: Type.Optional(
+          Type.Boolean({ description: 'Whether the agent reads this group. false closes it. Default: true.' }),
+        ),
+        requireMention: Type.Optional(
+          Type.Boolean({
+            description: 'Whether the agent reads only messages that mention it or reply to it. Default: true.',
+          }),
+        ),
+        agentId: Type.Optional(
+          Type.String({
+            pattern: notBlank,
+            description: 'The agent that answers in this group. Default: that of the account.',
+          }),
+        ),
+        tools: Type.Optional(Lists('The tools in this group.')),
+      },
       {
         additionalProperties: false,
         description: 'A group or channel by its id on the platform; "*" for all that are not listed.',
       },
     ),
-    'Settings for groups and channels of the platform.',
+    'Settings for groups and channels of the platform. A group that is neither listed nor covered by "*" is closed. ' +
+      'Default: all groups are open to the senders in allowFrom.',
   ),
 )
 

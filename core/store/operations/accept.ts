@@ -7,6 +7,7 @@ import { insertRequest } from './requests.ts'
 import { insertRun, type RunRecord, toRunRecord } from './runs.ts'
 import { advanceSchedule } from './schedules.ts'
 import { saveRoute, touchSession } from './sessions.ts'
+import { setState } from './state.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -24,7 +25,7 @@ export const toAcceptRecords = (command: AcceptCommand): AcceptRecords => ({
 const accepted: AcceptResult = { outcome: 'accepted' }
 
 export async function accept(tx: Transaction, command: AcceptRecords): Promise<AcceptResult> {
-  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], firing } = command
+  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], state, firing } = command
   if (idempotency && !(await claimKey(tx, idempotency, at))) return replayReply(tx, idempotency)
   if (firing && !(await advanceSchedule(tx, firing))) return { outcome: 'conflict' }
   if (request) await insertRequest(tx, request, command)
@@ -39,5 +40,6 @@ export async function accept(tx: Transaction, command: AcceptRecords): Promise<A
     await touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at })
   }
   for (const delivery of deliveries) await insertDelivery(tx, delivery, at)
+  if (state) await setState(tx, state.owner, state.key, state.value)
   return accepted
 }

@@ -22,6 +22,16 @@ export async function claimKey(
   return (await tx.run(claimSql, scope, key, bodyHash, expiresAt, reply, at)) === 1
 }
 
+const hasSql = 'SELECT 1 FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?'
+
+export async function hasKey(
+  tx: Transaction,
+  { scope, key }: Pick<Idempotency, 'scope' | 'key'>,
+  at: Timestamp,
+): Promise<boolean> {
+  return (await tx.all(hasSql, scope, key, at)).length > 0
+}
+
 export async function replayReply(tx: Transaction, { scope, key, bodyHash }: Idempotency): Promise<AcceptResult> {
   const [first] = await tx.all<{ bodyHash: string; reply: string }>(
     'SELECT body_hash AS "bodyHash", reply FROM idempotency WHERE scope = ? AND key = ?',

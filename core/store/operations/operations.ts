@@ -1,6 +1,6 @@
 // All operations of the store by name. Every engine performs them, each inside one transaction.
 import { accept, type AcceptRecords } from './accept.ts'
-import { purgeExpiredKeys } from './idempotency.ts'
+import { hasKey, purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
 import {
   countWaitingEvents,
@@ -111,6 +111,7 @@ const reads = {
   getNextScheduleAt,
   getLiveCounts,
   getSpace: async (tx: Transaction) => tx.getSpace(),
+  hasKey,
   getState,
 } satisfies Partial<Operations>
 

@@ -1,4 +1,5 @@
 // The command that accepts new work, and its result.
+import type { Json } from '../../plugin.ts'
 import type { NewDelivery } from './outbox.ts'
 import type { NewEvent } from './events.ts'
 import type { NewRequest } from './requests.ts'
@@ -17,6 +18,8 @@ export interface AcceptCommand {
   /** Where the latest message of this session came from. */
   route?: ({ sessionKey: string; agentId: string } & NewRoute) | undefined
   deliveries?: readonly NewDelivery[] | undefined
+  /** Key-value state that changes together with the rest. */
+  state?: { owner: string; key: string; value: Json } | undefined
   /** With a firing, the command is accepted only if the schedule has not fired for that time yet. */
   firing?: Firing | undefined
 }

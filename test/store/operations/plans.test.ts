@@ -106,6 +106,7 @@ const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'acc
       [{}, page],
       [{ status: 'failed' }, page],
     ],
+    hasKey: [[newKey(), start]],
     getDelivery: [['m']],
     retryDelivery: [['m', start]],
     getNextDeliveryAt: [[]],

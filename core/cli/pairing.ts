@@ -1,0 +1,58 @@
+// The command `pairing`: lists the senders that wait for approval or have it, approves one, and withdraws an approval.
+import { type ControlOptions, openControl } from './control-client.ts'
+import { escapeInLine } from './escape-for-terminal.ts'
+
+/** One item of `GET /api/pairings`. */
+interface PairingLine {
+  status: 'pending' | 'approved'
+  channel: string
+  accountId: string
+  sender: string
+  name?: string
+  code?: string
+  at: string
+  expiresAt?: string
+}
+
+export async function listPairings({ json, ...options }: ControlOptions & { json?: boolean }): Promise<void> {
+  const { items } = (await openControl(options).get('/api/pairings')) as { items: PairingLine[] }
+  for (const item of items) process.stdout.write(json ? `${JSON.stringify(item)}\n` : `${describe(item)}\n`)
+  if (items.length === 0) process.stderr.write('No sender is waiting for approval or has it.\n')
+}
+
+export async function approvePairing(code: string, options: ControlOptions): Promise<void> {
+  const path = `/api/pairings/${encodeURIComponent(code.trim())}/approve`
+  const approved = (await openControl(options).post(path, {})) as PairingLine
+  process.stdout.write(`Approved: ${describeSender(approved)}\n`)
+}
+
+interface RevokeOptions extends ControlOptions {
+  account?: string
+}
+
+export async function revokePairing(
+  channel: string,
+  sender: string,
+  { account: accountId, ...options }: RevokeOptions,
+): Promise<void> {
+  const body = { channel, sender, ...(accountId !== undefined && { accountId }) }
+  await openControl(options).post('/api/pairings/revoke', body)
+  process.stdout.write('The approval was withdrawn.\n')
+}
+
+const describe = ({ status, code, at, expiresAt, ...who }: PairingLine): string =>
+  [
+    status.padEnd(8),
+    (code ?? '').padEnd(8),
+    describeSender(who),
+    expiresAt ? `until ${expiresAt}` : `since ${at}`,
+  ].join('  ')
+
+/** Strangers choose their names. */
+const describeSender = ({
+  channel,
+  accountId,
+  sender,
+  name,
+}: Pick<PairingLine, 'channel' | 'accountId' | 'sender' | 'name'>) =>
+  escapeInLine(`${sender}${name === undefined ? '' : ` (${name})`} on ${channel}, account ${accountId}`)

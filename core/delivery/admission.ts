@@ -1,0 +1,39 @@
+// Decides whether the agent reads a message: by its sender, its group, and whether it mentions the agent.
+import { type Access, findGroup, type GroupConfig } from '../config/channel-access.ts'
+import type { InboundMessage } from '../plugin.ts'
+
+/** Why a message is ignored. */
+export type Refusal = 'sender' | 'group' | 'mention'
+
+interface AdmissionRequest {
+  access: Access
+  message: Pick<InboundMessage, 'from' | 'to' | 'group' | 'mentioned'>
+  /** Whether the operator has approved the sender. */
+  isApproved(): Promise<boolean>
+}
+
+/** @returns nothing if the agent reads the message */
+export async function findRefusal({ access, message, isApproved }: AdmissionRequest): Promise<Refusal | undefined> {
+  const refusal = message.group ? findGroupRefusal(access, message) : undefined
+  if (refusal) return refusal
+  const { dmPolicy } = access
+  if (dmPolicy === 'open' && !message.group) return undefined
+  if (isListed(access.allowFrom, message.from.id)) return undefined
+  return dmPolicy === 'pairing' && (await isApproved()) ? undefined : 'sender'
+}
+
+function findGroupRefusal(access: Access, message: AdmissionRequest['message']): Refusal | undefined {
+  const group = groupOf(access, message)
+  if (access.groups && (!group || group.allow === false)) return 'group'
+  return (group?.requireMention ?? true) && !message.mentioned ? 'mention' : undefined
+}
+
+/** The configuration of the group in which a message was written. */
+export const groupOf = (
+  { groups }: Access,
+  { group, to }: Pick<InboundMessage, 'group' | 'to'>,
+): GroupConfig | undefined => (group && groups ? findGroup(groups, to)?.[1] : undefined)
+
+/** Without a list no sender is allowed; `*` allows all. */
+const isListed = (allowFrom: readonly string[], sender: string): boolean =>
+  allowFrom.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.trim().toLowerCase())

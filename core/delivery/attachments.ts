@@ -1,0 +1,103 @@
+// Stores the files that come with a message in the workspace of the agent, and describes them to the agent.
+import { createHash } from 'node:crypto'
+import { extname } from 'node:path'
+import { describeError } from '../errors.ts'
+import type { Attachment, InboundMessage, Log } from '../plugin.ts'
+
+export interface Attachments {
+  /** Returns the text of the message, with a line for each file. */
+  describe(message: Pick<InboundMessage, 'text' | 'attachments'>, context: AttachmentContext): Promise<string>
+}
+
+interface AttachmentContext {
+  agentId: string
+  /** Identifies the message. The files of a repeated message replace those that were stored before. */
+  key: string
+  at: number
+  /** Fields for the log. */
+  source: object
+}
+
+interface AttachmentsDeps {
+  /** Writes a file inside the workspace of an agent. */
+  saveFile(agentId: string, path: string, data: Uint8Array): Promise<void>
+  log: Log
+  /** Time limit for downloading a file. */
+  downloadMs?: number
+}
+
+/** Largest file that is stored, in bytes. */
+export const maxAttachmentBytes = 20 * 1024 * 1024
+/** Most files of one message that are stored. They are downloaded together, so this also limits the memory. */
+const maxAttachments = 10
+
+export function createAttachments({ saveFile, log, downloadMs = 60_000 }: AttachmentsDeps): Attachments {
+  /** Says where the file is, or why it was not stored. Nothing that goes wrong with a file loses the message. */
+  async function store(file: Attachment, index: number, context: AttachmentContext): Promise<string> {
+    if (index >= maxAttachments) return `not stored, because only the first ${maxAttachments} files of a message are`
+    if (!file.read) return 'not stored, because the channel does not download files'
+    if ((file.size ?? 0) > maxAttachmentBytes) return tooLarge
+    try {
+      const data = await download(file, AbortSignal.timeout(downloadMs))
+      if (data.byteLength > maxAttachmentBytes) return tooLarge
+      const path = pathOf(file, index, context)
+      await saveFile(context.agentId, path, data)
+      return `stored in your workspace as ${path} (${formatBytes(data.byteLength)})`
+    } catch (error) {
+      log.warn({ ...context.source, ...describeError(error) }, 'an attachment could not be stored')
+      return 'not stored, because it could not be downloaded'
+    }
+  }
+
+  return {
+    describe: async ({ text, attachments = [] }, context) => {
+      const results = await Promise.all(attachments.map((file, index) => store(file, index, context)))
+      const lines = attachments.map((file, index) => `[Attached file: ${describeFile(file)}; ${results[index]}]`)
+      return [text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n')
+    },
+  }
+}
+
+const tooLarge = `not stored, because it is larger than ${formatBytes(maxAttachmentBytes)}`
+
+/** Ends at the time limit even if the channel ignores the signal. */
+async function download(file: Attachment, signal: AbortSignal): Promise<Uint8Array> {
+  const timedOut = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+  const data: unknown = await Promise.race([file.read?.(signal), timedOut])
+  if (!(data instanceof Uint8Array)) throw new TypeError('read must resolve with a Uint8Array')
+  return data
+}
+
+/** The sender chooses the name and the platform the type, so neither may look like anything else in the prompt. */
+function describeFile({ name, type, size }: Attachment): string {
+  const safeType = /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : 'unknown type'
+  return [safeName(name), safeType, size === undefined ? 'unknown size' : formatBytes(size)].join(', ')
+}
+
+function pathOf({ name }: Attachment, index: number, { key, at }: AttachmentContext): string {
+  const safe = safeName(name)
+  const extension = extname(safe)
+  const id = createHash('sha256').update(`${key}\n${index}`).digest('hex').slice(0, 8)
+  const day = new Date(at).toISOString().slice(0, 10)
+  return `inbox/${day}/${safe.slice(0, safe.length - extension.length)}-${id}${extension}`
+}
+
+/** Letters, digits, dots, dashes and underscores; at most 60 characters, which is less than any file system's limit. */
+function safeName(name: string): string {
+  const plain = name
+    .normalize('NFC')
+    .replace(/^.*[/\\]/s, '')
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replaceAll(/\.{2,}/g, '.')
+    .replace(/^[.-]+/, '')
+  const characters = [...plain]
+  const [stem, extension] = [characters.slice(0, 48), [...extname(plain)].slice(0, 12)]
+  return (characters.length <= 60 ? plain : stem.join('') + extension.join('')) || 'file'
+}
+
+function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+}

@@ -1,0 +1,77 @@
+// The commands that people can write to an agent in a chat: /new, /stop and /status.
+import { startConversation } from '../sessions/conversation-start.ts'
+import type { AcceptCommand, Store } from '../store/store.ts'
+
+export interface ChatCommand {
+  name: 'new' | 'stop' | 'status'
+  /** The text after the command. */
+  rest: string
+}
+
+/** A conversation in which somebody writes a command. */
+interface CommandContext {
+  sessionKey: string
+  agent: { id: string; name: string; model: string }
+}
+
+export interface CommandResult extends Pick<AcceptCommand, 'state'> {
+  answer: string
+}
+
+export interface ChatCommands {
+  /** Carries out a command. Its answer and its `state` are still to be stored. */
+  execute(command: ChatCommand, context: CommandContext): Promise<CommandResult>
+}
+
+interface ChatCommandsDeps {
+  store: Pick<Store, 'listRuns' | 'getSessionCounts'>
+  cancelRun(id: string): Promise<boolean>
+  createId: () => string
+}
+
+/** Some platforms add the name of the bot: `/new@helper_bot`. */
+const pattern = /^\s*\/(new|stop|status)(?:@\S+)?(?:\s+([^]*))?$/
+
+export function parseChatCommand(text: string): ChatCommand | undefined {
+  const [, name, rest = ''] = pattern.exec(text) ?? []
+  return name === undefined ? undefined : { name: name as ChatCommand['name'], rest: rest.trim() }
+}
+
+export function createChatCommands({ store, cancelRun, createId }: ChatCommandsDeps): ChatCommands {
+  async function stop({ sessionKey }: CommandContext): Promise<CommandResult> {
+    // Waiting runs first: when the running one ends, the next would start.
+    const waiting = await cancelRuns(sessionKey, 'queued')
+    const running = await cancelRuns(sessionKey, 'running')
+    const count = waiting + running
+    return { answer: count === 0 ? 'There is nothing to stop.' : `Stopped: ${countOf(count, 'run')}.` }
+  }
+
+  /** @returns how many */
+  async function cancelRuns(sessionKey: string, status: 'queued' | 'running'): Promise<number> {
+    let count = 0
+    let before: number | undefined
+    do {
+      const { items, next } = await store.listRuns({ sessionKey, status }, { before, limit: 200 })
+      for (const { id } of items) if (await cancelRun(id)) count++
+      before = next
+    } while (before !== undefined)
+    return count
+  }
+
+  async function status({ agent, sessionKey }: CommandContext): Promise<CommandResult> {
+    const { running, queued } = await store.getSessionCounts(sessionKey)
+    const name = agent.name === agent.id ? agent.id : `${agent.id} (${agent.name})`
+    const work = `${countOf(running, 'run')} in progress, ${queued} waiting`
+    return { answer: `Agent: ${name}\nModel: ${agent.model}\nWork: ${work}` }
+  }
+
+  return {
+    execute: async ({ name }, context) => {
+      if (name === 'stop') return await stop(context)
+      if (name === 'status') return await status(context)
+      return { answer: 'A new conversation has started.', state: startConversation(context.sessionKey, createId()) }
+    },
+  }
+}
+
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

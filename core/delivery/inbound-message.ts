@@ -1,0 +1,65 @@
+// Checks what a channel passes to `receive`, so that a mistake in a plugin is reported where it is made.
+import { InputError, type InboundMessage, type JsonSchema } from '../plugin.ts'
+import { compileCheck, notBlank, Type } from '../typebox.ts'
+import { wellFormed } from '../well-formed.ts'
+
+const NonEmpty = Type.String({ pattern: notBlank, description: 'a non-empty string' })
+const Text = Type.String({ description: 'a string' })
+
+/** Each description completes the sentence "<field> must be …". */
+const Message = Type.Object(
+  {
+    id: NonEmpty,
+    from: Type.Object(
+      { id: NonEmpty, name: Type.Optional(Text) },
+      { description: 'an object with the id of the sender' },
+    ),
+    to: NonEmpty,
+    text: Text,
+    threadId: Type.Optional(NonEmpty),
+    group: Type.Optional(Type.Enum(['group', 'channel'], { description: '"group", "channel" or absent' })),
+    mentioned: Type.Optional(Type.Boolean({ description: 'true or false' })),
+    attachments: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Text,
+            type: Text,
+            size: Type.Optional(Type.Number({ minimum: 0, description: 'a number of bytes' })),
+          },
+          { description: 'an object with name and type' },
+        ),
+        { description: 'a list' },
+      ),
+    ),
+  },
+  { description: 'an object' },
+)
+
+const check = compileCheck(Message)
+
+/** Throws an `InputError` that says what was expected. Text becomes well-formed. */
+export function readInboundMessage(received: unknown): InboundMessage {
+  const [problem] = check.problems(received)
+  if (problem) throw new InputError(explain(problem.keys))
+  const message = received as InboundMessage
+  const unreadable = (message.attachments ?? []).findIndex(
+    ({ read }) => !['undefined', 'function'].includes(typeof read),
+  )
+  if (unreadable !== -1) throw new InputError(`receive: attachments[${unreadable}].read must be a function.`)
+  return wellFormed(message)
+}
+
+function explain(keys: readonly string[]): string {
+  const path = keys.reduce((before, key) => (/^\d+$/.test(key) ? `${before}[${key}]` : `${before}.${key}`), '')
+  return `receive: ${path.slice(1) || 'the message'} must be ${expectation(keys)}.`
+}
+
+function expectation(keys: readonly string[]): string {
+  let schema: JsonSchema = Message
+  for (const key of keys) {
+    const { properties, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema }
+    schema = properties?.[key] ?? items ?? {}
+  }
+  return String((schema as { description?: unknown }).description)
+}

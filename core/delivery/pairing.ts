@@ -1,0 +1,173 @@
+// Pairing: a sender whom nobody knows gets a code, and may write to the agent once the operator has approved the code.
+import { randomInt } from 'node:crypto'
+import { GatewayError } from '../errors.ts'
+import type { InboundMessage, Json, Log } from '../plugin.ts'
+import type { AcceptCommand, AcceptResult, NewDelivery, Store } from '../store/store.ts'
+
+/** An account of a channel. */
+export interface AccountRef {
+  channel: string
+  accountId: string
+}
+
+interface Sender {
+  sender: string
+  /** Display name. */
+  name?: string
+  /** When the code was sent, or when it was approved. */
+  at: number
+}
+
+interface Pending extends Sender, Pick<NewDelivery, 'to' | 'threadId' | 'route'> {
+  code: string
+}
+
+/** A message to a sender. */
+type Notice = Pick<NewDelivery, 'to' | 'threadId' | 'route' | 'text'>
+
+/** What is stored for each account. */
+interface Pairings {
+  pending: readonly Pending[]
+  approved: readonly Sender[]
+}
+
+export interface PairingItem extends AccountRef, Sender {
+  status: 'pending' | 'approved'
+  /** Only while the sender waits. */
+  code?: string
+  expiresAt?: number
+}
+
+export interface Pairing {
+  isApproved(account: AccountRef, sender: string): Promise<boolean>
+  /** Sends a code to the sender, unless one is valid already or too many senders are waiting. */
+  request(account: AccountRef, message: InboundMessage): Promise<void>
+  /** The senders that wait for approval on these accounts, and those that have it. */
+  list(accounts: readonly AccountRef[]): Promise<PairingItem[]>
+  /** Approves the sender with this code. Throws `pairing_not_found`. */
+  approve(accounts: readonly AccountRef[], code: string): Promise<AccountRef & Sender>
+  /** Withdraws the approval of a sender. Throws `pairing_not_found`. */
+  revoke(account: AccountRef, sender: string): Promise<void>
+}
+
+interface PairingDeps {
+  store: Pick<Store, 'getState' | 'setState'>
+  accept(command: AcceptCommand): Promise<AcceptResult>
+  /** Called when a message waits in the outbox. */
+  onDeliveries: () => void
+  createId: () => string
+  log: Log
+}
+
+const owner = 'pairing'
+
+/** How long a code is valid. A sender gets no other code in this time. */
+const codeMs = 60 * 60 * 1000
+/** Most codes that are valid on one account, so that strangers cannot use the account to send many messages. */
+const maxPending = 3
+/** Longest display name that is stored. */
+const longestName = 200
+
+export function createPairing({ store, accept, onDeliveries, createId, log }: PairingDeps): Pairing {
+  const inTurn = createQueue()
+
+  const read = async (account: AccountRef): Promise<Pairings> => {
+    const { pending = [], approved = [] } = ((await store.getState(owner, keyOf(account))) ?? {}) as Partial<Pairings>
+    return { pending: pending.filter(({ at }) => at + codeMs > Date.now()), approved }
+  }
+
+  /** Stores the change together with a message to the sender. */
+  const change = async (account: AccountRef, pairings: Pairings, { to, threadId, route, text }: Notice) => {
+    const id = createId()
+    await accept({
+      at: Date.now(),
+      deliveries: [{ ...account, id, runId: '', to, threadId, route, text, status: 'pending', reason: null }],
+      state: { owner, key: keyOf(account), value: toJson(pairings) },
+    })
+    onDeliveries()
+  }
+
+  const request = async (account: AccountRef, { from, to, threadId, route }: InboundMessage) => {
+    const { pending, approved } = await read(account)
+    if (pending.length >= maxPending || pending.some(({ sender }) => isSame(sender, from.id))) return
+    const name = from.name?.trim().slice(0, longestName).toWellFormed()
+    const code = createCode()
+    const address = { to, threadId: threadId ?? null, route: route ?? null }
+    const asked = { code, sender: from.id, ...(name && { name }), at: Date.now(), ...address }
+    await change(account, { pending: [...pending, asked], approved }, { ...asked, text: describeCode(code) })
+    log.info({ ...account, sender: from.id }, 'a new sender asks for approval; see "svc-gateway pairing list"')
+  }
+
+  const approve = async (account: AccountRef, code: string): Promise<(AccountRef & Sender) | undefined> => {
+    const { pending, approved } = await read(account)
+    const asked = pending.find((one) => one.code === code)
+    if (!asked) return undefined
+    const { sender, name } = asked
+    const known = { sender, ...(name !== undefined && { name }), at: Date.now() }
+    const others = pending.filter((one) => one !== asked)
+    await change(account, { pending: others, approved: [...approved, known] }, { ...asked, text: approvedText })
+    log.info({ ...account, sender }, 'a sender was approved')
+    return { ...account, ...known }
+  }
+
+  return {
+    isApproved: async (account, sender) => (await read(account)).approved.some((one) => isSame(one.sender, sender)),
+    request: (account, message) => inTurn(() => request(account, message)),
+    list: async (accounts) =>
+      (await Promise.all(accounts.map(async (account) => listItems(account, await read(account))))).flat(),
+    approve: (accounts, typed) =>
+      inTurn(async () => {
+        const code = typed.trim().toUpperCase()
+        for (const account of accounts) {
+          const approved = await approve(account, code)
+          if (approved) return approved
+        }
+        throw new GatewayError('pairing_not_found')
+      }),
+    revoke: (account, sender) =>
+      inTurn(async () => {
+        const { pending, approved } = await read(account)
+        const others = approved.filter((one) => !isSame(one.sender, sender))
+        if (others.length === approved.length) throw new GatewayError('pairing_not_found')
+        await store.setState(owner, keyOf(account), toJson({ pending, approved: others }))
+        log.info({ ...account, sender }, 'the approval of a sender was withdrawn')
+      }),
+  }
+}
+
+const listItems = (account: AccountRef, { pending, approved }: Pairings): PairingItem[] => [
+  ...pending.map(({ to: _to, threadId: _thread, route: _route, ...asked }) => ({
+    status: 'pending' as const,
+    ...account,
+    ...asked,
+    expiresAt: asked.at + codeMs,
+  })),
+  ...approved.map((known) => ({ status: 'approved' as const, ...account, ...known })),
+]
+
+const keyOf = ({ channel, accountId }: AccountRef): string => JSON.stringify([channel, accountId])
+
+const isSame = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase()
+
+const toJson = (pairings: Pairings): Json => pairings as unknown as Json
+
+/** Without characters that are easily confused. */
+const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+
+const createCode = (): string => Array.from({ length: 8 }, () => alphabet[randomInt(alphabet.length)]).join('')
+
+const describeCode = (code: string): string =>
+  `This agent does not know you yet. Your code is ${code}. It is valid for an hour. ` +
+  'Give it to the operator, who can approve it.'
+
+const approvedText = 'The operator has approved you. Write your message again, please.'
+
+/** Runs changes one after another, so that none is lost. */
+function createQueue() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
