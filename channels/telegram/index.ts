@@ -1,0 +1,76 @@
+// The Telegram channel: a bot that reads messages by long polling and sends them with the Bot API.
+import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
+import { poll } from './poll.ts'
+import { maxFileBytes, send, threadOption } from './send.ts'
+
+const Config = Type.Object(
+  {
+    botToken: Type.String({
+      secret: true,
+      pattern: String.raw`^[\w:-]+$`,
+      description: 'The token of the bot, from @BotFather.',
+    }),
+    apiRoot: Type.String({
+      pattern: '^https?://',
+      default: 'https://api.telegram.org',
+      description: 'Base URL of the Bot API. Change it to use a Bot API server of your own.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export default defineChannel<Static<typeof Config>>({
+  name: 'telegram',
+  description: 'A Telegram bot, in direct messages, groups and channels.',
+  config: Config,
+  target: Type.String({
+    pattern: String.raw`^(-?[1-9]\d{0,15}|@[A-Za-z]\w{3,})$`,
+    description: 'The id of a chat, such as "123456789" or "-1001234567890", or the @name of a public channel.',
+  }),
+  // Telegram has no key that would make a second message with the same content recognizable.
+  limits: { maxText: 4096, format: 'html', idempotency: 'none', maxFileBytes },
+  packages: { grammy: '1.46.0' },
+
+  async connect(config, context) {
+    const client = await openClient(config)
+    const stop = new AbortController()
+    const signal = AbortSignal.any([stop.signal, context.signal])
+    try {
+      const polling = poll(client, { context, me: await identify(client, signal), signal })
+      return {
+        send: (message) => send(client, message),
+        // Telegram hides it by itself after five seconds, or when a message is sent.
+        typing: async (to, on, route) =>
+          void (on && (await client.api.sendChatAction(to, 'typing', threadOption(route)))),
+        async close() {
+          stop.abort()
+          await polling
+          client.close()
+        },
+      }
+    } catch (error) {
+      client.close()
+      throw error
+    }
+  },
+})
+
+/** Checks the token. A webhook that somebody has set would keep the bot from reading messages. */
+async function identify({ api }: Client, signal: AbortSignal) {
+  try {
+    const me = await api.getMe(grammySignal(signal))
+    await api.deleteWebhook({}, grammySignal(signal))
+    return me
+  } catch (error) {
+    throw connectError(apiErrorOf(error)?.error_code)
+  }
+}
+
+function connectError(code: number | undefined): Error {
+  if (code === undefined) return new Error('Telegram could not be reached.')
+  // Telegram answers 404 to tokens that it cannot read.
+  return code === 401 || code === 404
+    ? new AuthError('Telegram refuses the bot token.')
+    : new Error(`Telegram answered ${code}.`)
+}

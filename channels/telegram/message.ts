@@ -1,0 +1,86 @@
+// Reads messages out of Telegram's updates, which may have any shape.
+import type { Chat, Message, MessageEntity, Update, User } from 'grammy/types'
+import type { InboundMessage } from 'svc-gateway/plugin'
+import { attachmentsOf } from './attachments.ts'
+import type { Client } from './client.ts'
+
+/** The bot's own account. */
+export type Bot = Pick<User, 'id' | 'username'>
+
+/** @returns undefined if the update is not a message of somebody else */
+export function readMessage(update: unknown, { me, client }: { me: Bot; client: Client }): InboundMessage | undefined {
+  const { message, channel_post } = (update ?? {}) as Partial<Update>
+  const post: unknown = message ?? channel_post
+  if (!isMessage(post)) return undefined
+  const sender = senderOf(post)
+  if (!sender || sender.id === me.id) return undefined
+  const { text, mentioned } = readText(post, me)
+  const group = groups[post.chat.type]
+  const threadId = post.is_topic_message && post.message_thread_id ? String(post.message_thread_id) : undefined
+  const attachments = attachmentsOf(post, client)
+  return {
+    id: `${post.chat.id}:${post.message_id}`,
+    from: { id: String(sender.id), name: nameOf(sender) },
+    to: String(post.chat.id),
+    text,
+    // `typing` gets the route, but no thread.
+    ...(threadId && { threadId, route: threadId }),
+    ...(group && { group, mentioned: mentioned || repliesTo(post, me) }),
+    ...(attachments.length > 0 && { attachments }),
+  }
+}
+
+const groups: Partial<Record<string, 'group' | 'channel'>> = { group: 'group', supergroup: 'group', channel: 'channel' }
+
+function isMessage(value: unknown): value is Message {
+  if (!isObject(value)) return false
+  const { message_id, chat } = value
+  return Number.isSafeInteger(message_id) && isObject(chat) && Number.isSafeInteger(chat['id'])
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Anonymous administrators of all groups share one user, so the chat in whose name they write identifies them. */
+function senderOf({ sender_chat, from, chat }: Message): User | Chat | undefined {
+  const sender = sender_chat ?? from ?? (chat.type === 'channel' ? chat : undefined)
+  return isObject(sender) && Number.isSafeInteger(sender.id) ? sender : undefined
+}
+
+const nameOf = (sender: User | Chat): string =>
+  [
+    'title' in sender ? sender.title : undefined,
+    'first_name' in sender ? sender.first_name : undefined,
+    'last_name' in sender ? sender.last_name : undefined,
+  ]
+    .filter((part) => typeof part === 'string')
+    .join(' ')
+
+/** The text or caption without mentions of the bot, and whether there was one. `/new@name` becomes `/new`. */
+function readText(post: Message, me: Bot): { text: string; mentioned: boolean } {
+  const [text, entities] = [post.text ?? post.caption ?? '', post.entities ?? post.caption_entities ?? []]
+  if (typeof text !== 'string' || !Array.isArray(entities)) return { text: '', mentioned: false }
+  const mentions = entities.flatMap((entity) => mentionIn(text, entity, me) ?? [])
+  if (mentions.length === 0) return { text, mentioned: false }
+  // From the end, so that the offsets of the others stay right.
+  const rest = mentions
+    .toSorted((a, b) => b.start - a.start)
+    .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text)
+  return { text: rest.replace(/^[\s,:]+/, '').trimEnd(), mentioned: true }
+}
+
+/** @returns the range of the mention in the text, if the entity mentions the bot */
+function mentionIn(text: string, entity: MessageEntity, me: Bot): { start: number; end: number } | undefined {
+  const { type, offset, length } = isObject(entity) ? entity : ({} as Partial<MessageEntity>)
+  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length)) return undefined
+  const [start, end] = [offset as number, (offset as number) + (length as number)]
+  const marked = text.slice(start, end).toLowerCase()
+  const name = `@${me.username?.toLowerCase()}`
+  if (type === 'mention' && marked === name) return { start, end }
+  if (type === 'text_mention' && (entity as { user?: User }).user?.id === me.id) return { start, end }
+  if (type === 'bot_command' && marked.endsWith(name)) return { start: end - name.length, end }
+  return undefined
+}
+
+/** In a topic, messages that reply to nothing seem to reply to the message that created the topic. */
+const repliesTo = ({ reply_to_message: original }: Message, me: Bot): boolean =>
+  original?.from?.id === me.id && !original.forum_topic_created

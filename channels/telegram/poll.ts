@@ -1,0 +1,79 @@
+// Reads updates by long polling. A poll confirms the updates before its offset to Telegram, so the offset passes an
+// update only when its message is on disk. Telegram remembers the offset.
+import { setTimeout as delay } from 'node:timers/promises'
+import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
+import { apiErrorOf, type Client, grammySignal } from './client.ts'
+import { type Bot, readMessage } from './message.ts'
+
+/** How long Telegram waits for an update, in seconds. */
+const pollSeconds = 30
+/** An answer that is later than this never comes. */
+const deadlineMs = (pollSeconds + 15) * 1000
+/** Pause after another program has read the bot's messages, or after a message could not be stored. */
+const pauseMs = 1000
+
+interface Polling {
+  context: ChannelContext
+  me: Bot
+  signal: AbortSignal
+}
+
+/** Polls until `signal` aborts or the connection is lost. Never rejects. */
+export async function poll(client: Client, { context, me, signal }: Polling): Promise<void> {
+  const { log, receive, lost } = context
+  let offset = 0
+  let inConflict = false
+
+  /** Passes the update, unless its message could not be stored. */
+  async function take(update: unknown): Promise<boolean> {
+    const id = (update as { update_id?: unknown } | null)?.update_id
+    const message = readMessage(update, { me, client })
+    if (!message) log.debug({ update: id }, 'ignored an update that is not a message')
+    try {
+      if (message) await receive(message)
+    } catch (error) {
+      log.debug({ err: error }, 'a message could not be stored; it is read again')
+      return false
+    }
+    if (typeof id === 'number') offset = id + 1
+    return true
+  }
+
+  /** @returns how long to wait before the next poll, or undefined if the connection is lost */
+  function waitAfter(error: unknown): number | undefined {
+    const answer = apiErrorOf(error)
+    if (answer?.error_code === 429) return (answer.parameters.retry_after ?? 1) * 1000
+    if (answer?.error_code === 409) {
+      if (!inConflict) log.warn({}, 'another program reads the messages of this bot; only one of them can')
+      inConflict = true
+      return pauseMs
+    }
+    if (answer?.error_code === 401) lost(new AuthError('Telegram refuses the bot token.'))
+    else lost(answer ? `Telegram answered ${answer.error_code}.` : 'Telegram could not be reached.')
+    return undefined
+  }
+
+  while (!signal.aborted) {
+    try {
+      for (const update of await getUpdates(client, offset, signal)) {
+        if (await take(update)) continue
+        await pause(pauseMs, signal)
+        break
+      }
+      inConflict = false
+    } catch (error) {
+      const wait = signal.aborted ? undefined : waitAfter(error)
+      if (wait === undefined) return
+      await pause(wait, signal)
+    }
+  }
+}
+
+async function getUpdates({ api }: Client, offset: number, signal: AbortSignal): Promise<readonly unknown[]> {
+  const options = { offset, timeout: pollSeconds, allowed_updates: ['message', 'channel_post'] as const }
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+  const updates: unknown = await api.getUpdates(options, grammySignal(deadline))
+  return Array.isArray(updates) ? updates : []
+}
+
+const pause = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined)

@@ -1,0 +1,289 @@
+// A double of Telegram's Bot API on loopback: long polling, texts in HTML, files, and faults on demand.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Platform } from '../contracts.ts'
+
+export interface TelegramConfig {
+  botToken: string
+  apiRoot: string
+}
+
+/** A message of the bot that Telegram has accepted. */
+export interface SentMessage {
+  method: string
+  to: string
+  /** The text or caption as it was sent. */
+  text: string
+  /** What people see, without marks. */
+  shown: string
+  parseMode?: string
+  threadId?: number
+  previews?: boolean
+  file?: { name: string; content: string }
+}
+
+/** What happens to the next call of a method. */
+export type TelegramFault =
+  | { status: number; description: string; parameters?: object }
+  /** The call takes effect, but its answer is lost. */
+  | 'lose'
+  /** The connection closes before the call takes effect. */
+  | 'drop'
+  /** The answer is not JSON. */
+  | 'garbage'
+
+export interface TelegramDouble extends Platform<TelegramConfig> {
+  sent: readonly SentMessage[]
+  /** The calls of this method so far. */
+  calls(method: string): readonly Record<string, unknown>[]
+  /** Resolves when the method has been called this many times. */
+  called(method: string, count: number): Promise<void>
+  /** Resolves when a poll waits for updates. */
+  polled(): Promise<void>
+  fail(method: string, fault: TelegramFault): void
+  /** Adds an update, or whatever else. Fields of a message are added if they are missing. */
+  push(message: object): void
+  pushRaw(update: unknown): void
+  /** Makes a file available to `getFile`. */
+  addFile(id: string, content: string): void
+  /** The group has become a supergroup with another id. */
+  migrate(from: string, to: number): void
+}
+
+const token = '123456:AAtelegram-token-0123456789'
+export const bot = { id: 123456, is_bot: true, first_name: 'Gate', username: 'GateTestBot' }
+const ann = { id: 42, is_bot: false, first_name: 'Ann', last_name: 'Lee' }
+const group = { id: -1001, type: 'supergroup', title: 'Team' }
+
+export async function openTelegram(): Promise<TelegramDouble> {
+  const state = createState()
+  const server = createServer((request, response) => void serve(state, request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const say = (message: object) => state.push({ from: ann, chat: { id: ann.id, type: 'private' }, ...message })
+  const polled = async () => {
+    while (!state.polls.some(isOpen)) await once(state.changes, 'call')
+  }
+  return {
+    config: { botToken: token, apiRoot },
+    badConfig: { botToken: '654321:BBanother-token-9876543210', apiRoot },
+    to: String(ann.id),
+    messages: async () => state.sent,
+    say: async (text) => say({ text }),
+    async sayInGroup(text, { mentioned }) {
+      const mention = { text: `@${bot.username} ${text}`, entities: [{ type: 'mention', offset: 0, length: 12 }] }
+      state.push({ from: ann, chat: group, ...(mentioned ? mention : { text }) })
+    },
+    echo: async (text) => say({ text, from: bot }),
+    async disconnect() {
+      await polled()
+      server.closeAllConnections()
+    },
+    loseNextAnswer: () => state.fail('sendMessage', 'lose'),
+    limitNext: (ms) => state.fail('sendMessage', tooManyRequests(ms / 1000)),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+      if (state.unexpected.length > 0) throw new Error(`unexpected calls of Telegram: ${state.unexpected.join(', ')}`)
+    },
+    sent: state.sent,
+    calls: (method) => state.calls.filter((call) => call.method === method).map(({ args }) => args),
+    async called(method, count) {
+      while (state.calls.filter((call) => call.method === method).length < count) await once(state.changes, 'call')
+    },
+    polled,
+    fail: state.fail,
+    push: say,
+    pushRaw: state.pushRaw,
+    addFile: (id, content) => void state.files.set(id, content),
+    migrate: (from, to) => void state.migrated.set(from, to),
+  }
+}
+
+const isOpen = (response: ServerResponse) => !response.writableEnded && !response.destroyed
+
+export const tooManyRequests = (seconds: number): TelegramFault => ({
+  status: 429,
+  description: `Too Many Requests: retry after ${seconds}`,
+  parameters: { retry_after: seconds },
+})
+
+type State = ReturnType<typeof createState>
+type Args = Record<string, unknown>
+
+function createState() {
+  const updates: { update_id?: unknown }[] = []
+  const faults: { method: string; fault: TelegramFault }[] = []
+  const changes = new EventTarget()
+  let number = 100
+  const pushRaw = (update: unknown) => {
+    updates.push(update as object)
+    changes.dispatchEvent(new Event('update'))
+  }
+  return {
+    updates,
+    changes,
+    sent: [] as SentMessage[],
+    polls: [] as ServerResponse[],
+    calls: [] as { method: string; args: Args }[],
+    unexpected: [] as string[],
+    files: new Map<string, string>(),
+    migrated: new Map<string, number>(),
+    nextNumber: () => number++,
+    pushRaw,
+    push: (message: object) =>
+      pushRaw({ update_id: number++, message: { message_id: number++, date: 1_790_000_000, ...message } }),
+    fail: (method: string, fault: TelegramFault) => void faults.push({ method, fault }),
+    takeFault(method: string): TelegramFault | undefined {
+      const index = faults.findIndex((entry) => entry.method === method)
+      return index < 0 ? undefined : faults.splice(index, 1)[0]?.fault
+    },
+  }
+}
+
+async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [, prefix, path = ''] = /^(\/(?:file\/)?bot[^/]+)\/(.*)$/.exec(request.url ?? '') ?? []
+  if (prefix === `/file/bot${token}`) return serveFile(state, decodeURI(path), response)
+  if (prefix !== `/bot${token}`) return refuse(response, { status: 401, description: 'Unauthorized' })
+  const args = await argsOf(request)
+  state.calls.push({ method: path, args })
+  const fault = state.takeFault(path)
+  if (fault === 'drop') response.destroy()
+  else if (fault === 'garbage') response.writeHead(502).end('<html>Bad Gateway</html>')
+  else if (typeof fault === 'object') refuse(response, fault)
+  else await answer(state, { method: path, args, response, lose: fault === 'lose' })
+  state.changes.dispatchEvent(new Event('call'))
+}
+
+/** Texts are JSON; files come as a form. */
+async function argsOf(request: IncomingMessage): Promise<Args> {
+  const body = await buffer(request)
+  const type = request.headers['content-type'] ?? ''
+  if (!type.startsWith('multipart/')) return body.length === 0 ? {} : (JSON.parse(body.toString()) as Args)
+  const form = await new Response(body, { headers: { 'content-type': type } }).formData()
+  const args: Args = Object.fromEntries(form)
+  for (const [key, value] of Object.entries(args)) {
+    const file = typeof value === 'string' && value.startsWith('attach://') ? form.get(value.slice(9)) : undefined
+    if (file instanceof File) args[key] = { name: file.name, content: await file.text() }
+  }
+  return args
+}
+
+interface Call {
+  method: string
+  args: Args
+  response: ServerResponse
+  lose: boolean
+}
+
+async function answer(state: State, { method, args, response, lose }: Call): Promise<void> {
+  const ok = (result: unknown) => (lose ? response.destroy() : response.end(JSON.stringify({ ok: true, result })))
+  const file = /^send(Photo|Document)$/.exec(method)?.[1]?.toLowerCase()
+  if (method === 'getMe') ok(bot)
+  else if (method === 'deleteWebhook' || method === 'sendChatAction') ok(true)
+  else if (method === 'getUpdates') void answerPoll(state, args, response)
+  else if (method === 'sendMessage') answerSend(state, { method, args, response, limit: 4096, text: args['text'] }, ok)
+  else if (file)
+    answerSend(state, { method, args, response, limit: 1024, text: args['caption'] ?? '', file: args[file] }, ok)
+  else if (method === 'getFile') answerGetFile(state, args, { response, ok })
+  else {
+    state.unexpected.push(method)
+    refuse(response, { status: 404, description: `Not Found: ${method}` })
+  }
+}
+
+/** A poll ends the one before, confirms what is before its offset, and waits until there is something. */
+async function answerPoll(state: State, { offset }: Args, response: ServerResponse): Promise<void> {
+  for (const older of state.polls.splice(0).filter(isOpen)) refuse(older, conflict)
+  state.polls.push(response)
+  const kept = state.updates.filter(({ update_id: id }) => typeof id !== 'number' || id >= Number(offset))
+  state.updates.splice(0, Infinity, ...kept)
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  while (state.updates.length === 0 && isOpen(response))
+    await once(state.changes, 'update', { signal: gone.signal }).catch(() => undefined)
+  if (!isOpen(response)) return
+  response.end(JSON.stringify({ ok: true, result: state.updates }))
+  // What has no id cannot be confirmed.
+  state.updates.splice(0, Infinity, ...state.updates.filter((update) => typeof update?.update_id === 'number'))
+}
+
+const conflict = {
+  status: 409,
+  description: 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running',
+}
+
+interface Send extends Omit<Call, 'lose'> {
+  limit: number
+  text: unknown
+  file?: unknown
+}
+
+function answerSend(state: State, send: Send, ok: (result: unknown) => void): void {
+  const { method, args, response, limit, file } = send
+  const [to, text] = [String(args['chat_id']), String(send.text)]
+  const moved = state.migrated.get(to)
+  const bad = (description: string, parameters?: object) =>
+    refuse(response, { status: 400, description: `Bad Request: ${description}`, ...(parameters && { parameters }) })
+  if (moved !== undefined) return bad('group chat was upgraded to a supergroup chat', { migrate_to_chat_id: moved })
+  if (to === '404') return bad('chat not found')
+  if (to === '403') return refuse(response, { status: 403, description: 'Forbidden: bot was blocked by the user' })
+  const shown = args['parse_mode'] === 'HTML' ? renderHtml(text) : { text }
+  if ('fault' in shown) return bad(`can't parse entities: ${shown.fault}`)
+  if ([...shown.text].length > limit) return bad('message is too long')
+  if (!file && shown.text.trim() === '') return bad('message text is empty')
+  const preview = args['link_preview_options'] as { is_disabled?: boolean } | undefined
+  state.sent.push({
+    method,
+    to,
+    text,
+    shown: shown.text,
+    ...(typeof args['parse_mode'] === 'string' && { parseMode: args['parse_mode'] }),
+    ...(args['message_thread_id'] !== undefined && { threadId: Number(args['message_thread_id']) }),
+    ...(!file && { previews: preview?.is_disabled !== true }),
+    ...(file !== undefined && { file: file as { name: string; content: string } }),
+  })
+  ok({ message_id: state.nextNumber(), date: 1_790_000_000, chat: { id: Number(to), type: 'private' }, text })
+}
+
+const tags: ReadonlySet<string> = new Set('b i s u code pre a blockquote'.split(' '))
+
+/** Reads Telegram's HTML: known tags, closed in order, and `<`, `>` and `&` escaped. */
+function renderHtml(html: string): { text: string } | { fault: string } {
+  const open: string[] = []
+  let text = ''
+  for (const [token, slash, name] of html.matchAll(/<(\/?)([^\s>]*)[^>]*>?|&\w+;|[^<&]+|&/g)) {
+    if (name === undefined) text += entities[token] ?? token
+    else if (!tags.has(name) || !token.endsWith('>'))
+      return { fault: `Unsupported start tag "${name}" at byte offset 0` }
+    else if (!slash) open.push(name)
+    else if (open.pop() !== name) return { fault: `Unexpected end tag at byte offset 0: ${token}` }
+  }
+  return open.length > 0 ? { fault: `Can't find end tag corresponding to start tag "${open.at(-1)}"` } : { text }
+}
+
+const entities: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"' }
+
+function answerGetFile(
+  { files }: State,
+  { file_id: id }: Args,
+  { response, ok }: { response: ServerResponse; ok(result: unknown): void },
+): void {
+  if (!files.has(String(id))) return refuse(response, { status: 400, description: 'Bad Request: file is too big' })
+  ok({ file_id: id, file_unique_id: id, file_path: `documents/${String(id)}` })
+}
+
+function serveFile({ files }: State, path: string, response: ServerResponse): void {
+  const content = files.get(path.replace('documents/', ''))
+  if (content === undefined) response.writeHead(404).end()
+  else response.end(content)
+}
+
+function refuse(response: ServerResponse, { status, ...answer }: { status: number; description: string }): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ ok: false, error_code: status, ...answer }))
+}
