@@ -9,6 +9,7 @@ import { createLogStream, type LogStream } from './control/ws/log-stream.ts'
 import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections.ts'
 import type { Receive } from './delivery/inbound.ts'
+import { createFailureEvents } from './delivery/failure-event.ts'
 import { createOutbox, type Outbox } from './delivery/outbox.ts'
 import { createPairing, type Pairing } from './delivery/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
@@ -27,6 +28,7 @@ import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { Store } from './store/store.ts'
+import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
 export interface Environment {
@@ -54,6 +56,8 @@ export interface CurrentRuntime {
   attempt: Attempt
   outcome: Outcome
   receive: Receive
+  /** The main session of the default agent. */
+  mainSession: string
 }
 
 export interface Services {
@@ -128,7 +132,15 @@ export function openServices(options: ServiceOptions): Services {
     createId,
     log: logs.logFor('delivery'),
   })
-  const outbox = createOutbox({ store, connections, owner, log: logs.logFor('delivery') })
+  const outbox = createOutbox({
+    store,
+    connections,
+    owner,
+    createFailureEvent: createFailureEvents({ store, mainSession: () => current().mainSession, createId }),
+    onEvent: (event) => events.announce([event]),
+    readFile: readWorkspaceFile,
+    log: logs.logFor('delivery'),
+  })
   const retention = createRetention({
     store,
     limits: () => current().config.storage.retention,

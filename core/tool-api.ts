@@ -91,9 +91,19 @@ export interface RunApi {
 }
 
 /** A message to send on a channel. */
-export interface DeliveryRequest {
+export interface DeliveryRequest extends DeliveryTarget {
+  /** Markdown. It may be blank if there is a file. */
   text: string
-  /** A channel, or `last`. Default: the last route of the session, else that of the main session. */
+  /** A file to send with it: its path in the workspace of the caller's agent. It is read when the message is sent. */
+  file?: string | undefined
+}
+
+/** Where a message goes. */
+export interface DeliveryTarget {
+  /**
+   * A channel, or `last`. Default: the channel that an HTTP client names in a header, else the last route of the
+   * session, else that of the main session.
+   */
   channel?: string | undefined
   /** The recipient. Default: the last one on that channel, else its `defaultTo`. */
   to?: string | undefined
@@ -141,7 +151,7 @@ export interface ScheduleRequest {
   name?: string | undefined
   timing: ScheduleTiming
   /** The recipient of replies, resolved when the schedule is added. `null`: replies are not delivered. */
-  deliver: Omit<DeliveryRequest, 'text'> | null
+  deliver: DeliveryTarget | null
   /** Longest duration of one run, in seconds. */
   timeoutSeconds?: number | undefined
 }
@@ -220,7 +230,7 @@ export interface ToolApi {
    * Returns whether a message would go to the recipient of this run's reply, or to the people whom this run answers.
    * Throws `InputError` if it cannot be delivered.
    */
-  isReplyRoute(request: Omit<DeliveryRequest, 'text'>): Promise<boolean>
+  isReplyRoute(target: DeliveryTarget): Promise<boolean>
   workspace: Workspace
   schedules: ScheduleApi
   gateway: GatewayApi

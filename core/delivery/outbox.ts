@@ -1,12 +1,22 @@
 // The outbox: claims deliveries from the store, in order for each recipient, sends them, and records the outcome.
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../errors.ts'
+import { createExtensionLog } from '../loader/extension-log.ts'
 import type { Log } from '../plugin.ts'
 import { createPoller } from '../store/poller.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Store, StoredDelivery } from '../store/store.ts'
+import type { DeliveryEnd, NewEvent, Store, StoredDelivery } from '../store/store.ts'
 import type { Connections } from './connections.ts'
-import { defaultLimits, interrupted, type OutboxLimits, sendDelivery } from './send-delivery.ts'
+import type { CreateFailureEvent } from './failure-event.ts'
+import { createPacing } from './pacing.ts'
+import {
+  type AttemptEnd,
+  defaultLimits,
+  interrupted,
+  type OutboxLimits,
+  type ReadFile,
+  sendDelivery,
+} from './send-delivery.ts'
 
 export interface Outbox {
   /** Looks for deliveries that are due. */
@@ -19,16 +29,23 @@ export interface Outbox {
 
 interface OutboxDeps {
   store: Store
-  connections: Connections
+  connections: Pick<Connections, 'get'>
   owner: string
+  /** Creates the event that is stored when a delivery has finally failed. */
+  createFailureEvent: CreateFailureEvent
+  /** Called when such an event is stored. */
+  onEvent(event: NewEvent): void
+  readFile: ReadFile
   limits?: OutboxLimits
   log: Log
 }
 
 const maxParallel = 16
 const leaseMs = 120_000
+const paused = 'The platform limits the account.'
 
-export function createOutbox({ store, connections, owner, limits = defaultLimits, log }: OutboxDeps): Outbox {
+export function createOutbox({ store, connections, owner, limits = defaultLimits, log, ...deps }: OutboxDeps): Outbox {
+  const pacing = createPacing(limits.longestBackoffMs)
   const sending = new Set<Promise<void>>()
   let isClosing = false
 
@@ -64,16 +81,39 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     sending.add(done)
   }
 
+  // A message that was sent cannot be undone, so its outcome is retried until the store is available.
+  const patience = { everyMs: limits.firstBackoffMs, isGivenUp: () => isClosing }
+
   const attempt = async (delivery: StoredDelivery): Promise<void> => {
+    const pausedUntil = pacing.pausedUntil(delivery)
+    const end: DeliveryEnd =
+      pausedUntil === undefined
+        ? await send(delivery)
+        : { status: 'retry', reason: paused, nextAt: pausedUntil, uncertain: delivery.uncertain }
+    const { id, fencingToken } = delivery
+    if (end.status === 'sent' || end.status === 'retry')
+      return void (await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience))
+    const event = await retryUntilStored(() => deps.createFailureEvent(delivery, end), patience)
+    const ended = { ...end, event }
+    if (await retryUntilStored(() => store.endDelivery(id, fencingToken, ended, Date.now()), patience))
+      deps.onEvent(event)
+  }
+
+  const send = async (delivery: StoredDelivery): Promise<DeliveryEnd> => {
     const { id, fencingToken, channel, accountId } = delivery
-    // A message that was sent cannot be undone, so its outcome is retried until the store is available.
-    const retry = { everyMs: limits.firstBackoffMs, isGivenUp: () => isClosing }
-    const advance = (chunksSent: number) =>
-      retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), retry)
-    const end = await sendDelivery(delivery, { link: connections.get(channel, accountId), limits, advance })
-    if (end.status !== 'sent')
-      log.warn({ deliveryId: id, channel, status: end.status, reason: end.reason }, 'delivery not sent')
-    await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), retry)
+    const fields = { channel, accountId, deliveryId: id }
+    const { isLimited = false, ...end }: AttemptEnd = await sendDelivery(delivery, {
+      link: connections.get(channel, accountId),
+      limits,
+      advance: (chunksSent) => retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience),
+      readFile: deps.readFile,
+      log: createExtensionLog(log, fields),
+    })
+    if (end.status === 'sent') pacing.accepted(delivery)
+    else log.warn({ ...fields, status: end.status, reason: end.reason }, 'delivery not sent')
+    if (isLimited && end.status === 'retry' && pacing.limited(delivery, end.nextAt))
+      log.warn({ channel, accountId }, 'the platform limits the account; its deliveries wait')
+    return end
   }
 
   /** Resolves when no delivery is being sent and none is due. */

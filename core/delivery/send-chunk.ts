@@ -1,16 +1,23 @@
-// Sends one chunk of a delivery. If its response was lost, it is sent again only if that cannot duplicate it.
-import type { Channel, Connection, SendResult } from '../plugin.ts'
+// Sends one chunk or the file of a delivery. If the response was lost, it is sent again only if that cannot duplicate
+// it.
+import { isInputError } from '../input-error.ts'
+import { describePluginError } from '../loader/plugin-error.ts'
+import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../plugin.ts'
 import type { StoredDelivery } from '../store/store.ts'
+import { readSendResult } from './send-result.ts'
 
 export interface Chunk {
   channel: Channel
   connection: Connection
   delivery: Pick<StoredDelivery, 'to' | 'threadId' | 'route' | 'reason'>
   text: string
+  /** Reads the file that is sent with the text. Throws `InputError` if there is no such file any more. */
+  readFile?: (() => Promise<NonNullable<OutboundMessage['file']>>) | undefined
   /** Idempotency key, the same for every attempt at this chunk. */
   key: string
   /** True: an earlier attempt may have reached the platform. */
   uncertain: boolean
+  log: Log
 }
 
 /**
@@ -49,45 +56,50 @@ function endOf(fate: Fate, detail: string): ChunkEnd {
   return { outcome: fate === 'unknown' ? 'unknown' : 'open', detail }
 }
 
-async function lookUp({ channel, connection, delivery, key }: Chunk, timeoutMs: number): Promise<Fate> {
+async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeoutMs: number): Promise<Fate> {
   const { idempotency } = channel.limits
   if (idempotency === 'native') return 'repeatable'
   if (idempotency === 'none' || !connection.reconcile) return 'unknown'
   const ask = async (): Promise<unknown> => await connection.reconcile?.(key, delivery.to)
-  const answer = await withTimeout(ask(), timeoutMs).catch(() => late)
-  if (answer === late) return 'unasked'
-  return answer === 'sent' || answer === 'absent' ? answer : 'unknown'
+  try {
+    const answer = await withTimeout(ask(), timeoutMs)
+    if (answer === late) return 'unasked'
+    if (answer === 'sent' || answer === 'absent' || answer === 'unknown') return answer
+    log.error({ returned: typeof answer }, "reconcile must return 'sent', 'absent' or 'unknown'")
+    return 'unknown'
+  } catch (error) {
+    log.warn(describePluginError(error), 'the channel could not look up a message')
+    return 'unasked'
+  }
 }
 
-async function send({ connection, delivery, text, key }: Chunk, timeoutMs: number): Promise<SendResult | typeof late> {
+async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | typeof late> {
+  const { connection, delivery, key, text, log } = chunk
   const { to, threadId, route } = delivery
-  const attempt = async (): Promise<unknown> =>
-    await connection.send({ key, to, text, ...(threadId !== null && { threadId }), ...(route !== null && { route }) })
+  const file = await readFile(chunk)
+  if (file && 'outcome' in file) return file
+  const message = { key, to, text, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
+  const attempt = async (): Promise<unknown> => await connection.send({ ...message, ...(file && { file }) })
   try {
     const answer = await withTimeout(attempt(), timeoutMs)
-    return answer === late ? late : readSendResult(answer)
-  } catch {
+    return answer === late ? late : readSendResult(answer, log)
+  } catch (error) {
+    log.error(describePluginError(error), 'the channel failed while sending')
     // If a plugin throws, it is unknown what the platform did.
     return { outcome: 'unknown', detail: 'The channel failed while sending.' }
   }
 }
 
-/** Validates the result of a plugin, which may be anything. */
-function readSendResult(answer: unknown): SendResult {
-  const result = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Record<string, unknown>>
-  const detail = typeof result['detail'] === 'string' ? result['detail'] : 'The channel did not say why.'
-  if (result['outcome'] === 'sent') return { outcome: 'sent', ...(isId(result['id']) && { id: String(result['id']) }) }
-  if (result['outcome'] === 'failed' && reasons.has(result['reason']))
-    return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
-  return {
-    outcome: 'unknown',
-    detail: result['outcome'] === 'unknown' ? detail : 'The channel returned an invalid result.',
+/** The file is read for each attempt, so that it is not held in memory while the delivery waits. */
+async function readFile({ readFile: read }: Chunk): Promise<OutboundMessage['file'] | SendResult> {
+  try {
+    return await read?.()
+  } catch (error) {
+    const isGone = isInputError(error)
+    const detail = isGone ? `The file cannot be sent: ${error.message}` : 'The file could not be read.'
+    return { outcome: 'failed', reason: isGone ? 'permanent' : 'transient', detail }
   }
 }
-
-const isId = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number'
-
-const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'transient'])
 
 const late = Symbol('late')
 

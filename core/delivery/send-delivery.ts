@@ -1,8 +1,9 @@
 // Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
-import type { DeliveryEnd, StoredDelivery } from '../store/store.ts'
+import type { Channel, Log } from '../plugin.ts'
+import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../store/store.ts'
 import { splitIntoChunks } from './chunks.ts'
 import type { Link } from './connections.ts'
-import { type ChunkEnd, sendChunk } from './send-chunk.ts'
+import { type Chunk, type ChunkEnd, sendChunk } from './send-chunk.ts'
 
 /** Time limits for deliveries. */
 export interface OutboxLimits {
@@ -26,15 +27,22 @@ const longestUnconnectedMs = 30_000
 
 export const interrupted = 'The gateway stopped while sending, so it is unknown whether the delivery arrived.'
 
+/** Reads a file for a channel. Throws `InputError` if it is gone or larger than `maxBytes`. */
+export type ReadFile = (file: DeliveryFile, maxBytes: number) => Promise<Uint8Array>
+
 interface Sending {
   /** Absent: the account is no longer configured. */
   link: Pick<Link, 'channel' | 'connection'> | undefined
   limits: OutboxLimits
   /** Stores how many chunks have been sent. False: another process holds the delivery. */
   advance(chunksSent: number): Promise<boolean>
+  readFile: ReadFile
+  /** Logs the errors of the channel. */
+  log: Log
 }
 
-export async function sendDelivery(delivery: StoredDelivery, { link, limits, advance }: Sending): Promise<DeliveryEnd> {
+export async function sendDelivery(delivery: StoredDelivery, sending: Sending): Promise<AttemptEnd> {
+  const { link, limits, advance, log } = sending
   if (!link) return { status: 'failed', reason: 'The account of the channel is not configured.' }
   const { channel, connection } = link
   if (!connection)
@@ -42,41 +50,63 @@ export async function sendDelivery(delivery: StoredDelivery, { link, limits, adv
       { delivery, limits },
       { reason: 'The channel is not connected.', uncertain: delivery.uncertain, maxWaitMs: longestUnconnectedMs },
     )
-  const chunks = await splitIntoChunks(delivery.text, channel.limits)
+  const messages = await splitIntoMessages(delivery, { ...sending, channel })
   let { platformId } = delivery
-  for (let index = delivery.chunksSent; index < chunks.length; index++) {
+  for (const [index, message] of messages.entries()) {
+    if (index < delivery.chunksSent) continue
     const uncertain = delivery.uncertain && index === delivery.chunksSent
-    const chunk = {
-      channel,
-      connection,
-      delivery,
-      text: chunks[index] as string,
-      key: `${delivery.id}:${index}`,
-      uncertain,
-    }
-    const result = await sendChunk(chunk, limits.sendMs)
+    const chunk = { channel, connection, delivery, ...message, key: `${delivery.id}:${index}`, uncertain, log }
+    const result = await sendChunk(chunk, message.readFile ? limits.sendMs * fileFactor : limits.sendMs)
     if (result.outcome !== 'sent') return endOf(result, { delivery, limits })
     platformId = result.id ?? platformId
-    const more = index + 1 < chunks.length
+    const more = index + 1 < messages.length
     if (more && !(await advance(index + 1))) return { status: 'unknown', reason: interrupted }
   }
   return { status: 'sent', platformId }
 }
+
+/** Files take longer to send than texts. */
+const fileFactor = 4
+
+/** Every platform accepts captions of this length; a longer text is sent before the file. */
+const maxCaptionLength = 1000
+
+/** The chunks of the text, and the file, in the order in which they are sent. */
+async function splitIntoMessages(
+  { text, file }: StoredDelivery,
+  { channel, readFile }: Pick<Sending, 'readFile'> & { channel: Channel },
+): Promise<Pick<Chunk, 'text' | 'readFile'>[]> {
+  const chunks = await splitIntoChunks(text, channel.limits)
+  const messages: Pick<Chunk, 'text' | 'readFile'>[] = chunks.map((chunk) => ({ text: chunk }))
+  if (!file) return messages
+  const { name, type } = file
+  const read = async (): ReturnType<NonNullable<Chunk['readFile']>> => ({
+    name,
+    type,
+    data: await readFile(file, channel.limits.maxFileBytes ?? 0),
+  })
+  const [caption = ''] = chunks
+  if (chunks.length > 1 || caption.length > maxCaptionLength) return [...messages, { text: '', readFile: read }]
+  return [{ text: caption, readFile: read }]
+}
+
+/** `isLimited`: the platform has asked to wait. */
+export type AttemptEnd = DeliveryEnd & { isLimited?: boolean }
 
 interface Attempt {
   delivery: StoredDelivery
   limits: OutboxLimits
 }
 
-function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, attempt: Attempt): DeliveryEnd {
+function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, attempt: Attempt): AttemptEnd {
   const reason = result.detail
   if (result.outcome === 'unknown') return { status: 'unknown', reason }
   if (result.outcome === 'open')
     return retry(attempt, { reason, uncertain: true, afterMs: result.inFlight ? attempt.limits.sendMs : undefined })
   const isPassing = result.reason === 'rate' || result.reason === 'transient'
-  return isPassing
-    ? retry(attempt, { reason, uncertain: false, afterMs: result.retryAfterMs })
-    : { status: 'failed', reason }
+  if (!isPassing) return { status: 'failed', reason }
+  const end = retry(attempt, { reason, uncertain: false, afterMs: result.retryAfterMs })
+  return result.reason === 'rate' ? { ...end, isLimited: true } : end
 }
 
 interface Retry {

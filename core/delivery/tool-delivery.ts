@@ -1,20 +1,28 @@
 // Sends messages on behalf of tools: resolves the recipient and stores the message in the outbox.
-import { type DeliveryReceipt, type DeliveryRequest, InputError } from '../plugin.ts'
+import { basename } from 'node:path'
+import {
+  type Channel,
+  type DeliveryReceipt,
+  type DeliveryRequest,
+  type DeliveryTarget,
+  InputError,
+  type Workspace,
+} from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult, Store } from '../store/store.ts'
+import type { AcceptCommand, AcceptResult, DeliveryFile, Store } from '../store/store.ts'
+import { mediaTypeOf } from './media-type.ts'
 import type { Address, Recipients } from './recipient.ts'
 
 export interface ToolDelivery {
-  /** Resolves when the message is stored. Throws `InputError` if it has no recipient. */
-  send(request: DeliveryRequest, sender: Sender): Promise<DeliveryReceipt>
-  /** Resolves where a request from this session would go now. Throws `InputError` if it has no recipient. */
-  resolve(request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Address>
+  /** Resolves when the message is stored. Throws `InputError` if it cannot be sent. */
+  send(request: DeliveryRequest, sender: Sender & { workspace: Workspace }): Promise<DeliveryReceipt>
+  /** Resolves where a request of this sender would go now. Throws `InputError` if it has no recipient. */
+  resolve(target: DeliveryTarget, sender: Sender): Promise<Address>
   /** Whether a message would go to the recipient of the run's reply. */
-  isReplyRoute(request: Omit<DeliveryRequest, 'text'>, run: ReplyRun): Promise<boolean>
+  isReplyRoute(target: DeliveryTarget, sender: Sender, run: ReplyRun): Promise<boolean>
 }
 
 export interface ReplyRun {
-  sessionKey: string
   /** Recipient of the reply; null: there is none. */
   reply: Recipient | null
   /** True: the run answers the session, so the session's last route counts as well. */
@@ -25,11 +33,15 @@ export interface Sender {
   sessionKey: string
   /** The run that sends it. Absent: a client over HTTP. */
   runId?: string | undefined
+  /** The channel and account that the client names in headers. */
+  channel?: string | undefined
+  accountId?: string | undefined
 }
 
 interface ToolDeliveryDeps {
   store: Pick<Store, 'getLastRoute'>
   recipients: Pick<Recipients, 'resolve'>
+  channels: ReadonlyMap<string, Pick<Channel, 'limits'>>
   accept(command: AcceptCommand): Promise<AcceptResult>
   onDeliveries: () => void
   createId: () => string
@@ -38,30 +50,24 @@ interface ToolDeliveryDeps {
 /** Maximum length of a message, in characters. */
 const maxTextLength = 100_000
 
-export function createToolDelivery({
-  store,
-  recipients,
-  accept,
-  onDeliveries,
-  createId,
-}: ToolDeliveryDeps): ToolDelivery {
-  const resolve: ToolDelivery['resolve'] = async (request, sessionKey) => {
-    const found = await recipients.resolve(await findRecipient(request, sessionKey))
+export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
+  const { store, recipients, accept, onDeliveries, createId } = deps
+  const resolve: ToolDelivery['resolve'] = async (target, sender) => {
+    const found = await recipients.resolve(await findRecipient(target, sender))
     if ('address' in found) return found.address
     throw new InputError(found.reason)
   }
 
   /** The session's own last route takes precedence. `last` means the last route of the main session. */
-  const findRecipient = async (request: Omit<DeliveryRequest, 'text'>, sessionKey: string): Promise<Recipient> => {
-    const { to, accountId, threadId } = request
-    const channel = request.channel?.trim()
-    const own = channel === 'last' ? undefined : await store.getLastRoute(sessionKey, channel)
-    if (!own || (to !== undefined && to.trim() !== own.to))
-      return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+  const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
+    const { to, accountId, channel, threadId } = applyHeaders(target, sender)
+    const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
+    const isOther = (to !== undefined && to.trim() !== own?.to) || (accountId ?? own?.accountId) !== own?.accountId
+    if (!own || isOther) return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
     return {
       channel: own.channel,
       to: own.to,
-      accountId: accountId ?? own.accountId,
+      accountId: own.accountId,
       threadId: threadId ?? own.threadId ?? undefined,
       route: own.route,
     }
@@ -69,30 +75,57 @@ export function createToolDelivery({
 
   return {
     resolve,
-    isReplyRoute: async (request, { sessionKey, reply, answersSession }) => {
-      const address = await resolve(request, sessionKey)
+    isReplyRoute: async (target, sender, { reply, answersSession }) => {
+      const address = await resolve(target, sender)
       const [ofReply, ofSession] = await Promise.all([
         reply && recipients.resolve(reply),
-        answersSession ? store.getLastRoute(sessionKey, address.channel) : undefined,
+        answersSession ? store.getLastRoute(sender.sessionKey, address.channel) : undefined,
       ])
       return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some(
         (own) => own && isSameRecipient(own, address),
       )
     },
-    send: async (request, { sessionKey, runId = '' }) => {
-      if (request.text.trim() === '') throw new InputError('text is blank.')
-      if (request.text.length > maxTextLength)
-        throw new InputError(`text may have at most ${maxTextLength} characters.`)
-      const address = await resolve(request, sessionKey)
+    send: async ({ text, file: path, ...target }, { workspace, ...sender }) => {
+      if (text.trim() === '' && path === undefined) throw new InputError('text is blank.')
+      if (text.length > maxTextLength) throw new InputError(`text may have at most ${maxTextLength} characters.`)
+      const address = await resolve(target, sender)
+      const { limits } = deps.channels.get(address.channel) ?? {}
+      const file = path === undefined ? null : await checkFile(path, { workspace, limits, channel: address.channel })
       const id = createId()
       await accept({
         at: Date.now(),
-        deliveries: [{ id, runId, text: request.text, ...address, status: 'pending', reason: null }],
+        deliveries: [{ id, runId: sender.runId ?? '', text, file, ...address, status: 'pending', reason: null }],
       })
       onDeliveries()
       return { id, channel: address.channel, to: address.to }
     },
   }
+}
+
+function applyHeaders(target: DeliveryTarget, { channel, accountId }: Sender): DeliveryTarget {
+  const named = target.channel?.trim()
+  if (channel === undefined || (named !== undefined && named !== channel)) return { ...target, channel: named }
+  return { ...target, channel, accountId: target.accountId ?? accountId }
+}
+
+interface Attachable {
+  workspace: Workspace
+  channel: string
+  limits: Channel['limits'] | undefined
+}
+
+/** Checks a file now, so that the caller hears of a mistake. It is read when the message is sent. */
+async function checkFile(path: string, { workspace, channel, limits }: Attachable): Promise<DeliveryFile> {
+  const maxBytes = limits?.maxFileBytes
+  if (maxBytes === undefined) throw new InputError(`The channel "${channel}" sends no files.`)
+  const { size } = await workspace.read(path, { maxBytes: 0 })
+  if (size > maxBytes)
+    throw new InputError(`The file has ${size} bytes; the channel "${channel}" sends at most ${maxBytes}.`)
+  // Control characters could break the headers in which platforms expect the name.
+  const name = basename(path)
+    .replaceAll(/\p{Cc}/gu, '_')
+    .toWellFormed()
+  return { folder: await workspace.path(), path, name, type: mediaTypeOf(name) }
 }
 
 /** Ignores the thread, because the same people read all threads of a recipient. */

@@ -1,5 +1,5 @@
 // Shows that the agent is typing while a run answers a message of a channel.
-import { describeError } from '../errors.ts'
+import { describePluginError } from '../loader/plugin-error.ts'
 import type { Json, Log } from '../plugin.ts'
 import type { StoredRun } from '../store/store.ts'
 import type { Connections } from './connections.ts'
@@ -31,7 +31,7 @@ export function createTyping({ connections, log, everyMs = 4_000 }: TypingDeps):
     try {
       await connections.get(channel, accountId)?.connection?.typing?.(to, isOn, route)
     } catch (error) {
-      log.debug({ channel, accountId, ...describeError(error) }, 'typing could not be shown')
+      log.debug({ channel, accountId, ...describePluginError(error) }, 'typing could not be shown')
     }
   }
 

@@ -1,5 +1,6 @@
 // Resolves the provenance of a run that a tool starts: who started it, whether a webhook did, and through how many
 // sessions the work came.
+import type { Sender } from '../delivery/tool-delivery.ts'
 import { InputError } from '../plugin.ts'
 import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
@@ -9,6 +10,12 @@ import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
 
 /** The caller of a tool. */
 export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'onExternalContent'>
+
+/** The sender of messages that the caller has a tool send. Only clients over HTTP name a channel in headers. */
+export function createSender({ subject, runId }: Caller): Sender {
+  const { caller, sessionKey, channel, accountId } = subject
+  return { sessionKey, runId, ...(caller === 'http' && { channel, accountId }) }
+}
 
 /** The fields of a run's origin that follow from its caller. */
 export type Provenance = Pick<Origin, 'trusted' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>

@@ -6,7 +6,7 @@ import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { Agents } from '../agents/agents.ts'
-import type { Caller } from './provenance.ts'
+import { type Caller, createSender } from './provenance.ts'
 import type { SubagentRuns } from './subagents.ts'
 
 interface ToolApiDeps {
@@ -23,6 +23,8 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway } = deps
   return (caller) => {
     const { agentId, sessionKey } = caller.subject
+    const workspace = createWorkspace(agents.get(agentId).workspace)
+    const sender = createSender(caller)
     const resolveKey = (key: string): string => resolveSession(agents, key).sessionKey
     /** Reading a session that holds external content exposes the caller to that content. */
     const reportExternalContent = async (key: string | undefined): Promise<void> => {
@@ -33,7 +35,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)
       const { deliver: reply = null, origin } = run?.spec ?? {}
       // A webhook run does not answer the people of its session, even if they wrote there before.
-      return { sessionKey, reply, answersSession: origin !== undefined && !isFromHook(origin) && !origin.initiators }
+      return { reply, answersSession: origin !== undefined && !isFromHook(origin) && !origin.initiators }
     }
     return {
       sessions: {
@@ -54,9 +56,9 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
           return report
         },
       },
-      deliver: (request) => toolDelivery.send(request, { sessionKey, runId: caller.runId }),
-      isReplyRoute: async (request) => toolDelivery.isReplyRoute(request, await resolveReplyRun()),
-      workspace: createWorkspace(agents.get(agentId).workspace),
+      deliver: (request) => toolDelivery.send(request, { ...sender, workspace }),
+      isReplyRoute: async (target) => toolDelivery.isReplyRoute(target, sender, await resolveReplyRun()),
+      workspace,
       schedules: schedules.apiFor(caller),
       gateway,
     }

@@ -32,6 +32,7 @@ export function buildRuns(
     attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: buildInbound({ config, services }, agents),
+    mainSession: agents.default.mainSession,
   }
   const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts, log })
   return { ...current, heartbeat, untilIdle: attempts.settled }

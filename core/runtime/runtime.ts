@@ -49,7 +49,7 @@ async function build(context: BuildContext): Promise<Runtime> {
   const agents = buildAgents(context)
   const { toolApi, schedules } = buildToolApi(context, agents)
   const tools = await buildTools(context, agents, { toolApi })
-  const { attempt, outcome, receive, heartbeat, untilIdle } = buildRuns(context, agents, tools)
+  const { attempt, outcome, receive, mainSession, heartbeat, untilIdle } = buildRuns(context, agents, tools)
   const { app, sockets, transforms } = buildRoutes(context, { ...agents, ...tools })
   return {
     config: context.config,
@@ -58,6 +58,7 @@ async function build(context: BuildContext): Promise<Runtime> {
     attempt,
     outcome,
     receive,
+    mainSession,
     app,
     ready: async () => void (await Promise.all([app.ready(), agents.routesRead])),
     start: () => {

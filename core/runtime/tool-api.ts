@@ -19,6 +19,7 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const toolDelivery = createToolDelivery({
     store,
     recipients,
+    channels: services.environment.extensions.channels,
     accept: runs.accept,
     onDeliveries: delivery.outbox.notify,
     createId,

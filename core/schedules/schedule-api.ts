@@ -72,7 +72,7 @@ async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, c
     name,
     origin: { kind: 'schedule', name, ...(await resolveProvenance(deps, caller)) },
     timeoutSeconds: request.timeoutSeconds,
-    deliver: request.deliver && (await resolveRecipient(deps.toolDelivery, request.deliver, sessionKey)),
+    deliver: request.deliver && (await resolveRecipient(deps.toolDelivery, request.deliver, caller)),
     wakeMode: 'next-heartbeat',
     summarySession: deps.agents.get(agentId).mainSession,
   }
@@ -82,9 +82,9 @@ async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, c
 async function resolveRecipient(
   toolDelivery: Pick<ToolDelivery, 'resolve'>,
   request: NonNullable<ScheduleRequest['deliver']>,
-  sessionKey: string,
+  caller: Caller,
 ): Promise<RunSpec['deliver']> {
-  const { channel, to, accountId, threadId, route } = await toolDelivery.resolve(request, sessionKey)
+  const { channel, to, accountId, threadId, route } = await toolDelivery.resolve(request, createSender(caller))
   return { channel, to, accountId, threadId: threadId ?? undefined, route }
 }
 

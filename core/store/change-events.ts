@@ -86,6 +86,7 @@ const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
 
 const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
   ...delivery,
+  file: delivery.file ?? null,
   attempt: 0,
   fencingToken: 0,
   chunksSent: 0,
@@ -139,13 +140,18 @@ function publishRuns(
   }
 }
 
-function publishDeliveries(store: Store, { outbox }: StoreChanges): Pick<Store, 'endDelivery' | 'retryDelivery'> {
+function publishDeliveries(
+  store: Store,
+  { outbox, events }: StoreChanges,
+): Pick<Store, 'endDelivery' | 'retryDelivery'> {
   const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
   return {
-    endDelivery: async (id, ...rest) => {
-      const isEnded = await store.endDelivery(id, ...rest)
-      if (isEnded) await publishDelivery(id)
-      return isEnded
+    endDelivery: async (id, fencingToken, end, at) => {
+      const isEnded = await store.endDelivery(id, fencingToken, end, at)
+      if (!isEnded) return false
+      await publishDelivery(id)
+      if ('event' in end && end.event) events.publish({ ...end.event, at })
+      return true
     },
     retryDelivery: async (id, at) => {
       const isRetried = await store.retryDelivery(id, at)

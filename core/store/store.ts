@@ -123,6 +123,7 @@ export interface Store {
   claimDeliveries(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredDelivery[]>
   /** Records that the platform has confirmed one more chunk. @returns false when the fencing token is stale */
   advanceDelivery(id: string, fencingToken: number, chunksSent: number): Promise<boolean>
+  /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
   endDelivery(id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp): Promise<boolean>
   /**
    * Returns deliveries whose lease expired while they were being sent. The caller has 30 seconds to end each of them

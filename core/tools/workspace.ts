@@ -29,6 +29,19 @@ export function createWorkspace(folder: string, maxBytes = maxWriteBytes): Works
   }
 }
 
+/** Reads a whole file. Throws `InputError` if it cannot be read or has more than `maxBytes`. */
+export async function readWorkspaceFile(
+  { folder, path }: { folder: string; path: string },
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const { data, size } = await createWorkspace(folder).read(path, { maxBytes })
+  if (size > maxBytes) throw new InputError(tooLarge(path, { size, maxBytes }))
+  return data
+}
+
+export const tooLarge = (path: string, { size, maxBytes }: { size: number; maxBytes: number }): string =>
+  `${JSON.stringify(path)} has ${size} bytes, and at most ${maxBytes} can be sent there.`
+
 interface Target {
   path: string
   create?: boolean

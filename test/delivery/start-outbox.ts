@@ -1,12 +1,15 @@
 // Starts an outbox with a real store, real connections and the chat plugin, and can end it like a crash.
+import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { createConnections } from '../../core/delivery/connections.ts'
+import { createFailureEvents } from '../../core/delivery/failure-event.ts'
 import { createOutbox } from '../../core/delivery/outbox.ts'
 import type { OutboxLimits } from '../../core/delivery/send-delivery.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { openStore } from '../store/open-store.ts'
-import type { NewDelivery, StoredDelivery } from '../../core/store/store.ts'
+import { readWorkspaceFile } from '../../core/tools/workspace.ts'
+import type { NewDelivery, NewEvent, Store, StoredDelivery } from '../../core/store/store.ts'
 import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
@@ -21,6 +24,9 @@ export interface Rig {
   ended(id: string): Promise<StoredDelivery>
   deliveryOf(id: string): Promise<StoredDelivery>
   logged: string[]
+  /** The events that were stored with failed deliveries, as they were announced. */
+  events: NewEvent[]
+  store: Store
   /** Simulates a crash: nothing more is recorded. */
   die(): Promise<void>
   close(): Promise<void>
@@ -31,6 +37,7 @@ export async function startOutbox(
   { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {},
 ): Promise<Rig> {
   const logged: string[] = []
+  const events: NewEvent[] = []
   const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }))
   const log: Log = { debug: line, info: line, warn: line, error: line }
   const { plugins, channels: config } = chat.config(dir, all)
@@ -45,7 +52,16 @@ export async function startOutbox(
     state,
     log,
   })
-  const outbox = createOutbox({ store, connections, owner: 'test', limits: { ...quick, ...limits }, log })
+  const outbox = createOutbox({
+    store,
+    connections,
+    owner: 'test',
+    limits: { ...quick, ...limits },
+    createFailureEvent: createFailureEvents({ store, mainSession: () => 'agent:main:main', createId: randomUUID }),
+    onEvent: (event) => void events.push(event),
+    readFile: readWorkspaceFile,
+    log,
+  })
   connections.open()
   await store.expireLeases()
   await outbox.resume()
@@ -64,6 +80,8 @@ export async function startOutbox(
   const deliveryOf = async (id: string) => (await store.listRunDeliveries(id.split(':')[0]!))[0]!
   return {
     logged,
+    events,
+    store,
     close,
     deliveryOf,
     put: async (delivery) => {

@@ -5,6 +5,7 @@ import { runRetries } from './002-run-retries.ts'
 import { eventAgent } from './003-event-agent.ts'
 import { exposure } from './004-exposure.ts'
 import { useFieldTerms } from './005-field-terms.ts'
+import { deliveryFile } from './006-delivery-file.ts'
 import type { Dialect } from './dialect.ts'
 import type { Transaction } from '../operations/transaction.ts'
 
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   { name: '003-event-agent', statements: eventAgent },
   { name: '004-exposure', statements: exposure },
   { name: '005-field-terms', statements: useFieldTerms },
+  { name: '006-delivery-file', statements: deliveryFile },
 ]
 
 /** Throws if a newer version of the gateway created the tables. */

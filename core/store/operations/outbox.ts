@@ -1,35 +1,48 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin.ts'
-import type { DeliveryFilter, NewDelivery, Page, PageRequest, Store, StoredDelivery, Timestamp } from '../store.ts'
+import type {
+  DeliveryFile,
+  DeliveryFilter,
+  NewDelivery,
+  Page,
+  PageRequest,
+  Store,
+  StoredDelivery,
+  Timestamp,
+} from '../store.ts'
+import { insertEvents } from './events.ts'
 import { type Condition, listPage, mapPage } from './lists.ts'
 import { type ClaimOptions, recoveryLeaseMs } from './run-leases.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertSql = `
   INSERT INTO outbox (
-    id, run_id, channel, account_id, recipient, thread_id, route, text, status, reason, next_at, created_at,
+    id, run_id, channel, account_id, recipient, thread_id, route, text, file, status, reason, next_at, created_at,
     attempt, fencing_token, chunks_sent, uncertain)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
-  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, status, reason, at, at)
+  const file = delivery.file ? JSON.stringify(delivery.file) : null
+  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at, at)
 }
 
-interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'uncertain'> {
+interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'uncertain'> {
   route: string
+  file: string | null
   uncertain: number
 }
 
 const columns = `
   seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
-  route, text, status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain,
+  route, text, file, status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain,
   platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   ...row,
   route: JSON.parse(row.route) as Json,
+  file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
   uncertain: row.uncertain === 1,
 })
 
@@ -91,7 +104,9 @@ export async function endDelivery(
     return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
-  return (await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 1
+  if ((await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 0) return false
+  if (end.status !== 'sent' && end.event) await insertEvents(tx, [end.event], { at, requestId: undefined })
+  return true
 }
 
 const recoverExpiredSql = `

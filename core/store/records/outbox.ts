@@ -1,8 +1,21 @@
 // Deliveries: messages that wait in the outbox for one recipient on a channel.
 import type { Json } from '../../plugin.ts'
+import type { NewEvent } from './events.ts'
 import type { Timestamp } from './timestamp.ts'
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
+
+/** A file of an agent's workspace, which is read when it is sent. */
+export interface DeliveryFile {
+  /** The absolute path of the workspace. */
+  folder: string
+  /** The path inside the workspace. */
+  path: string
+  /** The name that the recipient sees. */
+  name: string
+  /** Media type. */
+  type: string
+}
 
 /** A status other than `pending` records a message that is not sent, with the reason. */
 export interface NewDelivery {
@@ -16,12 +29,15 @@ export interface NewDelivery {
   threadId: string | null
   route: Json
   text: string
+  /** A file that is sent with the text. */
+  file?: DeliveryFile | null
   status: 'pending' | 'failed' | 'skipped'
   reason: string | null
 }
 
-export interface StoredDelivery extends Omit<NewDelivery, 'status'> {
+export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
   seq: number
+  file: DeliveryFile | null
   status: DeliveryStatus
   attempt: number
   fencingToken: number
@@ -34,8 +50,11 @@ export interface StoredDelivery extends Omit<NewDelivery, 'status'> {
   createdAt: Timestamp
 }
 
-/** The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt`. */
+/**
+ * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt`. `event` is stored in the same
+ * transaction.
+ */
 export type DeliveryEnd =
   | { status: 'sent'; platformId: string | null }
-  | { status: 'failed' | 'unknown'; reason: string }
+  | { status: 'failed' | 'unknown'; reason: string; event?: NewEvent | undefined }
   | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }

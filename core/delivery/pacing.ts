@@ -1,0 +1,34 @@
+// Pauses an account whose platform limits messages to several recipients in a row. If it limits only one recipient, the
+// others go on.
+import type { StoredDelivery } from '../store/store.ts'
+
+type Sender = Pick<StoredDelivery, 'channel' | 'accountId'>
+
+export interface Pacing {
+  /** The end of the account's pause, or undefined if there is none. */
+  pausedUntil(sender: Sender): number | undefined
+  /** The platform accepted a message. */
+  accepted(sender: Sender): void
+  /** The platform asked to wait until a time. Returns true if this pauses the account. */
+  limited(delivery: Sender & Pick<StoredDelivery, 'to'>, until: number): boolean
+}
+
+export function createPacing(longestPauseMs: number): Pacing {
+  /** The accounts whose last messages were limited. */
+  const accounts = new Map<string, { recipient: string; until: number }>()
+  const keyOf = ({ channel, accountId }: Sender): string => JSON.stringify([channel, accountId])
+  return {
+    pausedUntil: (sender) => {
+      const { until = 0 } = accounts.get(keyOf(sender)) ?? {}
+      return until > Date.now() ? until : undefined
+    },
+    accepted: (sender) => void accounts.delete(keyOf(sender)),
+    limited: (delivery, until) => {
+      const before = accounts.get(keyOf(delivery))
+      const isRepeated = before !== undefined && (before.until > 0 || before.recipient !== delivery.to)
+      const pause = isRepeated ? Math.min(until, Date.now() + longestPauseMs) : 0
+      accounts.set(keyOf(delivery), { recipient: delivery.to, until: Math.max(pause, before?.until ?? 0) })
+      return isRepeated
+    },
+  }
+}
