@@ -62,12 +62,12 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
   const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
     const { to, accountId, channel, threadId } = applyHeaders(target, sender)
     const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
-    const isOther = (to !== undefined && to.trim() !== own?.to) || (accountId ?? own?.accountId) !== own?.accountId
-    if (!own || isOther) return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+    if (!own || (to !== undefined && to.trim() !== own.to))
+      return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
     return {
       channel: own.channel,
       to: own.to,
-      accountId: own.accountId,
+      accountId: accountId ?? own.accountId,
       threadId: threadId ?? own.threadId ?? undefined,
       route: own.route,
     }

@@ -22,7 +22,7 @@ interface ToolApiDeps {
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway } = deps
   return (caller) => {
-    const { agentId, sessionKey } = caller.subject
+    const { agentId } = caller.subject
     const workspace = createWorkspace(agents.get(agentId).workspace)
     const sender = createSender(caller)
     const resolveKey = (key: string): string => resolveSession(agents, key).sessionKey

@@ -2,7 +2,7 @@
 import type { Agents } from '../agents/agents.ts'
 import type { ToolDelivery } from '../delivery/tool-delivery.ts'
 import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin.ts'
-import { type Caller, resolveProvenance } from '../runs/provenance.ts'
+import { type Caller, createSender, resolveProvenance } from '../runs/provenance.ts'
 import type { Runs } from '../runs/runs.ts'
 import { computeNextFiring, parseTiming, viewTiming } from './timing.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
@@ -61,7 +61,7 @@ export const createScheduleRun = (
 })
 
 async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, caller: Caller): Promise<NewSchedule> {
-  const { agentId, sessionKey } = caller.subject
+  const { agentId } = caller.subject
   const now = Date.now()
   const timing = parseTiming(request.timing, now)
   const nextAt = await computeNextFiring(timing, { due: timing.kind === 'at' ? now - 1 : now, now })
