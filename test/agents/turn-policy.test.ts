@@ -110,7 +110,7 @@ describe('a turn', () => {
   it('in a group is offered the tools of the group', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Hello.' })
-    const settings = { groups: { Ops: { tools: { deny: ['session_status'] } } } }
+    const settings = { groups: { Ops: { tools: { deny: ['session_status'] } }, '*': {} } }
     const chat = await startWithChat(model, { settings })
     await chat.say({ text: 'Hi.', group: 'group', mentioned: true, to: 'ops' })
     await chat.holds(1)

@@ -55,7 +55,17 @@ export interface Chat {
   /** Never answers the closing of a connection. */
   hangOnClose(): void
   /** Sends an inbound message. Resolves with the result that the plugin received. */
-  say(message: Partial<InboundMessage>, channel?: Name): Promise<string>
+  say(message: SaidMessage, channel?: Name): Promise<string>
+}
+
+/** A message as the service sends it. A download with `times` repeats the text. */
+type SaidMessage = Partial<Omit<InboundMessage, 'attachments'>> & {
+  attachments?: {
+    name: string
+    type: string
+    size?: number
+    content?: { text: string; times?: number } | 'fail' | 'hang'
+  }[]
 }
 
 /** Starts the service, which is closed when the test ends. */
@@ -91,7 +101,7 @@ function createService() {
   const changes = new EventTarget()
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
   const [sends, reconciles]: [SendScript[], string[]] = [[], []]
-  const inboxes = new Map<Name, InboundMessage[]>()
+  const inboxes = new Map<Name, SaidMessage[]>()
   const readers = new Map<Name, (message: unknown) => void>()
   const results = new Map<string, (result: string) => void>()
   let reconciled = 0
@@ -165,7 +175,7 @@ function createService() {
     answer({})
   }
 
-  function say(message: Partial<InboundMessage>, channel: Name = 'chat-native'): Promise<string> {
+  function say(message: SaidMessage, channel: Name = 'chat-native'): Promise<string> {
     const whole = { id: `m${said++}`, from: { id: 'ann' }, to: 'ann', text: 'Hi.', ...message }
     return new Promise((resolve) => {
       results.set(whole.id, resolve)

@@ -29,7 +29,7 @@ const agents = { defaults: { heartbeat: { every: 0 } } }
 
 /** `groups`: the groups of the channel on which the message arrives. */
 export async function startTools(
-  { groups = {}, ...changes }: Document = {},
+  { groups = { '*': {} }, ...changes }: Document = {},
   dir = temporaryFolder(),
 ): Promise<ToolGateway> {
   const chat = await startChat()

@@ -1,0 +1,147 @@
+// Which messages the agent reads, which agent answers, and in which session.
+import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
+import { startModel } from '../doubles/model.ts'
+import { type Document, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+
+const defaults = { heartbeat: { every: 0 } }
+
+async function start(settings: Document, changes: Document = {}) {
+  const chat = await startChat()
+  const dir = temporaryFolder()
+  const gateway = await startGateway(
+    { agents: { defaults }, ...changes, ...chat.config(dir, { 'chat-native': settings }) },
+    dir,
+  )
+  const sessions = async () =>
+    (await gateway.get('/api/sessions')).body.items.map(({ key }: { key: string }) => key).toSorted()
+  return { chat, sessions, ...gateway }
+}
+
+const inGroup = (to: string, more: object = {}) => ({ group: 'group' as const, mentioned: true, to, ...more })
+
+describe('a direct message', () => {
+  it('of an unknown sender is read with dmPolicy "open", and not in a group', async () => {
+    const { chat } = await start({ dmPolicy: 'open', allowFrom: ['ann'] })
+    const from = { id: 'eve' }
+    expect(await chat.say({ from })).toBe('accepted')
+    expect(await chat.say({ from, ...inGroup('room') })).toBe('ignored')
+  })
+
+  it('is judged by allowFrom of its account, which replaces that of the channel', async () => {
+    const { chat } = await start({ allowFrom: ['ann'], accounts: { work: { allowFrom: ['bob'] } } })
+    expect(await chat.say({ from: { id: 'ann' } })).toBe('ignored')
+    expect(await chat.say({ from: { id: 'bob' } })).toBe('accepted')
+  })
+
+  it('goes to a session for each sender with directSession "sender", and not to the main session', async () => {
+    const { chat, sessions, post } = await start({ allowFrom: ['*'], directSession: 'sender' })
+    await chat.say({ from: { id: 'Ann' }, to: 'ann' })
+    await chat.say({ from: { id: 'bob' }, to: 'bob' })
+    expect((await chat.holds(2)).map(({ to }) => to).toSorted()).toEqual(['ann', 'bob'])
+    expect(await sessions()).toEqual(['agent:main:chat-native:direct:ann', 'agent:main:chat-native:direct:bob'])
+    const { body } = await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    expect(body.warnings).toEqual([expect.stringContaining('"last" leads nowhere')])
+  })
+
+  it('is judged by the new configuration after a reload, without a new connection', async () => {
+    const { chat, gateway, dir } = await start({ allowFrom: ['ann'] })
+    const from = { id: 'bob' }
+    expect(await chat.say({ from })).toBe('ignored')
+    writeConfig(dir, { agents: { defaults }, ...chat.config(dir, { 'chat-native': { allowFrom: ['bob'] } }) })
+    await gateway.reload()
+    expect(await chat.say({ from })).toBe('accepted')
+    expect(chat.connected).toHaveLength(1)
+  })
+})
+
+describe('a message in a group', () => {
+  it('is read only if it mentions the agent, and its text is not logged', async () => {
+    const { chat, logged } = await start({ allowFrom: ['*'] })
+    expect(await chat.say({ group: 'group', to: 'room', text: 'canary' })).toBe('ignored')
+    expect(await chat.say({ group: 'channel', mentioned: false, to: 'room' })).toBe('ignored')
+    expect(await chat.say(inGroup('room'))).toBe('accepted')
+    const lines = logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes('ignored'))
+    expect(lines.map(({ level }) => level)).toEqual(['debug', 'debug'])
+    expect(logged.join('\n')).not.toContain('canary')
+  })
+
+  it('is read without a mention where requireMention is false', async () => {
+    const { chat } = await start({ allowFrom: ['*'], groups: { room: { requireMention: false }, '*': {} } })
+    expect(await chat.say({ group: 'group', to: 'Room' })).toBe('accepted')
+    expect(await chat.say({ group: 'group', to: 'other' })).toBe('ignored')
+  })
+
+  it('is ignored if its sender is not in allowFrom', async () => {
+    const { chat } = await start({ allowFrom: ['ann'], groups: { '*': { requireMention: false } } })
+    expect(await chat.say(inGroup('room', { from: { id: 'eve' } }))).toBe('ignored')
+    expect(await chat.say(inGroup('room'))).toBe('accepted')
+  })
+
+  it('is ignored where the group is closed or not listed', async () => {
+    const { chat, logged } = await start({ allowFrom: ['*'], groups: { closed: { allow: false }, open: {} } })
+    expect(await chat.say(inGroup('closed'))).toBe('ignored')
+    expect(await chat.say(inGroup('unknown'))).toBe('ignored')
+    expect(await chat.say(inGroup('open'))).toBe('accepted')
+    const lines = logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes('group is closed'))
+    expect(lines.map(({ level, group }) => [level, group])).toEqual([
+      ['info', 'closed'],
+      ['info', 'unknown'],
+    ])
+  })
+
+  it('is judged by the groups of its account, which replace those of the channel', async () => {
+    const { chat } = await start({ allowFrom: ['*'], groups: { a: {} }, accounts: { work: { groups: { b: {} } } } })
+    expect(await chat.say(inGroup('a'))).toBe('ignored')
+    expect(await chat.say(inGroup('b'))).toBe('accepted')
+  })
+})
+
+describe('the agent', () => {
+  const agents = { defaults, main: {}, work: {}, support: {} }
+
+  it('is that of the group, of the account, of the channel, or the default agent', async () => {
+    const groups = { help: { agentId: 'Support' }, '*': {} }
+    const { chat, sessions } = await start({ allowFrom: ['*'], agentId: 'work', groups }, { agents })
+    await chat.say({})
+    await chat.say(inGroup('help'))
+    await chat.say(inGroup('room', { group: 'channel' }))
+    await chat.holds(3)
+    expect(await sessions()).toEqual([
+      'agent:support:chat-native:group:help',
+      'agent:work:chat-native:channel:room',
+      'agent:work:main',
+    ])
+  })
+
+  it('works with its own model and instructions', async () => {
+    const model = await startModel()
+    model.script({ text: 'Hello.' })
+    const { chat } = await start(
+      { allowFrom: ['*'], accounts: { one: { agentId: 'work' } } },
+      {
+        providers: model.providers,
+        agents: { defaults: { ...defaults, model: 'double/m' }, main: {}, work: { systemPrompt: 'You are at work.' } },
+      },
+    )
+    await chat.say({})
+    expect((await chat.holds(1))[0]!.text).toBe('Hello.')
+    expect(JSON.stringify((await model.request(0)).body['messages'])).toContain('You are at work.')
+  })
+})
+
+describe('a wrong call of receive', () => {
+  it.each([
+    [{ from: { id: '' } }, 'receive: from.id must be a non-empty string.'],
+    [{ from: undefined }, 'receive: from must be an object with the id of the sender.'],
+    [{ text: 5 }, 'receive: text must be a string.'],
+    [{ to: ' ' }, 'receive: to must be a non-empty string.'],
+    [{ group: 'dm' }, 'receive: group must be "group", "channel" or absent.'],
+    [{ attachments: [{ name: 'a.txt' }] }, 'receive: attachments[0].type must be a string.'],
+  ])('rejects and is logged with its channel: %j', async (wrong, reason) => {
+    const { chat, logged } = await start({ allowFrom: ['*'] })
+    expect(await chat.say(wrong as never)).toBe('rejected: InputError')
+    const line = logged.map((text) => JSON.parse(text)).find(({ message }) => message.includes('wrong message'))
+    expect(line).toMatchObject({ level: 'error', channel: 'chat-native', accountId: 'default', reason })
+  })
+})
