@@ -157,8 +157,7 @@ const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const createCode = (): string => Array.from({ length: 8 }, () => alphabet[randomInt(alphabet.length)]).join('')
 
 const describeCode = (code: string): string =>
-  `This agent does not know you yet. Your code is ${code}. It is valid for an hour. ` +
-  'Give it to the operator, who can approve it.'
+  `I do not know you. Ask the operator to approve code ${code} within one hour.`
 
 const approvedText = 'The operator has approved you. Write your message again, please.'
 

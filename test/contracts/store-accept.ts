@@ -58,6 +58,15 @@ export function acceptContract(opened: OpenStore): void {
       expect(await store.accept({ ...bad, runs: [newRun()] })).toEqual({ outcome: 'accepted' })
     })
 
+    it('stores state together with the rest, or not at all', async () => {
+      const { store } = opened
+      const state = { owner: 'pager', key: 'cursor', value: { at: [1] } }
+      const idempotency = newKey()
+      await store.accept({ at: start, idempotency, state })
+      await store.accept({ at: start, idempotency, state: { ...state, value: 2 } })
+      expect(await store.getState('pager', 'cursor')).toEqual({ at: [1] })
+    })
+
     it('stores the id of the first request with a second one', async () => {
       const request = newRequest()
       await opened.store.accept({ at: start, request })
@@ -105,6 +114,16 @@ export function acceptContract(opened: OpenStore): void {
       expect(
         await opened.store.accept({ at: start, idempotency: newKey({ scope: 'wake', bodyHash: 'another' }) }),
       ).toEqual({ outcome: 'accepted' })
+    })
+
+    it('is known from its command until it expires', async () => {
+      const { store } = opened
+      const key = newKey({ expiresAt: start + minute })
+      expect(await store.hasKey(key, start)).toBe(false)
+      await store.accept({ at: start, idempotency: key })
+      expect(await store.hasKey(key, start)).toBe(true)
+      expect(await store.hasKey({ ...key, scope: 'other' }, start)).toBe(false)
+      expect(await store.hasKey(key, start + minute)).toBe(false)
     })
 
     it('can be used again after it expires, purged or not', async () => {
