@@ -114,9 +114,9 @@ function read(received: unknown, source: object, log: Log): InboundMessage {
 }
 
 const refusalTexts: Readonly<Record<Refusal, string>> = {
-  sender: 'its sender is not in allowFrom',
-  group: 'its group is closed',
-  mention: 'it does not mention the agent',
+  sender: 'message ignored: its sender is not in allowFrom',
+  group: 'message ignored: its group is closed',
+  mention: 'message ignored: it does not mention the agent',
 }
 
 interface Refused {
@@ -128,7 +128,7 @@ interface Refused {
 /** The operator finds the ids here, to add them to the configuration. People talking in a group do not fill the log. */
 function logRefusal(log: Log, { refusal, message: { from, to, group, mentioned }, source }: Refused): void {
   const level = group && !mentioned ? 'debug' : 'info'
-  log[level]({ ...source, sender: from.id, ...(group && { group: to }) }, `message ignored: ${refusalTexts[refusal]}`)
+  log[level]({ ...source, sender: from.id, ...(group && { group: to }) }, refusalTexts[refusal])
 }
 
 interface SessionRequest extends Pick<InboundDeps, 'agents'> {
