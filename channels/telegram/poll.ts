@@ -73,7 +73,8 @@ async function getUpdates({ api }: Client, offset: number, signal: AbortSignal):
   const options = { offset, timeout: pollSeconds, allowed_updates: ['message', 'channel_post'] as const }
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
   const updates: unknown = await api.getUpdates(options, grammySignal(deadline))
-  return Array.isArray(updates) ? updates : []
+  if (!Array.isArray(updates)) throw new TypeError('Telegram did not answer with a list of updates.')
+  return updates
 }
 
 const pause = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal }).catch(() => undefined)

@@ -54,15 +54,24 @@ function postOf({ api, createFile }: Client, { threadId, file }: OutboundMessage
   }
 }
 
-/** Sends it as HTML, or as plain text if Telegram cannot read the HTML, and follows a group that has a new id. */
-async function deliver(post: Post, chat: number | string, html: string): Promise<Message> {
+/** Follows a group that has a new id. */
+async function deliver(post: Post, chat: string, html: string): Promise<Message> {
+  try {
+    return await deliverTo(post, chat, html)
+  } catch (error) {
+    const moved = apiErrorOf(error)?.parameters.migrate_to_chat_id
+    if (moved === undefined) throw error
+    return await deliverTo(post, moved, html)
+  }
+}
+
+/** Sends it as HTML, or as plain text if Telegram cannot read the HTML. */
+async function deliverTo(post: Post, chat: number | string, html: string): Promise<Message> {
   try {
     return await post(chat, html, { parse_mode: 'HTML' })
   } catch (error) {
-    const moved = apiErrorOf(error)?.parameters.migrate_to_chat_id
-    if (moved !== undefined && moved !== chat) return await deliver(post, moved, html)
-    if (isRefusal(error, /can't parse entities/i)) return await post(chat, plainText(html), {})
-    throw error
+    if (!isRefusal(error, /can't parse entities/i)) throw error
+    return await post(chat, plainText(html), {})
   }
 }
 

@@ -1,6 +1,476 @@
 // The Telegram channel with grammY and a double of the Bot API.
+import { describe, expect, it, onTestFinished } from 'vitest'
 import telegram from '../../channels/telegram/index.ts'
+import type { AuthError, Connection, InboundMessage, OutboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
-import { openTelegram } from '../doubles/telegram.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { bot, openTelegram, type TelegramDouble, type TelegramFault, tooManyRequests } from '../doubles/telegram.ts'
+import { type Document, startGateway } from '../helpers.ts'
 
 channelContract(telegram, openTelegram)
+
+async function openDouble(): Promise<TelegramDouble> {
+  const double = await openTelegram()
+  onTestFinished(() => double.close())
+  return double
+}
+
+/** Connects the channel to a new double. `refuse` says which messages cannot be stored. */
+async function connect({ refuse = () => false }: { refuse?: (text: string) => boolean } = {}) {
+  const double = await openDouble()
+  const context = createTestContext()
+  const lost = Promise.withResolvers<string | AuthError>()
+  const [received, changes] = [new Array<InboundMessage>(), new EventTarget()]
+  const connection = await telegram.connect(double.config, {
+    ...context,
+    accountId: 'default',
+    lost: lost.resolve,
+    async receive(message) {
+      if (refuse(message.text)) throw new Error('the disk is full')
+      received.push(message)
+      changes.dispatchEvent(new Event('received'))
+      return 'accepted'
+    },
+  })
+  onTestFinished(() => connection.close())
+  const receives = async (count: number) => {
+    while (received.length < count) await new Promise((resolve) => changes.addEventListener('received', resolve))
+    return received
+  }
+  const send = (message: Partial<OutboundMessage>) =>
+    connection.send({ key: 'k', to: double.to, text: 'canary text', ...message })
+  return { double, connection, send, receives, lost: lost.promise, logged: context.logged }
+}
+
+describe('a message of Telegram', () => {
+  it('has the id of chat and message, the name of its sender, and the chat as recipient of the reply', async () => {
+    const { double, receives } = await connect()
+    double.push({ message_id: 7, text: 'Hello' })
+    expect(await receives(1)).toEqual([{ id: '42:7', from: { id: '42', name: 'Ann Lee' }, to: '42', text: 'Hello' }])
+  })
+
+  it('is ignored if it has another shape, and the next one is received', async () => {
+    const { double, receives, logged } = await connect()
+    const chat = { id: 42, type: 'private' }
+    const broken: unknown[] = [
+      null,
+      'text',
+      {},
+      { message: 5 },
+      { message: { message_id: 'x', chat, text: 'no' } },
+      { message: { message_id: 1, chat: { id: '42' }, text: 'no' } },
+      { message: { message_id: 1, chat, text: 'nobody has written it' } },
+      { message: { message_id: 1, chat, from: { id: {} }, text: 'no' } },
+      { edited_message: { message_id: 1, chat, from: { id: 42 }, text: 'no' } },
+    ]
+    for (const [index, update] of broken.entries())
+      double.pushRaw(index < 2 ? update : { update_id: index, ...(update as object) })
+    double.push({ text: { not: 'a text' }, photo: [null], document: 5 })
+    double.push({ text: 'with faulty entities', entities: [null, { type: 'mention', offset: 'x' }, 5] })
+    expect((await receives(2)).map(({ text, attachments }) => [text, attachments])).toEqual([
+      ['', undefined],
+      ['with faulty entities', undefined],
+    ])
+    expect(logged).toHaveLength(broken.length)
+    expect(logged.every(({ level }) => level === 'debug')).toBe(true)
+  })
+
+  it('is read again, in order, if it could not be stored', async () => {
+    let faults = 1
+    const { double, receives } = await connect({ refuse: (text) => text === 'two' && faults-- > 0 })
+    await double.polled()
+    for (const text of ['one', 'two', 'three']) double.push({ text })
+    expect((await receives(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+  })
+
+  it('is confirmed to Telegram only after it was stored', async () => {
+    const stored = Promise.withResolvers<'accepted'>()
+    const called = Promise.withResolvers<InboundMessage>()
+    const double = await openDouble()
+    const receive = (message: InboundMessage) => {
+      called.resolve(message)
+      return stored.promise
+    }
+    const context = { ...createTestContext(), accountId: 'default', lost: () => undefined, receive }
+    const connection = await telegram.connect(double.config, context)
+    onTestFinished(() => connection.close())
+    double.pushRaw({ update_id: 500, message: { message_id: 1, chat: { id: 1 }, from: { id: 1 }, text: 'Hello' } })
+    await called.promise
+    const offsets = () => double.calls('getUpdates').map(({ offset }) => offset)
+    const before = offsets()
+    stored.resolve('accepted')
+    await double.called('getUpdates', before.length + 1)
+    expect([new Set(before), offsets().at(-1)]).toEqual([new Set([0]), 501])
+  })
+})
+
+describe('a message in a group', () => {
+  const group = { id: -1001, type: 'supergroup', title: 'Team' }
+
+  const mention = (offset: number, more: object = {}) => ({ type: 'mention', offset, length: 12, ...more })
+
+  it.each<[string, string, object]>([
+    ['names the bot', 'hi', { text: '@GateTestBot hi', entities: [mention(0)] }],
+    ['names it in other letters', 'hi', { text: '@gatetestbot: hi', entities: [mention(0)] }],
+    ['names it at the end', '🚀 hi', { text: '🚀 hi @GateTestBot', entities: [mention(6)] }],
+    ['names it twice', 'hi', { text: '@GateTestBot hi @GateTestBot', entities: [mention(0), mention(16)] }],
+    ['names it in a caption', 'hi', { caption: '@GateTestBot hi', caption_entities: [mention(0)] }],
+    [
+      'names it without a user name',
+      'hi',
+      { text: 'Gate hi', entities: [mention(0, { type: 'text_mention', length: 4, user: { id: bot.id } })] },
+    ],
+    [
+      'is a command to it',
+      '/new hi',
+      { text: '/new@GateTestBot hi', entities: [mention(0, { type: 'bot_command', length: 16 })] },
+    ],
+    ['replies to it', 'hi', { text: 'hi', reply_to_message: { message_id: 1, from: { id: bot.id } } }],
+  ])('that %s mentions it', async (_how, text, message) => {
+    const { double, receives } = await connect()
+    double.push({ chat: group, ...message })
+    expect((await receives(1))[0]).toMatchObject({ group: 'group', to: '-1001', mentioned: true, text })
+  })
+
+  it.each<[string, object]>([
+    ['names somebody else', { text: '@GateTestBot2 hi', entities: [mention(0, { length: 13 })] }],
+    [
+      'is a command to another bot',
+      { text: '/new@OtherBot', entities: [mention(0, { type: 'bot_command', length: 13 })] },
+    ],
+    ['is a command to nobody', { text: '/new', entities: [mention(0, { type: 'bot_command', length: 4 })] }],
+    ['replies to somebody else', { text: 'hi', reply_to_message: { message_id: 1, from: { id: 43 } } }],
+    [
+      'is in a topic that the bot created',
+      { text: 'hi', reply_to_message: { message_id: 1, from: { id: bot.id }, forum_topic_created: { name: 'Ops' } } },
+    ],
+    ['has its name without a mark', { text: '@GateTestBot hi' }],
+  ])('that %s does not mention it', async (_how, message) => {
+    const { double, receives } = await connect()
+    double.push({ chat: group, ...message })
+    expect((await receives(1))[0]).toMatchObject({
+      group: 'group',
+      mentioned: false,
+      text: (message as { text: string }).text,
+    })
+  })
+
+  it('of an anonymous administrator or a channel comes from that chat', async () => {
+    const { double, receives } = await connect()
+    double.push({ chat: group, from: { id: 1087968824, is_bot: true }, sender_chat: group, text: 'hi' })
+    const news = { id: -1002, type: 'channel', title: 'News' }
+    double.pushRaw({ update_id: 900, channel_post: { message_id: 1, chat: news, text: 'new' } })
+    expect(await receives(2)).toMatchObject([
+      { from: { id: '-1001', name: 'Team' }, group: 'group' },
+      { from: { id: '-1002', name: 'News' }, group: 'channel', to: '-1002' },
+    ])
+  })
+
+  it('is answered in its topic', async () => {
+    const { double, receives, send, connection } = await connect()
+    double.push({ chat: group, text: 'hi', is_topic_message: true, message_thread_id: 5 })
+    double.push({ chat: group, text: 'a reply, which has a thread but no topic', message_thread_id: 6 })
+    const [inTopic, reply] = await receives(2)
+    expect([inTopic?.threadId, reply?.threadId]).toEqual(['5', undefined])
+    await connection.typing?.('-1001', true, inTopic?.route)
+    await connection.typing?.('-1001', false, inTopic?.route)
+    expect(double.calls('sendChatAction')).toEqual([{ chat_id: '-1001', action: 'typing', message_thread_id: 5 }])
+    await send({ to: '-1001', threadId: '5' })
+    expect(double.sent).toMatchObject([{ to: '-1001', threadId: 5 }])
+  })
+})
+
+describe('a file from Telegram', () => {
+  it('is described and can be read', async () => {
+    const { double, receives } = await connect()
+    double.addFile('big', 'a picture')
+    double.addFile('doc', 'a document')
+    double.push({
+      photo: [
+        { file_id: 'small', file_size: 1 },
+        { file_id: 'big', file_size: 9 },
+      ],
+      caption: 'Look!',
+    })
+    double.push({ document: { file_id: 'doc', file_name: 'report.pdf', mime_type: 'application/pdf', file_size: 10 } })
+    double.push({ voice: { file_id: 'voice' } })
+    const messages = await receives(3)
+    expect(messages.map(({ text, attachments }) => [text, attachments])).toMatchObject([
+      ['Look!', [{ name: 'photo.jpg', type: 'image/jpeg', size: 9 }]],
+      ['', [{ name: 'report.pdf', type: 'application/pdf', size: 10 }]],
+      ['', [{ name: 'voice.ogg', type: 'audio/ogg' }]],
+    ])
+    const read = (index: number) => messages[index]!.attachments![0]!.read!(new AbortController().signal)
+    expect(new TextDecoder().decode(await read(0))).toBe('a picture')
+    expect(new TextDecoder().decode(await read(1))).toBe('a document')
+  })
+
+  it('that cannot be read rejects without the token', async () => {
+    const { double, receives } = await connect()
+    double.push({ document: { file_id: 'more than 20 MB' } })
+    double.push({ document: { file_id: 'gone' } })
+    double.addFile('gone', '')
+    const [big, gone] = await receives(2)
+    const failureOf = ({ attachments }: InboundMessage, signal = new AbortController().signal) =>
+      attachments![0]!.read!(signal).then(
+        () => 'no error',
+        (error: unknown) => String(error),
+      )
+    expect(await failureOf(big!)).toContain('file is too big')
+    double.fail('getFile', 'drop')
+    const aborted = AbortSignal.abort()
+    for (const text of [await failureOf(gone!), await failureOf(gone!, aborted)]) {
+      expect(text).not.toBe('no error')
+      expect(text).not.toContain(double.config.botToken)
+    }
+  })
+})
+
+describe('a text to Telegram', () => {
+  it('is sent as HTML without previews of links', async () => {
+    const { double, send } = await connect()
+    expect(await send({ text: '<b>Hi</b> &lt;you&gt;' })).toEqual({
+      outcome: 'sent',
+      id: expect.stringMatching(/^\d+$/),
+    })
+    expect(double.sent).toMatchObject([{ shown: 'Hi <you>', parseMode: 'HTML', previews: false }])
+  })
+
+  it('is sent as plain text if Telegram cannot read the HTML', async () => {
+    const { double, send } = await connect()
+    const text = '<b>a <a href="https://example.com/?a=1&amp;b=2">link</a> &lt;b&gt; <unknown> &amp; more'
+    expect(await send({ text })).toMatchObject({ outcome: 'sent' })
+    expect(double.sent).toHaveLength(1)
+    expect(double.sent[0]).toMatchObject({ shown: 'a link (https://example.com/?a=1&b=2) <b>  & more' })
+    expect(double.sent[0]?.parseMode).toBeUndefined()
+  })
+
+  it('follows a group that got another id', async () => {
+    const { double, send } = await connect()
+    double.migrate('-5', -1005)
+    expect(await send({ to: '-5', threadId: '3' })).toMatchObject({ outcome: 'sent' })
+    expect(double.sent).toMatchObject([{ to: '-1005', threadId: 3 }])
+  })
+
+  it('fails if a group moves in a circle', async () => {
+    const { double, send } = await connect()
+    double.migrate('-5', -6)
+    double.migrate('-6', -5)
+    expect(await send({ to: '-5' })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+  })
+
+  const answered = (status: number, description: string): TelegramFault => ({ status, description })
+  it.each<[string, TelegramFault, object]>([
+    ['a wrong token', answered(401, 'Unauthorized'), { outcome: 'failed', reason: 'auth' }],
+    ['an unreadable token', answered(404, 'Not Found'), { outcome: 'failed', reason: 'auth' }],
+    ['a rate limit', tooManyRequests(7), { outcome: 'failed', reason: 'rate', retryAfterMs: 7000 }],
+    ['an internal error', answered(500, 'Internal Server Error'), { outcome: 'unknown' }],
+    ['a page of a proxy', 'garbage', { outcome: 'unknown' }],
+    ['a lost request', 'drop', { outcome: 'unknown' }],
+    ['a lost answer', 'lose', { outcome: 'unknown' }],
+    [
+      'a blocked bot',
+      answered(403, 'Forbidden: bot was blocked by the user'),
+      {
+        outcome: 'failed',
+        reason: 'permanent',
+        detail: 'Telegram answered 403: bot was blocked by the user.',
+      },
+    ],
+    [
+      'an unknown chat',
+      answered(400, 'Bad Request: chat not found'),
+      {
+        outcome: 'failed',
+        reason: 'permanent',
+        detail: 'Telegram answered 400: chat not found.',
+      },
+    ],
+    [
+      'a description that quotes the text',
+      answered(400, 'Bad Request: "canary text" is not nice'),
+      {
+        outcome: 'failed',
+        reason: 'permanent',
+        detail: 'Telegram answered 400.',
+      },
+    ],
+  ])('has the result of %s', async (_what, fault, result) => {
+    const { double, send } = await connect()
+    double.fail('sendMessage', fault)
+    expect(await send({})).toMatchObject(result)
+    expect(double.calls('sendMessage')).toHaveLength(1)
+  })
+
+  it('fails temporarily if Telegram refuses the connection', async () => {
+    const { double, send } = await connect()
+    await double.close()
+    expect(await send({})).toMatchObject({ outcome: 'failed', reason: 'transient' })
+  })
+
+  it('fails if its thread is not a number', async () => {
+    const { send } = await connect()
+    expect(await send({ threadId: 'ops' })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+  })
+})
+
+describe('a file to Telegram', () => {
+  const picture = { name: 'chart.png', type: 'image/png', data: new TextEncoder().encode('pixels') }
+  const report = { name: 'report.txt', type: 'text/plain', data: new TextEncoder().encode('All is well.') }
+
+  it('is a photo if it is a picture, and a document otherwise', async () => {
+    const { double, send } = await connect()
+    await send({ file: picture, text: '<i>Look!</i>', threadId: '5' })
+    await send({ file: report, text: '' })
+    await send({ file: { ...picture, data: new Uint8Array(10_000_001) }, text: '' })
+    expect(double.sent.map(({ method, shown, threadId, file }) => [method, shown, threadId, file?.name])).toEqual([
+      ['sendPhoto', 'Look!', 5, 'chart.png'],
+      ['sendDocument', '', undefined, 'report.txt'],
+      ['sendDocument', '', undefined, 'chart.png'],
+    ])
+    expect(double.sent[1]?.file?.content).toBe('All is well.')
+  })
+
+  it('is a document if Telegram refuses the picture', async () => {
+    const { double, send } = await connect()
+    double.fail('sendPhoto', { status: 400, description: 'Bad Request: PHOTO_INVALID_DIMENSIONS' })
+    expect(await send({ file: picture })).toMatchObject({ outcome: 'sent' })
+    expect(double.sent).toMatchObject([{ method: 'sendDocument', text: 'canary text' }])
+  })
+
+  it('is followed by its text if that is too long for a caption', async () => {
+    const { double, send } = await connect()
+    const text = 'x'.repeat(1025)
+    expect(await send({ file: report, text })).toMatchObject({ outcome: 'sent' })
+    expect(double.sent).toMatchObject([
+      { method: 'sendDocument', text: '' },
+      { method: 'sendMessage', text },
+    ])
+  })
+
+  it('is not sent again if only its text failed', async () => {
+    const { double, send } = await connect()
+    double.fail('sendMessage', tooManyRequests(1))
+    expect(await send({ file: report, text: 'x'.repeat(1025) })).toMatchObject({ outcome: 'unknown' })
+  })
+
+  it('fails as a text does', async () => {
+    const { double, send } = await connect()
+    double.fail('sendDocument', tooManyRequests(3))
+    expect(await send({ file: report })).toMatchObject({ outcome: 'failed', reason: 'rate', retryAfterMs: 3000 })
+    expect(await send({ file: report, to: '404' })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+    double.fail('sendDocument', 'lose')
+    expect(await send({ file: report })).toMatchObject({ outcome: 'unknown' })
+  })
+})
+
+describe('the connection to Telegram', () => {
+  const tryConnecting = (config: TelegramDouble['config']) =>
+    telegram.connect(config, {
+      ...createTestContext(),
+      accountId: 'default',
+      lost: () => undefined,
+      receive: async () => 'accepted',
+    })
+  const failureOf = (connecting: Promise<Connection>): Promise<Error> =>
+    connecting.then(
+      () => new Error('it has connected'),
+      (error: Error) => error,
+    )
+
+  it('removes a webhook, which would keep the messages away', async () => {
+    const { double } = await connect()
+    expect(double.calls('deleteWebhook')).toEqual([{}])
+  })
+
+  it('accepts a root that ends with a slash', async () => {
+    const double = await openDouble()
+    const connection = await tryConnecting({ ...double.config, apiRoot: `${double.config.apiRoot}//` })
+    await connection.close()
+  })
+
+  it('fails with an error that is worth a retry if Telegram is down', async () => {
+    const double = await openDouble()
+    double.fail('getMe', { status: 500, description: 'Internal Server Error' })
+    const answered = await failureOf(tryConnecting(double.config))
+    await double.close()
+    const refused = await failureOf(tryConnecting(double.config))
+    expect([answered, refused].map(({ name, message }) => [name, message])).toEqual([
+      ['Error', 'Telegram answered 500.'],
+      ['Error', 'Telegram could not be reached.'],
+    ])
+  })
+
+  it('is lost when the token is revoked', async () => {
+    const { double, lost } = await connect()
+    await double.polled()
+    double.fail('getUpdates', { status: 401, description: 'Unauthorized' })
+    double.push({ text: 'ends the poll' })
+    expect(await lost).toMatchObject({ name: 'AuthError', message: 'Telegram refuses the bot token.' })
+  })
+
+  it('is lost when Telegram is down', async () => {
+    const { double, lost } = await connect()
+    await double.polled()
+    double.fail('getUpdates', 'garbage')
+    double.push({ text: 'ends the poll' })
+    expect(await lost).toBe('Telegram could not be reached.')
+  })
+
+  it('waits as long as Telegram asks before it polls again', async () => {
+    const { double, receives } = await connect()
+    await double.polled()
+    double.fail('getUpdates', tooManyRequests(1))
+    double.push({ text: 'before' })
+    await receives(1)
+    double.push({ text: 'after' })
+    expect((await receives(2))[1]?.text).toBe('after')
+  })
+
+  it('says once that another program reads the messages, and reads on when that has ended', async () => {
+    const { double, receives, logged } = await connect()
+    await double.polled()
+    // Whoever polls ends the poll of the other.
+    const poll = fetch(`${double.config.apiRoot}/bot${double.config.botToken}/getUpdates`)
+    await double.called('getUpdates', 2)
+    double.fail('getUpdates', { status: 409, description: 'Conflict: terminated by other getUpdates request' })
+    expect((await poll).status).toBe(409)
+    double.push({ text: 'Hello' })
+    expect((await receives(1))[0]?.text).toBe('Hello')
+    expect(logged.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      'another program reads the messages of this bot; only one of them can',
+    ])
+  })
+})
+
+describe('a gateway with Telegram', () => {
+  async function start(settings: Document = {}) {
+    const double = await openDouble()
+    const gateway = await startGateway({
+      agents: { defaults: { heartbeat: { every: 0 } } },
+      channels: { telegram: { ...double.config, allowFrom: ['42'], ...settings } },
+    })
+    return { double, ...gateway }
+  }
+
+  it('answers a message', async () => {
+    const { double, logged } = await start()
+    double.push({ text: 'Hello?' })
+    await double.called('sendMessage', 1)
+    expect(double.sent).toMatchObject([{ to: '42', shown: expect.stringContaining('Hello?') }])
+    expect(logged.join('\n')).not.toContain(double.config.botToken)
+  })
+
+  it('delivers the reply to a webhook', async () => {
+    const { double, post } = await start({ defaultTo: '42' })
+    await post('/hooks/agent', { message: 'What is new?', channel: 'telegram', wakeMode: 'next-heartbeat' })
+    await double.called('sendMessage', 1)
+    expect(double.sent).toMatchObject([{ to: '42', shown: expect.stringContaining('What is new?') }])
+  })
+
+  it('refuses a recipient that is not a chat', async () => {
+    const { post } = await start()
+    const { status } = await post('/hooks/agent', { message: 'hi', channel: 'telegram', to: 'Ann Lee' })
+    expect(status).toBe(400)
+  })
+})

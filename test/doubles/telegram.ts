@@ -85,6 +85,7 @@ export async function openTelegram(): Promise<TelegramDouble> {
     loseNextAnswer: () => state.fail('sendMessage', 'lose'),
     limitNext: (ms) => state.fail('sendMessage', tooManyRequests(ms / 1000)),
     async close() {
+      if (!server.listening) return
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
@@ -116,7 +117,7 @@ type State = ReturnType<typeof createState>
 type Args = Record<string, unknown>
 
 function createState() {
-  const updates: { update_id?: unknown }[] = []
+  const updates: ({ update_id?: unknown } | null)[] = []
   const faults: { method: string; fault: TelegramFault }[] = []
   const changes = new EventTarget()
   let number = 100
@@ -200,7 +201,7 @@ async function answer(state: State, { method, args, response, lose }: Call): Pro
 async function answerPoll(state: State, { offset }: Args, response: ServerResponse): Promise<void> {
   for (const older of state.polls.splice(0).filter(isOpen)) refuse(older, conflict)
   state.polls.push(response)
-  const kept = state.updates.filter(({ update_id: id }) => typeof id !== 'number' || id >= Number(offset))
+  const kept = state.updates.filter((update) => Number(update?.update_id ?? Infinity) >= Number(offset ?? 0))
   state.updates.splice(0, Infinity, ...kept)
   const gone = new AbortController()
   response.once('close', () => gone.abort())
