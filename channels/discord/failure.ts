@@ -57,6 +57,5 @@ const hints: Readonly<Record<string, string>> = {
   40_005: 'The file is too large.',
   50_001: 'The bot cannot see this channel.',
   50_007: 'This user accepts no direct messages from the bot. They must share a server with it and allow them.',
-  50_013:
-    'The bot may not write here. It needs the permissions "Send Messages", "Send Messages in Threads" and "Attach Files".',
+  50_013: 'The bot may not write here. It needs the permission "Send Messages", also in threads, and "Attach Files".',
 }

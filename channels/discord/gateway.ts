@@ -72,7 +72,8 @@ export async function openGateway(deps: GatewayDeps): Promise<{ close(): Promise
   manager.on(Dispatch, ({ t, s, d }: { t: string; s: number; d: unknown }) => {
     if (t === 'MESSAGE_CREATE') deps.onMessage(d, socket.session ? { ...socket.session, sequence: s } : undefined)
   })
-  const close = () => socket.close(manager)
+  let closing: Promise<void> | undefined
+  const close = () => (closing ??= socket.close(manager))
   try {
     await Promise.race([connect(manager, deps.signal), failed.promise])
     isConnected = true
@@ -97,7 +98,7 @@ function createSocketState(initial: SessionInfo | undefined) {
   let state: 'none' | 'opening' | 'open' | 'ended' = 'none'
   let failures = 0
   let isClosing = false
-  const settled = Promise.withResolvers<void>()
+  const [open, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 
   const socket = {
     session: initial ?? null,
@@ -105,12 +106,12 @@ function createSocketState(initial: SessionInfo | undefined) {
     retrieveSession(): SessionInfo | null | Promise<never> {
       if (state === 'none') state = 'opening'
       if (!isClosing) return socket.session
-      settled.resolve()
+      stopped.resolve()
       return new Promise<never>(() => undefined)
     },
     opened(): void {
       state = 'open'
-      if (isClosing) settled.resolve()
+      if (isClosing) open.resolve()
     },
     delivering: () => void (failures = 0),
     /** @returns how many times in a row a socket was closed before it delivered events */
@@ -118,11 +119,14 @@ function createSocketState(initial: SessionInfo | undefined) {
       state = isFinal ? 'ended' : 'opening'
       return ++failures
     },
-    /** Closing a socket that is still opening would leave it open, and end the process if it fails. */
+    /**
+     * Closing a socket that is still opening would leave it open, and end the process if it fails. While the library
+     * waits for a session, its `destroy` does not resolve: it begins to connect again.
+     */
     async close(manager: WebSocketManager): Promise<void> {
       isClosing = true
-      if (state === 'opening') await settled.promise
-      await manager.destroy({ code: closeForResume })
+      if (state === 'opening') await Promise.race([open.promise, stopped.promise])
+      await Promise.race([manager.destroy({ code: closeForResume }), stopped.promise])
     },
   }
   return socket

@@ -30,7 +30,7 @@ const firstRetryMs = 250
 const longestRetryMs = 30_000
 
 export function createInbound({ api, bot, progress, context, signal }: InboundDeps): Inbound {
-  const findPlace = createPlaces(api)
+  const findPlace = createPlaces(api, signal)
   const isNew = createDuplicateFilter()
   let last: Promise<void> = Promise.resolve()
   let waiting = 0
@@ -70,7 +70,7 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
   /** Nothing, if the bot may not see the channel any more. */
   async function readPage(channelId: string, query: { after: string; limit: number }): Promise<unknown> {
     try {
-      return await api.channels.getMessages(channelId, query)
+      return await api.channels.getMessages(channelId, query, { signal })
     } catch (error) {
       const { status } = failureOf(error)
       if (status !== 403 && status !== 404) throw error

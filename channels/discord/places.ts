@@ -15,26 +15,30 @@ const threadTypes: ReadonlySet<unknown> = new Set([10, 11, 12])
 const maxKnown = 1000
 
 /** Messages hold only the id of their channel, so each channel is asked for once. */
-export function createPlaces(api: DiscordApi): (channelId: string) => Promise<Place> {
+export function createPlaces(api: DiscordApi, signal: AbortSignal): (channelId: string) => Promise<Place> {
   const known = new Map<string, Place>()
 
   return async (channelId) => {
-    const place = known.get(channelId) ?? (await fetchPlace(api, channelId))
+    const place = known.get(channelId) ?? (await fetchPlace(channelId))
     known.set(channelId, place)
     const [oldest] = known.keys()
     if (known.size > maxKnown && oldest !== undefined) known.delete(oldest)
     return place
   }
+
+  async function fetchPlace(channelId: string): Promise<Place> {
+    try {
+      return readPlace(await api.channels.get(channelId, { signal }))
+    } catch (error) {
+      const { status } = failureOf(error)
+      // Several people may read a channel that the bot cannot ask for.
+      if (status === 403 || status === 404) return { isDirect: false }
+      throw error
+    }
+  }
 }
 
-async function fetchPlace(api: DiscordApi, channelId: string): Promise<Place> {
-  try {
-    const { type, parent_id: parentId } = fieldsOf(await api.channels.get(channelId))
-    return { isDirect: type === directType, ...(threadTypes.has(type) && isId(parentId) && { parentId }) }
-  } catch (error) {
-    const { status } = failureOf(error)
-    // Several people may read a channel that the bot cannot ask for.
-    if (status === 403 || status === 404) return { isDirect: false }
-    throw error
-  }
+function readPlace(channel: unknown): Place {
+  const { type, parent_id: parentId } = fieldsOf(channel)
+  return { isDirect: type === directType, ...(threadTypes.has(type) && isId(parentId) && { parentId }) }
 }

@@ -27,7 +27,16 @@ interface Frame {
 const requiredIntents = (1 << 9) | (1 << 12) | (1 << 15)
 
 export async function startDiscordGateway({ server, token, botId, unexpected }: GatewaySettings) {
-  const sockets = new WebSocketServer({ server, path: '/gateway/' })
+  let hold: ((open: (isOpen: boolean) => void) => void) | undefined
+  const sockets = new WebSocketServer({
+    server,
+    path: '/gateway/',
+    verifyClient: (_info, open) => {
+      if (hold) hold(open)
+      else open(true)
+      hold = undefined
+    },
+  })
   const sessions = new Map<string, Session>()
   const changes = new EventTarget()
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/gateway/`
@@ -37,8 +46,6 @@ export async function startDiscordGateway({ server, token, botId, unexpected }: 
     resumed: 0,
     /** Closes the next connections with these codes, once they have identified themselves or resumed. */
     refuse: [] as number[],
-    /** Accepts connections and never says anything. */
-    isSilent: false,
     /** Sends an event to every session, or keeps it for a session that may be resumed. */
     dispatch(t: string, d: unknown): void {
       for (const session of sessions.values()) send(session, t, d)
@@ -60,6 +67,8 @@ export async function startDiscordGateway({ server, token, botId, unexpected }: 
       )
     },
     connections: () => sockets.clients.size,
+    /** The next connection stays half open. Resolves with a function that opens or refuses it. */
+    holdNext: () => new Promise<(isOpen: boolean) => void>((resolve) => void (hold = resolve)),
     /** Resolves when `identified` or `resumed` has reached this count. */
     async reached(what: 'identified' | 'resumed', count: number): Promise<void> {
       while (gateway[what] < count) await once(changes, 'change')
@@ -108,7 +117,6 @@ export async function startDiscordGateway({ server, token, botId, unexpected }: 
   }
 
   sockets.on('connection', (socket) => {
-    if (gateway.isSilent) return
     socket.send(JSON.stringify({ op: 10, d: { heartbeat_interval: 41_250 } }))
     socket.on('message', (data: Buffer) => {
       const frame = JSON.parse(data.toString()) as Frame
