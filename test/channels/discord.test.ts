@@ -48,7 +48,17 @@ async function connect(double: Discord, settings: { base?: TestContext; receive?
 
 async function start() {
   const double = await open()
-  return { double, ...(await connect(double)) }
+  const connection = await connect(double)
+  return {
+    double,
+    ...connection,
+    /** Closes the connection, and opens another with the same state afterwards. */
+    async reconnect(meanwhile: () => Promise<void>) {
+      await connection.close()
+      await meanwhile()
+      return await connect(double, { base: connection.base })
+    },
+  }
 }
 
 const rejectionOf = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
@@ -296,62 +306,59 @@ describe('a lost connection', () => {
   })
 
   it('that cannot be resumed loses nothing: what was missed is fetched, in order and once', async () => {
-    const { double, received, messages } = await start()
+    const { double, received, reconnect } = await start()
     await double.say('zero')
     await double.say('in a thread', { channel_id: threadId })
     await received(2)
-    double.gateway.forgetSessions()
-    for (let index = 1; index <= 150; index++) await double.say(`${index}`)
-    await double.say('also in a thread', { channel_id: threadId })
-    await double.disconnect()
-    await double.gateway.reached('identified', 2)
+    const messages = await reconnect(async () => {
+      double.gateway.forgetSessions()
+      for (let index = 1; index <= 150; index++) await double.say(`${index}`)
+      await double.say('also in a thread', { channel_id: threadId })
+    })
     await double.say('afterwards')
+    const all = await messages.received(152)
     const numbers = Array.from({ length: 150 }, (_, index) => `${index + 1}`)
-    expect(textsOf((await received(154)).filter(({ to }) => to === directId))).toEqual([
-      'zero',
-      ...numbers,
-      'afterwards',
+    expect(textsOf(all.filter(({ to }) => to === directId))).toEqual([...numbers, 'afterwards'])
+    expect(all.filter(({ to }) => to !== directId)).toMatchObject([
+      { text: 'also in a thread', to: channelId, threadId, route: threadId, group: 'channel' },
     ])
-    expect(messages.filter(({ threadId: thread }) => thread)).toMatchObject([
-      { text: 'in a thread' },
-      { text: 'also in a thread', to: channelId, route: threadId },
-    ])
-    expect(messages).toHaveLength(154)
+    expect(double.gateway).toMatchObject({ identified: 2, resumed: 1 })
   })
 
   it('fetches answers to a message that the agent sent first', async () => {
-    const { double, send, received } = await start()
+    const { double, send, reconnect } = await start()
     await send({ key: 'k', to: channelId, text: 'How are you?' })
-    double.gateway.forgetSessions()
-    await double.sayInGroup('Fine.', { mentioned: true })
-    await double.disconnect()
+    const { received } = await reconnect(async () => {
+      double.gateway.forgetSessions()
+      await double.sayInGroup('Fine.', { mentioned: true })
+    })
     expect(await received(1)).toMatchObject([{ text: 'Fine.', to: channelId, mentioned: true }])
   })
 
   it('forgets conversations that the bot may not read any more, and old messages', async () => {
-    const { double, received, messages } = await start()
+    const { double, received, reconnect } = await start()
     await double.say('zero', { channel_id: channelId })
     await double.say('one', { id: '100000000000000009' })
     await received(2)
-    double.gateway.forgetSessions()
-    double.failRequest(`GET /channels/${channelId}/messages`, 403)
-    await double.say('of last year', { id: '100000000000000010' })
-    await double.say('two')
-    await double.disconnect()
-    expect(textsOf(await received(3))).toEqual(['zero', 'one', 'two'])
-    expect(messages).toHaveLength(3)
+    const messages = await reconnect(async () => {
+      double.gateway.forgetSessions()
+      double.failRequest(`GET /channels/${channelId}/messages`, 403)
+      await double.say('of last year', { id: '100000000000000010' })
+      await double.say('two')
+    })
+    await double.say('three')
+    expect(textsOf(await messages.received(2))).toEqual(['two', 'three'])
   })
 
   it('is continued after a restart, also for those who write for the first time', async () => {
-    const double = await open()
-    const first = await connect(double)
+    const { double, received, reconnect } = await start()
     await double.say('zero')
-    await first.received(1)
-    await first.close()
-    await double.say('one')
-    await double.sayInGroup('new', { mentioned: true })
-    const second = await connect(double, { base: first.base })
-    expect(textsOf(await second.received(2))).toEqual(['one', 'new'])
+    await received(1)
+    const messages = await reconnect(async () => {
+      await double.say('one')
+      await double.sayInGroup('new', { mentioned: true })
+    })
+    expect(textsOf(await messages.received(2))).toEqual(['one', 'new'])
     expect(double.gateway).toMatchObject({ identified: 1, resumed: 1 })
   })
 
