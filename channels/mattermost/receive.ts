@@ -1,0 +1,84 @@
+// Hands posts to the gateway in order, and remembers how far it has come, so that nothing is lost in a gap.
+import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
+import type { Api } from './api.ts'
+import type { Directory } from './directory.ts'
+import { isPost, type Post } from './inbound.ts'
+
+interface ReceiveDeps {
+  api: Api
+  context: Pick<ChannelContext, 'receive' | 'lost' | 'log' | 'state'>
+  serverTime: number
+  directory: Pick<Directory, 'noteType'>
+  read(post: Post): Promise<InboundMessage | undefined>
+}
+
+interface ChannelInfo {
+  id: string
+  type: string
+  last_post_at: number
+}
+
+/** The time of the newest post that was handled, in the server's milliseconds. */
+const cursorName = 'cursor'
+
+/** Posts of different channels may arrive out of order by this much. The gateway ignores those that it knows. */
+const overlapMs = 10_000
+
+export function receivePosts({ api, context, serverTime, directory, read }: ReceiveDeps) {
+  const started = Promise.withResolvers<void>()
+  let queue: Promise<void> = started.promise.then(catchUp)
+  let cursor = 0
+  let ended = false
+
+  async function handle(post: Post): Promise<void> {
+    if (ended) return
+    const message = await read(post)
+    if (message) await context.receive(message)
+    else context.log.debug({}, 'a post was ignored: it is not a message of a person')
+    if (post.create_at <= cursor) return
+    cursor = post.create_at
+    await context.state.set(cursorName, cursor)
+  }
+
+  /** What was posted since the cursor, also while the gateway was not running. */
+  async function catchUp(): Promise<void> {
+    const stored = await context.state.get(cursorName)
+    cursor = typeof stored === 'number' ? stored : serverTime
+    if (stored === undefined) await context.state.set(cursorName, cursor)
+    const since = typeof stored === 'number' ? Math.max(0, stored - overlapMs) : serverTime
+    for (const post of await postsSince(since)) await handle(post)
+  }
+
+  async function postsSince(since: number): Promise<Post[]> {
+    const posts: Post[] = []
+    for (const { id, type, last_post_at: last } of await api.get<ChannelInfo[]>('users/me/channels')) {
+      directory.noteType(id, type)
+      if (ended || last <= since) continue
+      const page = await api.get<{ posts?: Record<string, unknown> }>(`channels/${id}/posts?since=${since}`)
+      posts.push(...Object.values(page.posts ?? {}).filter(isPost))
+    }
+    // The server also gives older posts that have changed since, and those of the same thread.
+    return posts.filter((post) => post.create_at > since).toSorted((one, other) => one.create_at - other.create_at)
+  }
+
+  /** The next connection starts again at the cursor, so nothing after the failure may move it. */
+  function fail(error: unknown): void {
+    if (ended) return
+    ended = true
+    context.log.debug({ err: error }, 'receiving failed')
+    context.lost('A message could not be received; it is tried again after reconnecting.')
+  }
+  queue = queue.catch(fail)
+
+  return {
+    onPost(post: Post): void {
+      queue = queue.then(() => handle(post)).catch(fail)
+    },
+    /** Starts with what was missed; what arrives meanwhile comes after it. */
+    start: started.resolve,
+    async close(): Promise<void> {
+      ended = true
+      await queue
+    },
+  }
+}

@@ -1,0 +1,349 @@
+// A Mattermost server on loopback: the REST API that a bot needs, and the WebSocket with its sequence of events.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type WebSocket, WebSocketServer } from 'ws'
+
+const token = 'canary-mattermost-token'
+
+/** Ids have 26 letters and digits. */
+const idOf = (name: string) => name.padEnd(26, '0')
+
+/** The bot, a person, another bot, and the channels. */
+export const ids = {
+  bot: idOf('bot'),
+  ann: idOf('ann'),
+  robot: idOf('robot'),
+  room: idOf('room'),
+  group: idOf('group'),
+  direct: idOf('direct'),
+}
+
+export interface StoredPost {
+  id: string
+  channel_id: string
+  user_id: string
+  create_at: number
+  update_at: number
+  delete_at: number
+  message: string
+  root_id: string
+  type: string
+  props: Record<string, unknown>
+  file_ids: string[]
+  metadata?: { files: FileInfo[] }
+}
+
+interface FileInfo {
+  id: string
+  name: string
+  mime_type: string
+  size: number
+}
+
+/** What happens to the next call of a route, such as `POST posts`. */
+type Fault =
+  /** Done, but the connection closes before the answer. */
+  | 'lose'
+  /** Not done, and the connection closes. */
+  | 'drop'
+  | { status: number; headers?: Record<string, string>; body?: string }
+
+interface Call {
+  path: string[]
+  query: URLSearchParams
+  body: Buffer
+  type: string
+}
+
+type Answer = { status: number; body: unknown; bytes?: Buffer }
+type Route = (call: Call) => Answer | Promise<Answer>
+
+const users = [
+  { id: ids.bot, username: 'agent.smith', is_bot: true },
+  { id: ids.ann, username: 'ann', nickname: '', first_name: 'Ann', last_name: 'Lee' },
+  { id: ids.robot, username: 'robot', is_bot: true },
+]
+const channelTypes: Record<string, string> = { [ids.room]: 'O', [ids.group]: 'G', [ids.direct]: 'D' }
+
+export async function startMattermost() {
+  const changes = new EventTarget()
+  const changed = () => void changes.dispatchEvent(new Event('change'))
+  const until = async (done: () => boolean) => {
+    while (!done()) await once(changes, 'change')
+  }
+  const calls: string[] = []
+  const unexpected: string[] = []
+  const faults = new Map<string, Fault[]>()
+  const store = createStore()
+  const routes = createRoutes(store)
+  const socket = createSocketServer(changed)
+
+  const server = createServer((request, response) => void serve(request, response))
+  server.on('upgrade', socket.upgrade)
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '', 'http://mattermost')
+    const path = url.pathname.replace('/chat/api/v4/', '').split('/')
+    const name = routeOf(request.method ?? '', path)
+    const body = Buffer.concat(await request.toArray())
+    calls.push(name)
+    const fault = faults.get(name)?.shift()
+    if (fault && fault !== 'lose') return fail(fault, response)
+    const answer =
+      request.headers.authorization === `Bearer ${token}`
+        ? await routes[name]?.({ path, query: url.searchParams, body, type: request.headers['content-type'] ?? '' })
+        : refuse(401, 'api.context.session_expired.app_error')
+    if (!answer) unexpected.push(`${request.method} ${request.url}`)
+    changed()
+    if (fault === 'lose') request.socket.destroy()
+    else write(response, answer ?? refuse(404, 'api.context.404.app_error'))
+  }
+
+  function fail(fault: Exclude<Fault, 'lose'>, response: ServerResponse): void {
+    if (fault === 'drop') response.socket?.destroy()
+    else response.writeHead(fault.status, { 'content-type': 'text/plain', ...fault.headers }).end(fault.body ?? '')
+  }
+
+  /** Somebody writes: the post is stored, and reported to every connection. */
+  async function say(message: string, post: Partial<StoredPost> = {}): Promise<void> {
+    const stored = store.add({ channel_id: ids.direct, user_id: ids.ann, message, ...post })
+    socket.report(stored)
+  }
+
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`
+  const config = { botToken: token, baseUrl }
+  const faultNext = (route: string, fault: Fault) => void faults.set(route, [...(faults.get(route) ?? []), fault])
+  return {
+    config,
+    badConfig: { ...config, botToken: 'canary-wrong' },
+    to: ids.room,
+    /** What the bot has sent. */
+    sent: store.sent,
+    posts: store.posts,
+    files: store.files,
+    pending: store.pending,
+    keepFile: store.keepFile,
+    calls,
+    faultNext,
+    say,
+    /** Sends any text to every connection. */
+    sendRaw: socket.sendRaw,
+    /** Reports an event to every connection. */
+    event: socket.event,
+    /** The next event is lost on its way, and its number with it. */
+    skipEvent: socket.skipEvent,
+    typing: socket.typing,
+    connections: socket.connections,
+    until,
+    messages: async () => store.sent.map(({ channel_id: to, message: text }) => ({ to, text })),
+    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+      say(mentioned ? `@agent.smith ${text}` : text, { channel_id: ids.room }),
+    echo: (text: string) => say(text, { user_id: ids.bot }),
+    /** Cuts the connections, as soon as there is one. */
+    async disconnect() {
+      await until(() => socket.connections() > 0)
+      socket.disconnect()
+    },
+    loseNextAnswer: () => faultNext('POST posts', 'lose'),
+    limitNext: (retryAfterMs: number) =>
+      faultNext('POST posts', {
+        status: 429,
+        headers: { 'retry-after': String(retryAfterMs / 1000), 'x-ratelimit-remaining': '0' },
+        body: 'limit exceeded\n',
+      }),
+    async close() {
+      socket.close()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+      if (unexpected.length) throw new Error(`the double got calls that it does not know: ${unexpected.join(', ')}`)
+    },
+  }
+}
+
+/** A route by its method and path, with `:id` for ids. */
+const routeOf = (method: string, path: string[]) =>
+  `${method} ${path
+    .map((part, index) => (/^[a-z0-9]{26}$/.test(part) || path[index - 1] === 'username' ? ':id' : part))
+    .join('/')}`
+
+const refuse = (status: number, id: string): Answer => ({
+  status,
+  body: { id, message: `canary text of ${id}`, status_code: status },
+})
+
+function write(response: ServerResponse, { status, body, bytes }: Answer): void {
+  if (bytes) response.writeHead(status, { 'content-type': 'application/octet-stream' }).end(bytes)
+  else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+function createStore() {
+  const posts: StoredPost[] = []
+  const sent: StoredPost[] = []
+  const files = new Map<string, FileInfo & { data: Buffer }>()
+  /** What the server keeps of the last 30 seconds: the post of each `pending_post_id`, or nothing while it works. */
+  const pending = new Map<string, StoredPost | undefined>()
+  let last = 0
+
+  function add(post: Partial<StoredPost> & Pick<StoredPost, 'channel_id' | 'user_id' | 'message'>): StoredPost {
+    last = Math.max(last + 1, Date.now())
+    const times = { create_at: last, update_at: last, delete_at: 0 }
+    const rest = { root_id: '', type: '', props: {}, file_ids: [], ...times }
+    const stored = { id: idOf(`post${posts.length}x`), ...rest, ...post }
+    posts.push(stored)
+    return stored
+  }
+
+  function keepFile({ name, type, data }: { name: string; type: string; data: Buffer }): FileInfo {
+    const info = { id: idOf(`file${files.size}x`), name, mime_type: type, size: data.length }
+    files.set(info.id, { ...info, data })
+    return info
+  }
+
+  return { posts, sent, files, pending, add, keepFile }
+}
+
+function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<string, Route>> {
+  const { posts, sent, files, pending, add, keepFile } = store
+  const ok = (body: unknown, status = 200): Answer => ({ status, body })
+  const found = (value: unknown): Answer => (value ? ok(value) : refuse(404, 'store.sql.get.missing.app_error'))
+  const ofChannel = (id: string) => posts.filter(({ channel_id: channel }) => channel === id)
+
+  function createPost({ body }: Call): Answer {
+    const post = JSON.parse(body.toString()) as StoredPost & { pending_post_id?: string }
+    const key = post.pending_post_id
+    if (!channelTypes[post.channel_id]) return refuse(403, 'api.context.permissions.app_error')
+    if ([...post.message].length > 16_383) return refuse(400, 'model.post.is_valid.message_length.app_error')
+    if (key !== undefined && pending.has(key)) {
+      const known = pending.get(key)
+      return known ? ok(known, 201) : refuse(500, 'api.post.deduplicate_create_post.pending')
+    }
+    const { channel_id, message, root_id = '', props = {}, file_ids = [] } = post
+    const stored = add({ channel_id, message, root_id, props, file_ids, user_id: ids.bot })
+    sent.push(stored)
+    if (key !== undefined) pending.set(key, stored)
+    return ok(stored, 201)
+  }
+
+  /** Newest first in pages; or everything that was changed since a time, at most 1000. */
+  function listPosts({ path, query }: Call): Answer {
+    const newest = ofChannel(path[1]!).toReversed()
+    const [page, size] = [Number(query.get('page')), Number(query.get('per_page') ?? 60)]
+    const since = query.get('since')
+    const some =
+      since === null
+        ? newest.slice(page * size, (page + 1) * size)
+        : newest.filter((post) => post.update_at > Number(since)).slice(0, 1000)
+    return ok({ order: some.map(({ id }) => id), posts: Object.fromEntries(some.map((post) => [post.id, post])) })
+  }
+
+  async function storeFile({ body, type }: Call): Promise<Answer> {
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
+    const file = form.get('files') as File
+    if (!channelTypes[String(form.get('channel_id'))]) return refuse(403, 'api.context.permissions.app_error')
+    const data = Buffer.from(await file.arrayBuffer())
+    return ok({ file_infos: [keepFile({ name: file.name, type: file.type, data })] }, 201)
+  }
+
+  const channelsOf = () =>
+    Object.entries(channelTypes).map(([id, type]) => ({
+      id,
+      type,
+      last_post_at: Math.max(0, ...ofChannel(id).map((post) => post.create_at)),
+    }))
+
+  return {
+    'GET users/me': () => ok(users[0]),
+    'GET users/:id': ({ path }) => found(users.find(({ id }) => id === path[1])),
+    'GET users/username/:id': ({ path }) => found(users.find(({ username }) => username === path[2])),
+    'GET users/me/channels': () => ok(channelsOf()),
+    'GET channels/:id': ({ path }) => found(channelsOf().find(({ id }) => id === path[1])),
+    'GET channels/:id/posts': listPosts,
+    'POST channels/direct': ({ body }) =>
+      (JSON.parse(body.toString()) as string[]).includes(ids.ann)
+        ? ok({ id: ids.direct, type: 'D' }, 201)
+        : refuse(400, 'api.channel.create_direct_channel.invalid_user.app_error'),
+    'POST posts': createPost,
+    'GET posts/:id': ({ path }) => found(posts.find(({ id }) => id === path[1])),
+    'GET posts/:id/files/info': ({ path }) =>
+      ok(posts.find(({ id }) => id === path[1])?.file_ids.map((id) => files.get(id)) ?? []),
+    'POST files': storeFile,
+    'GET files/:id': ({ path }) => {
+      const file = files.get(path[1]!)
+      return file ? { status: 200, body: undefined, bytes: file.data } : refuse(404, 'app.file_info.get.app_error')
+    },
+  }
+}
+
+interface Client {
+  socket: WebSocket
+  seq: number
+  isSignedIn: boolean
+}
+
+function createSocketServer(changed: () => void) {
+  const server = new WebSocketServer({ noServer: true })
+  const clients = new Set<Client>()
+  const typing: { channel_id: string }[] = []
+  let opened = 0
+
+  function transmit(client: Client, event: object): void {
+    client.socket.send(JSON.stringify({ ...event, broadcast: { channel_id: '' }, seq: client.seq++ }))
+  }
+
+  function accept(socket: WebSocket): void {
+    const client: Client = { socket, seq: 0, isSignedIn: false }
+    socket.on('message', (data: Buffer) => answer(client, JSON.parse(data.toString()) as ClientMessage))
+    socket.on('close', () => {
+      clients.delete(client)
+      changed()
+    })
+  }
+
+  function answer(client: Client, { action, seq, data }: ClientMessage): void {
+    const reply = (more: object = {}) => client.socket.send(JSON.stringify({ status: 'OK', seq_reply: seq, ...more }))
+    if (action === 'authentication_challenge') {
+      if (data?.token !== token) return client.socket.close()
+      client.isSignedIn = true
+      clients.add(client)
+      transmit(client, { event: 'hello', data: { connection_id: `connection${++opened}`, server_version: '11.9.0' } })
+    }
+    if (action === 'user_typing') typing.push({ channel_id: data?.channel_id ?? '' })
+    reply(action === 'ping' ? { data: { text: 'pong' } } : {})
+    changed()
+  }
+
+  const event = (name: string, data: unknown) => clients.forEach((client) => transmit(client, { event: name, data }))
+
+  return {
+    upgrade: (request: IncomingMessage, socket: import('node:stream').Duplex, head: Buffer) =>
+      request.url?.startsWith('/chat/api/v4/websocket?')
+        ? server.handleUpgrade(request, socket, head, accept)
+        : void socket.destroy(),
+    report: (post: StoredPost) =>
+      event('posted', {
+        channel_type: channelTypes[post.channel_id],
+        sender_name: '@ann',
+        post: JSON.stringify({ ...post, pending_post_id: '' }),
+      }),
+    event,
+    skipEvent: () => clients.forEach((client) => (client.seq += 1)),
+    sendRaw: (text: string) => clients.forEach(({ socket }) => socket.send(text)),
+    disconnect: () => clients.forEach(({ socket }) => socket.terminate()),
+    connections: () => clients.size,
+    typing,
+    close(): void {
+      for (const { socket } of clients) socket.terminate()
+      server.close()
+    },
+  }
+}
+
+interface ClientMessage {
+  action: string
+  seq: number
+  data?: { token?: string; channel_id?: string }
+}
