@@ -29,9 +29,11 @@ export function receivePosts({ api, context, serverTime, directory, read }: Rece
   let queue: Promise<void> = started.promise.then(catchUp)
   let cursor = 0
   let ended = false
+  let caughtUp: ReadonlySet<string> = new Set()
 
   async function handle(post: Post): Promise<void> {
-    if (ended) return
+    // What arrived while it caught up may be the same.
+    if (ended || caughtUp.has(post.id)) return
     const message = await read(post)
     if (message) await context.receive(message)
     else context.log.debug({}, 'a post was ignored: it is not a message of a person')
@@ -46,7 +48,9 @@ export function receivePosts({ api, context, serverTime, directory, read }: Rece
     cursor = typeof stored === 'number' ? stored : serverTime
     if (stored === undefined) await context.state.set(cursorName, cursor)
     const since = typeof stored === 'number' ? Math.max(0, stored - overlapMs) : serverTime
-    for (const post of await postsSince(since)) await handle(post)
+    const posts = await postsSince(since)
+    for (const post of posts) await handle(post)
+    caughtUp = new Set(posts.map(({ id }) => id))
   }
 
   async function postsSince(since: number): Promise<Post[]> {

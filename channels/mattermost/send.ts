@@ -58,7 +58,7 @@ async function uploadFile(
 ): Promise<string> {
   const form = new FormData()
   form.set('channel_id', channel_id)
-  form.set('files', new Blob([file.data as Uint8Array<ArrayBuffer>], { type: file.type }), file.name)
+  form.set('files', new Blob([file.data], { type: file.type }), file.name)
   const { file_infos: files } = await api.post<{ file_infos: { id: string }[] }>('files', form)
   if (!files[0]) throw new Error('Mattermost stored no file.')
   return files[0].id

@@ -1,6 +1,417 @@
 // The Mattermost channel: the channel contract, and what is special about Mattermost, with its library and a double.
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import mattermost from '../../channels/mattermost/index.ts'
+import { isAuthError } from '../../core/auth-error.ts'
+import type { InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
-import { startMattermost } from '../doubles/mattermost.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { ids, startMattermost } from '../doubles/mattermost.ts'
+import { startGateway } from '../helpers.ts'
 
 channelContract(mattermost, startMattermost)
+
+type Double = Awaited<ReturnType<typeof open>>
+
+async function open() {
+  const double = await startMattermost()
+  onTestFinished(() => double.close())
+  return double
+}
+
+interface Options {
+  context?: ReturnType<typeof createTestContext>
+  /** Called instead of storing a message. */
+  receive?(message: InboundMessage): Promise<void>
+}
+
+async function connect(double: Double, { context = createTestContext(), receive }: Options = {}) {
+  const received: InboundMessage[] = []
+  const lost: unknown[] = []
+  const connection = await mattermost.connect(double.config, {
+    ...context,
+    accountId: 'default',
+    async receive(message) {
+      await receive?.(message)
+      received.push(message)
+      return 'accepted'
+    },
+    lost: (reason) => void lost.push(reason),
+  })
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= connection.close())
+  onTestFinished(close)
+  const send = (message: Partial<Parameters<typeof connection.send>[0]> = {}) =>
+    connection.send({ key: 'k', to: ids.room, text: 'hello', ...message })
+  const next = async (count: number) => {
+    await vi.waitUntil(() => received.length >= count, { timeout: 8000, interval: 5 })
+    return received
+  }
+  return { ...connection, close, send, next, received, lost, context }
+}
+
+const postsOf = ({ calls }: Double) => calls.filter((call) => call === 'POST posts').length
+
+describe('sending to Mattermost', () => {
+  it('posts in the thread', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    await send({ text: '**bold**', threadId: ids.ann })
+    expect(double.sent).toMatchObject([{ channel_id: ids.room, message: '**bold**', root_id: ids.ann }])
+  })
+
+  it('opens the direct messages with a person once', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    for (const key of ['a', 'b']) await send({ key, to: '@ann' })
+    expect(double.sent.map(({ channel_id: channel }) => channel)).toEqual([ids.direct, ids.direct])
+    expect(double.calls.filter((call) => call === 'POST channels/direct')).toHaveLength(1)
+  })
+
+  it('has sent nothing if there is no such person, or the server cannot tell now', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    expect(await send({ to: '@nobody' })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+    double.faultNext('POST channels/direct', 'lose')
+    expect(await send({ to: '@ann' })).toMatchObject({ outcome: 'failed', reason: 'transient' })
+  })
+
+  it.each([
+    ['rate limit, as plain text', { status: 429, headers: { 'retry-after': '7' }, body: 'limit exceeded' }, 'rate'],
+    ['refused token', { status: 401 }, 'auth'],
+    ['channel without permission', { status: 403 }, 'permanent'],
+    ['text that is too long', { status: 400 }, 'permanent'],
+    ['server that restarts', { status: 503 }, 'transient'],
+  ])('fails after a %s, in one attempt', async (_what, fault, reason) => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.faultNext('POST posts', fault)
+    expect(await send()).toMatchObject({ outcome: 'failed', reason, ...(reason === 'rate' && { retryAfterMs: 7000 }) })
+    expect(postsOf(double)).toBe(1)
+  })
+
+  it.each([
+    ['lost answer', 'lose' as const],
+    ['lost request', 'drop' as const],
+    ['server error', { status: 500, body: '<html>canary text</html>' }],
+    ['redirect', { status: 301, headers: { location: '/chat/elsewhere' } }],
+  ])('has an unknown result after a %s', async (_what, fault) => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.faultNext('POST posts', fault)
+    const result = await send()
+    expect(result.outcome).toBe('unknown')
+    expect(JSON.stringify(result)).not.toContain('canary')
+    expect(postsOf(double)).toBe(1)
+  })
+
+  it('has an unknown result while the server still works on the same message', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.pending.set(`${ids.bot}:k`, undefined)
+    expect(await send()).toEqual({
+      outcome: 'unknown',
+      detail: 'Mattermost answered 500 (api.post.deduplicate_create_post.pending).',
+    })
+  })
+
+  it('posts once within 30 seconds, because the server knows the key', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    double.loseNextAnswer()
+    expect((await send()).outcome).toBe('unknown')
+    expect(await send()).toEqual({ outcome: 'sent', id: double.sent[0]!.id })
+    expect(double.sent).toHaveLength(1)
+  })
+
+  it('uploads a file and posts it with its caption', async () => {
+    const double = await open()
+    const { send } = await connect(double)
+    const file = { name: 'report ä.txt', type: 'text/plain', data: new TextEncoder().encode('All is well.') }
+    expect(await send({ text: 'The report.', file })).toMatchObject({ outcome: 'sent' })
+    const [post] = double.sent
+    const stored = double.files.get(post!.file_ids[0]!)
+    expect(stored).toMatchObject({ name: 'report ä.txt', mime_type: 'text/plain' })
+    expect(stored!.data.toString()).toBe('All is well.')
+    expect(post!.message).toBe('The report.')
+    double.faultNext('POST files', { status: 500 })
+    expect(await send({ file })).toMatchObject({ outcome: 'failed', reason: 'transient' })
+  })
+
+  it('shows that the agent is typing', async () => {
+    const double = await open()
+    const { typing } = await connect(double)
+    await typing!(ids.direct, true)
+    await typing!(ids.direct, false)
+    await double.until(() => double.typing.length > 0)
+    expect(double.typing).toMatchObject([{ channel_id: ids.direct }])
+  })
+})
+
+describe('asking Mattermost for a message', () => {
+  it('finds it after the server has forgotten its key, also in a thread and on an older page', async () => {
+    const double = await open()
+    const { send, reconcile } = await connect(double)
+    double.loseNextAnswer()
+    await send({ threadId: ids.ann })
+    double.pending.clear()
+    for (let index = 0; index < 300; index++) await double.say('noise', { channel_id: ids.room })
+    expect(await reconcile!('k', ids.room)).toBe('sent')
+    expect(await reconcile!('other', ids.room)).toBe('absent')
+  })
+
+  it('takes no post of somebody else for it', async () => {
+    const double = await open()
+    const { reconcile } = await connect(double)
+    await double.say('fake', { channel_id: ids.room, props: { svc_gateway_key: 'k' } })
+    expect(await reconcile!('k', ids.room)).toBe('absent')
+  })
+
+  it('stops at posts that are older than a day, and gives up in a channel that is too busy', async () => {
+    const double = await open()
+    const { reconcile } = await connect(double)
+    const old = { channel_id: ids.room, create_at: Date.now() - 2 * 24 * 60 * 60 * 1000 }
+    for (let index = 0; index < 400; index++) await double.say('old', old)
+    expect(await reconcile!('k', ids.room)).toBe('absent')
+    expect(double.calls.filter((call) => call === 'GET channels/:id/posts')).toHaveLength(1)
+    for (let index = 0; index < 5000; index++) await double.say('noise', { channel_id: ids.room })
+    expect(await reconcile!('k', ids.room)).toBe('unknown')
+  })
+
+  it('returns unknown if the account may not read there, and rejects if the server cannot answer now', async () => {
+    const double = await open()
+    const { reconcile } = await connect(double)
+    double.faultNext('GET channels/:id/posts', { status: 403 })
+    expect(await reconcile!('k', ids.room)).toBe('unknown')
+    for (const fault of ['drop' as const, { status: 429 }, { status: 500 }, { status: 401 }]) {
+      double.faultNext('GET channels/:id/posts', fault)
+      await expect(reconcile!('k', ids.room)).rejects.toThrow(/./)
+    }
+  })
+})
+
+describe('connecting to Mattermost', () => {
+  it('rejects with an AuthError only if the token is refused', async () => {
+    const double = await open()
+    const failure = async (config: Double['config']): Promise<unknown> =>
+      await mattermost
+        .connect(config, { ...createTestContext(), accountId: 'default', receive: vi.fn(), lost: vi.fn() })
+        .catch((error: unknown) => error)
+    expect(isAuthError(await failure(double.badConfig))).toBe(true)
+    for (const fault of ['drop' as const, { status: 500 }, { status: 200, body: '<html>' }]) {
+      double.faultNext('GET users/me', fault)
+      const error = await failure(double.config)
+      expect(error).toBeInstanceOf(Error)
+      expect(isAuthError(error)).toBe(false)
+    }
+    expect(await failure({ ...double.config, baseUrl: 'http://127.0.0.1:1' })).toBeInstanceOf(Error)
+  })
+
+  it('prints nothing, though its library does, and leaves the console as it was', async () => {
+    const names = ['log', 'info', 'warn', 'error', 'debug'] as const
+    const spies = names.map((name) => vi.spyOn(console, name).mockImplementation(() => undefined))
+    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
+    const before = names.map((name) => console[name])
+    const double = await open()
+    const { close, next, lost } = await connect(double)
+    await double.say('hello')
+    await next(1)
+    double.skipEvent()
+    double.event('status_change', {})
+    await vi.waitUntil(() => lost.length > 0)
+    await close()
+    expect(spies.flatMap(({ mock }) => mock.calls)).toEqual([])
+    expect(names.map((name) => console[name])).toEqual(before)
+  })
+})
+
+describe('a message from Mattermost', () => {
+  it('moves the cursor when it is stored, not before', async () => {
+    const double = await open()
+    const [called, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { context, next } = await connect(double, {
+      receive: async () => {
+        called.resolve()
+        await stored.promise
+      },
+    })
+    await double.say('hello')
+    await called.promise
+    const before = await context.state.get('cursor')
+    stored.resolve()
+    await next(1)
+    await vi.waitUntil(async () => (await context.state.get('cursor')) === double.posts[0]!.create_at)
+    expect(before).toBeLessThan(double.posts[0]!.create_at)
+  })
+
+  it('that cannot be stored ends the connection, and comes again on the next, before those after it', async () => {
+    const double = await open()
+    const first = await connect(double, { receive: () => Promise.reject(new Error('the disk is full')) })
+    await double.say('one')
+    await double.say('two')
+    await vi.waitUntil(() => first.lost.length > 0)
+    await first.close()
+    const second = await connect(double, { context: first.context })
+    expect((await second.next(2)).map(({ text }) => text)).toEqual(['one', 'two'])
+    expect(first.lost).toHaveLength(1)
+  })
+
+  it('that was written while the gateway was not running is received, once, in order, and without old ones', async () => {
+    const double = await open()
+    await double.say('before the first start', { create_at: Date.now() - 60_000 })
+    const first = await connect(double)
+    await double.say('one')
+    await first.next(1)
+    await vi.waitUntil(async () => (await first.context.state.get('cursor')) === double.posts[1]!.create_at)
+    await first.close()
+    await double.say('two', { channel_id: ids.room })
+    await double.say('three')
+    await double.say('edited meanwhile', { create_at: Date.now() - 60_000 })
+    const second = await connect(double, { context: first.context })
+    await double.say('four')
+    const messages = await second.next(4)
+    // What was handled just before the end may come again; the gateway knows its id.
+    expect(messages.map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four'])
+    expect(messages[0]!.id).toBe(first.received[0]!.id)
+    expect(messages[1]!.group).toBe('channel')
+  })
+
+  it('reports the loss of a connection that has missed an event, and gets it on the next', async () => {
+    const double = await open()
+    const first = await connect(double)
+    double.skipEvent()
+    await double.say('after the gap')
+    await vi.waitUntil(() => first.lost.length > 0)
+    await first.close()
+    const second = await connect(double, { context: first.context })
+    expect((await second.next(1))[0]!.text).toBe('after the gap')
+    await double.say('and later')
+    expect((await second.next(2))[1]!.text).toBe('and later')
+  })
+
+  it.each([
+    ['@agent.smith hello', 'hello', true],
+    ['hello @Agent.Smith', 'hello', true],
+    ['@agent.smith: hello', ': hello', true],
+    ['ask @agent.smith.', 'ask .', true],
+    ['@agent.smith2 hello', '@agent.smith2 hello', false],
+    ['@agent.smith.jr hello', '@agent.smith.jr hello', false],
+    ['mail x@agent.smith', 'mail x@agent.smith', false],
+  ])('in a channel mentions the account or not: %s', async (message, text, mentioned) => {
+    const double = await open()
+    const { next } = await connect(double)
+    await double.say(message, { channel_id: ids.room })
+    expect((await next(1))[0]).toMatchObject({ text, mentioned, group: 'channel', to: ids.room })
+  })
+
+  it('in a thread mentions the account if the account has begun the thread', async () => {
+    const double = await open()
+    const { next, send } = await connect(double)
+    await send()
+    const root = double.sent[0]!.id
+    await double.say('yes', { channel_id: ids.room, root_id: root })
+    await double.say('again', { channel_id: ids.group, root_id: root })
+    expect((await next(2)).map(({ mentioned, threadId, group }) => [mentioned, threadId, group])).toEqual([
+      [true, root, 'channel'],
+      [true, root, 'group'],
+    ])
+    expect(double.calls.filter((call) => call === 'GET posts/:id')).toHaveLength(1)
+  })
+
+  it('has the name of its sender, and is no group in direct messages', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    await double.say('hello')
+    expect((await next(1))[0]).toEqual({
+      id: double.posts[0]!.id,
+      from: { id: ids.ann, name: 'Ann Lee' },
+      to: ids.direct,
+      text: 'hello',
+      attachments: [],
+    })
+  })
+
+  it.each([
+    { user_id: ids.bot },
+    { user_id: ids.robot },
+    { type: 'system_join_channel' },
+    { props: { from_webhook: 'true' } },
+    { props: { from_bot: 'true' } },
+    { delete_at: 5 },
+    { channel_id: '../users/me' },
+    { user_id: 'x' },
+    { create_at: NaN },
+  ])('is ignored if it is none of a person: %j', async (post) => {
+    const double = await open()
+    const { next, lost } = await connect(double)
+    await double.say('not this', post)
+    await double.say('this')
+    expect((await next(1)).map(({ text }) => text)).toEqual(['this'])
+    expect(lost).toEqual([])
+  })
+
+  it('cannot end the process, whatever its shape', async () => {
+    const double = await open()
+    const { next, lost } = await connect(double)
+    for (const text of ['', 'no JSON', 'null']) double.sendRaw(text)
+    for (const data of [null, {}, { post: 7 }, { post: 'no JSON' }, { post: 'null' }]) double.event('posted', data)
+    await double.say('hello', { props: null as never, root_id: 7 as never, file_ids: 'x' as never })
+    expect((await next(1))[0]).toMatchObject({ text: 'hello', attachments: [] })
+    expect(lost).toEqual([])
+  })
+
+  it('has its files, described by the event or by the server', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const info = double.keepFile({ name: 'a.png', type: 'image/png', data: Buffer.from('png') })
+    await double.say('', { file_ids: [info.id], metadata: { files: [info] } })
+    await double.say('', { file_ids: [info.id] })
+    for (const { attachments } of await next(2)) {
+      expect(attachments).toMatchObject([{ name: 'a.png', type: 'image/png', size: 3 }])
+      const data = await attachments![0]!.read!(new AbortController().signal)
+      expect(Buffer.from(data).toString()).toBe('png')
+    }
+  })
+
+  it('comes again if the server cannot tell who wrote it, and without a name if it does not tell', async () => {
+    const double = await open()
+    const first = await connect(double)
+    double.faultNext('GET users/:id', { status: 500 })
+    await double.say('hello')
+    await vi.waitUntil(() => first.lost.length > 0)
+    await first.close()
+    double.faultNext('GET users/:id', { status: 403 })
+    const second = await connect(double, { context: first.context })
+    expect((await second.next(1))[0]!.from).toEqual({ id: ids.ann })
+  })
+})
+
+describe('a gateway with Mattermost', () => {
+  const quiet = { agents: { defaults: { heartbeat: { every: 0 } } } }
+
+  it('sends the reply to a webhook', async () => {
+    const double = await open()
+    const settings = { ...double.config, defaultTo: '@ann' }
+    const { post } = await startGateway({ ...quiet, channels: { mattermost: settings } })
+    await post('/hooks/agent', {
+      message: 'Is the build green?',
+      deliver: true,
+      channel: 'mattermost',
+      wakeMode: 'now',
+    })
+    await double.until(() => double.sent.length > 0)
+    expect(double.sent[0]).toMatchObject({ channel_id: ids.direct })
+    expect(double.sent[0]!.message).toContain('Is the build green?')
+  })
+
+  it('answers a message where it was written', async () => {
+    const double = await open()
+    const settings = { ...double.config, allowFrom: [ids.ann] }
+    const { logged } = await startGateway({ ...quiet, channels: { mattermost: settings } })
+    await double.until(() => double.connections() === 1)
+    await double.say('Who is there?')
+    await double.until(() => double.sent.length > 0)
+    expect(double.sent[0]).toMatchObject({ channel_id: ids.direct })
+    expect(double.sent[0]!.message).toContain('Who is there?')
+    expect(logged.join('\n')).not.toContain('canary')
+  })
+})

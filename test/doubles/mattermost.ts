@@ -206,6 +206,9 @@ function createStore() {
   return { posts, sent, files, pending, add, keepFile }
 }
 
+type NewPost = Pick<StoredPost, 'channel_id' | 'message'> &
+  Partial<Pick<StoredPost, 'root_id' | 'props' | 'file_ids'>> & { pending_post_id?: string }
+
 function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<string, Route>> {
   const { posts, sent, files, pending, add, keepFile } = store
   const ok = (body: unknown, status = 200): Answer => ({ status, body })
@@ -213,7 +216,7 @@ function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<str
   const ofChannel = (id: string) => posts.filter(({ channel_id: channel }) => channel === id)
 
   function createPost({ body }: Call): Answer {
-    const post = JSON.parse(body.toString()) as StoredPost & { pending_post_id?: string }
+    const post = JSON.parse(body.toString()) as NewPost
     const key = post.pending_post_id
     if (!channelTypes[post.channel_id]) return refuse(403, 'api.context.permissions.app_error')
     if ([...post.message].length > 16_383) return refuse(400, 'model.post.is_valid.message_length.app_error')
@@ -242,8 +245,8 @@ function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<str
 
   async function storeFile({ body, type }: Call): Promise<Answer> {
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
-    const file = form.get('files') as File
-    if (!channelTypes[String(form.get('channel_id'))]) return refuse(403, 'api.context.permissions.app_error')
+    const [file, channel] = [form.get('files') as File, form.get('channel_id') as string]
+    if (!channelTypes[channel]) return refuse(403, 'api.context.permissions.app_error')
     const data = Buffer.from(await file.arrayBuffer())
     return ok({ file_infos: [keepFile({ name: file.name, type: file.type, data })] }, 201)
   }
