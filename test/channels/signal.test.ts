@@ -313,19 +313,17 @@ describe('what is received', () => {
   })
 
   it('is offered again until it is stored, in order', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true, advanceTimeDelta: 500 })
-    onTestFinished(() => void vi.useRealTimers())
     const inbox = createInbox()
     const tried: string[] = []
     const receive = async (message: InboundMessage) => {
-      if (tried.push(message.text) <= 2) throw new Error('the disk is full')
+      if (tried.push(message.text) === 1) throw new Error('the disk is full')
       return await inbox.receive(message)
     }
     const { double } = await start({ receive })
     await double.say('one')
     await double.say('two')
     await inbox.count(2)
-    expect(tried).toEqual(['one', 'one', 'one', 'two'])
+    expect(tried).toEqual(['one', 'one', 'two'])
   })
 })
 

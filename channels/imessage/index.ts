@@ -1,0 +1,126 @@
+// The iMessage channel: sends and receives through imsg, which uses the Messages app of a Mac.
+import { setTimeout as delay } from 'node:timers/promises'
+import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { createReader, type Row } from './inbound.ts'
+import { type Imsg, ImsgError, startImsg } from './imsg.ts'
+import { isOwnMessage, recipientOf, reconcile, sendMessage } from './send.ts'
+import { openSentLog } from './sent-log.ts'
+import { countOf, fieldsOf, listOf } from './shapes.ts'
+
+const defaultPath = 'imsg'
+
+const Config = Type.Object({
+  cliPath: Type.String({
+    default: defaultPath,
+    pattern: String.raw`\S`,
+    description: 'The program to run: `imsg`, its full path, or a script that runs it on another Mac.',
+  }),
+})
+
+/** How many received messages may wait for the disk before imsg has to wait. */
+const mostWaiting = 100
+const storeAgainMs = 1_000
+
+export default defineChannel<Static<typeof Config>>({
+  name: 'imessage',
+  aliases: ['imsg'],
+  description: 'Sends and receives iMessages through imsg on a Mac.',
+  config: Config,
+  target: Type.String({
+    pattern: String.raw`^(?:\+?\d{3,15}|[^\s@;]+@[^\s@;]+|[^\s;]+;[+-];\S+)$`,
+    description:
+      'A phone number such as +15551112222, an email address, or the id of a conversation such as iMessage;+;chat123.',
+  }),
+  limits: { maxText: 4_000, format: 'plain', idempotency: 'reconcile', maxFileBytes: 100_000_000 },
+
+  async connect({ cliPath }, context) {
+    if (cliPath === defaultPath && process.platform !== 'darwin')
+      throw new Error('imsg runs only on a Mac. Set cliPath to a script that runs it on one, for example with ssh.')
+    const stop = new AbortController()
+    const signal = AbortSignal.any([context.signal, stop.signal])
+    const imsg = await startImsg(cliPath, context.log)
+    const inbox = createInbox(imsg, context, signal)
+    imsg.listen(inbox.accept)
+    async function close(): Promise<void> {
+      stop.abort()
+      await Promise.all([imsg.close(), inbox.emptied()])
+    }
+    try {
+      const { hasBridge, canTrack } = await readStatus(imsg)
+      await subscribe(imsg, context)
+      void imsg.ended.then((reason) => signal.aborted || context.lost(reason))
+      const onBlocked = () => context.lost('an earlier message blocks imsg')
+      const sender = { imsg, sentLog: await openSentLog(context.state), canTrack, onBlocked }
+      return {
+        send: (message) => sendMessage(sender, message),
+        reconcile: (key) => reconcile(sender, key),
+        // Without the bridge, imsg would open the Messages app to show it.
+        ...(hasBridge && { typing: (to: string, on: boolean) => showTyping(imsg, to, on) }),
+        close,
+      }
+    } catch (error) {
+      await close()
+      throw error
+    }
+  },
+})
+
+const showTyping = async (imsg: Imsg, to: string, on: boolean): Promise<void> =>
+  void (await imsg.call('typing', { ...recipientOf(to), typing: on }))
+
+/** The bridge is a part of imsg that runs inside the Messages app. */
+async function readStatus(imsg: Imsg): Promise<{ hasBridge: boolean; canTrack: boolean }> {
+  const { database, bridge, methods } = await imsg.call('status', {}).catch((error: unknown) => {
+    throw error instanceof ImsgError ? new Error('imsg is too old. Install version 0.15 or newer.') : error
+  })
+  if (fieldsOf(database)['ready'] !== true)
+    throw new Error('imsg cannot read the database of Messages. Give Full Disk Access to the program that starts it.')
+  return { hasBridge: fieldsOf(bridge)['ready'] === true, canTrack: listOf(methods).includes('send.tracked') }
+}
+
+const cursorKey = 'rowid'
+
+/** Continues after the last stored message. The first time, it begins with what arrives from now on. */
+async function subscribe(imsg: Imsg, { state }: ChannelContext): Promise<void> {
+  const cursor = countOf(await state.get(cursorKey)) ?? 0
+  await imsg.call('watch.subscribe', { attachments: true, ...(cursor > 0 && { since_rowid: cursor }) })
+}
+
+/** Takes one message after the other, so that their order is kept. */
+function createInbox(imsg: Imsg, context: ChannelContext, signal: AbortSignal) {
+  const read = createReader(context.log)
+  let waiting = 0
+  let last: Promise<void> = Promise.resolve()
+  return {
+    accept(method: string, params: unknown): void {
+      // The subscription has ended. A new one continues after the last stored message.
+      if (method === 'watch.overflow' || method === 'error') return context.lost('imsg stopped watching for messages')
+      const row = method === 'message' ? read(params) : undefined
+      if (!row) return
+      if (++waiting === mostWaiting) imsg.pause()
+      last = last
+        .then(() => storeRow(row, { imsg, context, signal }))
+        .catch(() => undefined)
+        .finally(() => --waiting === 0 && imsg.resume())
+    },
+    emptied: () => last,
+  }
+}
+
+/** Tries until the message is stored. Only then does the cursor advance. */
+async function storeRow(
+  { message, repliesTo, cursor }: Row,
+  { imsg, context, signal }: { imsg: Imsg; context: ChannelContext; signal: AbortSignal },
+): Promise<void> {
+  // Messages does not tell who is mentioned, but a reply to a message of the account is meant for it.
+  const mentioned = message?.group && repliesTo !== undefined && (await isOwnMessage(imsg, repliesTo))
+  while (!signal.aborted) {
+    try {
+      if (message) await context.receive(message.group ? { ...message, mentioned } : message)
+      return await context.state.set(cursorKey, cursor)
+    } catch (error) {
+      context.log.warn({ err: error }, 'message could not be stored; it is tried again')
+      await delay(storeAgainMs, undefined, { signal })
+    }
+  }
+}

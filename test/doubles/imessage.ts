@@ -1,0 +1,263 @@
+// A double of imsg: an executable that passes the lines of its standard streams on to this process, which plays the
+// Messages app and its database.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Platform } from '../contracts.ts'
+
+interface Config {
+  cliPath: string
+}
+
+type Fields = Record<string, unknown>
+
+/** What happens to the next call of a method. */
+export type Fault =
+  | { error: { code: number; message: string; data?: unknown } }
+  | { result: unknown }
+  /** The work is done, but imsg ends before it answers. */
+  | 'lose'
+  /** imsg ends before it does anything. */
+  | 'drop'
+
+interface Options {
+  /** Whether imsg also runs inside the Messages app. */
+  hasBridge?: boolean
+  isDatabaseReady?: boolean
+  /** Whether imsg ignores signals and the end of its input. */
+  isStubborn?: boolean
+}
+
+export interface ImessageDouble extends Platform<Config> {
+  config: Config
+  badConfig: Config
+  group: string
+  /** The folder in which Messages keeps files. */
+  attachments: string
+  /** Everything that was sent, with the contents of files. */
+  sent: (Fields & { method: string; content?: string })[]
+  /** Resolves when this many messages have been sent. */
+  sends(count: number): Promise<ImessageDouble['sent']>
+  /** The parameters of every call of a method. */
+  calls(method: string): Fields[]
+  failNext(method: string, fault: Fault): void
+  /** The bridge starts or stops. */
+  setBridge(isReady: boolean): void
+  /** The addresses for which Messages has a conversation. */
+  conversations: Set<string>
+  /** Adds a row to the database. */
+  add(row: Fields): void
+  /** Writes a line to the output of imsg. */
+  print(line: string): void
+  say(text: string, row?: Fields): Promise<void>
+  sayInGroup(text: string, options: { mentioned: boolean }): Promise<void>
+  echo(text: string): Promise<void>
+  disconnect(): Promise<void>
+  /** The process ids of every imsg that was started, oldest first. */
+  pids: number[]
+}
+
+const ann = '+15551112222'
+const own = 'gateway@example.org'
+const group = 'iMessage;+;chat831'
+
+/** The parameters that imsg accepts. It refuses others. */
+const methods: Record<string, readonly string[]> = {
+  status: [],
+  'watch.subscribe': ['since_rowid', 'attachments'],
+  send: ['to', 'chat_guid', 'text', 'file'],
+  'send.tracked': ['to', 'chat_guid', 'text', 'attempt_id'],
+  'message.send_status': ['guid'],
+  typing: ['to', 'chat_guid', 'typing'],
+}
+
+export async function openImessage(options: Options = {}): Promise<ImessageDouble> {
+  const { isDatabaseReady = true, isStubborn = false } = options
+  let hasBridge = options.hasBridge ?? true
+  const folder = mkdtempSync(join(tmpdir(), 'imessage-'))
+  const attachments = join(folder, 'Library/Messages/Attachments')
+  mkdirSync(attachments, { recursive: true })
+  const changes = new EventTarget()
+  const calls: { method: string; params: Fields }[] = []
+  const faults = new Map<string, Fault[]>()
+  const rows: Fields[] = []
+  const sent: ImessageDouble['sent'] = []
+  const conversations = new Set([ann, group])
+  const watchers = new Map<Socket, number>()
+  const processes = new Set<Socket>()
+  const unexpected: string[] = []
+  const pids: number[] = []
+
+  const write = (socket: Socket, message: object) => socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+
+  function serve(socket: Socket): void {
+    processes.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      processes.delete(socket)
+      watchers.delete(socket)
+      changes.dispatchEvent(new Event('change'))
+    })
+    let isFirst = true
+    createInterface({ input: socket }).on('line', (line) => {
+      if (isFirst) pids.push(Number(line))
+      else answer(socket, JSON.parse(line) as Parameters<typeof answer>[1])
+      isFirst = false
+    })
+  }
+
+  function answer(socket: Socket, { id, method, params }: { id: unknown; method: string; params: Fields }): void {
+    const fault = faults.get(method)?.shift()
+    if (fault === 'drop') return void socket.destroy()
+    calls.push({ method, params })
+    const result = typeof fault === 'object' ? fault : run(socket, method, params)
+    changes.dispatchEvent(new Event('change'))
+    if (fault === 'lose') return void socket.destroy()
+    write(socket, { id, ...result })
+    if (method === 'watch.subscribe') notify()
+  }
+
+  function run(socket: Socket, method: string, params: Fields): object {
+    const known = methods[method]
+    if (!known) {
+      unexpected.push(`the method ${method}`)
+      return { error: { code: -32601, message: 'Method not found', data: method } }
+    }
+    const strange = Object.keys(params).find((name) => !known.includes(name))
+    if (strange !== undefined) {
+      unexpected.push(`the parameter ${strange} of ${method}`)
+      return { error: { code: -32602, message: 'Invalid params', data: strange } }
+    }
+    if (method === 'status') return { result: status() }
+    if (method === 'typing') return { result: { ok: true } }
+    if (method === 'message.send_status') return { result: sendStatus(String(params['guid'])) }
+    if (method === 'send') return { result: send(method, params, randomUUID()) }
+    if (method === 'send.tracked') return track(params)
+    watchers.set(socket, Number(params['since_rowid'] ?? 0) || Number(rows.at(-1)?.['id'] ?? 0))
+    return { result: { subscription: 1, buffer_limit: 256 } }
+  }
+
+  const status = () => ({
+    version: '0.15.10',
+    protocol_version: 1,
+    database: { ready: isDatabaseReady },
+    bridge: { ready: hasBridge },
+    methods: Object.keys(methods).filter((method) => method !== 'send.tracked' || hasBridge),
+  })
+
+  function track(params: Fields): object {
+    const id = String(params['attempt_id'])
+    const target = String(params['to'] ?? params['chat_guid'])
+    if (!hasBridge || !conversations.has(target))
+      return { error: { code: -32602, message: 'Invalid params', data: 'an existing chat is required' } }
+    if (rows.some(({ guid }) => guid === id)) {
+      const data = { retry_safe: true, disposition: 'not_started', transport: 'bridge', operation: 'send', detail: '' }
+      return { error: { code: -32603, message: 'Delivery failed before dispatch', data } }
+    }
+    return { result: { ...send('send.tracked', params, id), attempt_id: id } }
+  }
+
+  function send(method: string, params: Fields, guid: string): object {
+    const { file } = params
+    sent.push({ method, ...params, ...(typeof file === 'string' && { content: readFileSync(file, 'utf8') }) })
+    const chat = params['chat_guid'] ?? `iMessage;-;${String(params['to'])}`
+    add({ guid, chat_guid: chat, is_from_me: true, destination_caller_id: own, text: params['text'] ?? '' })
+    return { ok: true, guid }
+  }
+
+  function sendStatus(guid: string): object {
+    const row = rows.find((one) => one['guid'] === guid)
+    if (!row) return { ok: true, guid, send_state: 'pending', status_fields: null }
+    const isSent = row['is_from_me'] === true
+    return { ok: true, guid, send_state: 'sent', status_fields: { is_sent: isSent, error: 0 } }
+  }
+
+  function add(row: Fields): void {
+    const id = rows.length + 1
+    const defaults = {
+      guid: `G-${id}`,
+      sender: ann,
+      chat_guid: `iMessage;-;${ann}`,
+      is_from_me: false,
+      is_group: false,
+    }
+    rows.push({ id, chat_id: 1, ...defaults, attachments: [], ...row })
+    notify()
+  }
+
+  function notify(): void {
+    for (const [socket, last] of watchers) {
+      for (const row of rows.slice(last)) {
+        watchers.set(socket, Number(row['id']))
+        write(socket, { method: 'message', params: { subscription: 1, message: row } })
+      }
+    }
+  }
+
+  const server = createServer({ noDelay: true }, serve)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cliPath = join(folder, 'imsg')
+  writeFileSync(cliPath, script((server.address() as AddressInfo).port, isStubborn), { mode: 0o700 })
+
+  const inGroup = { chat_guid: group, is_group: true }
+  return {
+    config: { cliPath },
+    badConfig: { cliPath: join(folder, 'missing') },
+    to: ann,
+    group,
+    attachments,
+    sent,
+    conversations,
+    pids,
+    sends: async (count) => {
+      while (sent.length < count) await once(changes, 'change')
+      return sent
+    },
+    calls: (method) => calls.filter((call) => call.method === method).map(({ params }) => params),
+    messages: async () =>
+      sent.map((message) => ({ to: String(message['to'] ?? message['chat_guid']), text: String(message['text']) })),
+    failNext: (method, fault) => void faults.set(method, [...(faults.get(method) ?? []), fault]),
+    setBridge: (isReady) => void (hasBridge = isReady),
+    add,
+    print: (line) => processes.forEach((socket) => void socket.write(`${line}\n`)),
+    say: async (text, row = {}) => add({ text, sender_name: 'Ann', ...row }),
+    async sayInGroup(text, { mentioned }) {
+      const mine = rows.find((row) => row['is_from_me'] === true)
+      if (mentioned && !mine) add({ ...inGroup, guid: 'mine', is_from_me: true, text: 'An earlier message.' })
+      add({ ...inGroup, text, ...(mentioned && { thread_originator_guid: mine?.['guid'] ?? 'mine' }) })
+    },
+    echo: async (text) => add({ text, is_from_me: true, sender: '', destination_caller_id: own }),
+    async disconnect() {
+      for (const socket of processes) socket.destroy()
+      while (processes.size > 0) await once(changes, 'change')
+    },
+    loseNextAnswer: () => {
+      const method = hasBridge ? 'send.tracked' : 'send'
+      faults.set(method, ['lose'])
+    },
+    async close() {
+      for (const socket of processes) socket.destroy()
+      server.close()
+      await once(server, 'close')
+      rmSync(folder, { recursive: true })
+      if (unexpected.length > 0) throw new Error(`the double of imsg refused: ${unexpected.join(', ')}`)
+    },
+  }
+}
+
+/** Prints something on standard error that must not appear in the log. */
+const script = (port: number, isStubborn: boolean) => `#!${process.execPath}
+if (process.argv[2] !== 'rpc') process.exit(2)
+console.error('canary of standard error')
+if (${isStubborn}) process.on('SIGTERM', () => undefined)
+const socket = require('node:net').connect({ port: ${port}, host: '127.0.0.1', noDelay: true })
+socket.write(process.pid + '\\n')
+process.stdin.pipe(socket, { end: ${!isStubborn} })
+socket.pipe(process.stdout)
+socket.on('close', () => process.exit(7))
+`
