@@ -1,0 +1,25 @@
+// Translates between WhatsApp's ids of people and groups (JIDs) and the recipients that people write.
+
+/** The JID of a recipient: `+1555…` becomes `1555…@s.whatsapp.net`. */
+export const toJid = (to: string): string => (to.includes('@') ? to : `${to.replace('+', '')}@s.whatsapp.net`)
+
+/** The recipient behind a JID: a phone number where it has one, without the device. */
+export function toAddress(jid: string): string {
+  const { user, server } = parseJid(jid)
+  return server === 's.whatsapp.net' ? `+${user}` : `${user}@${server}`
+}
+
+/** Parses `user:device@server`. */
+export function parseJid(jid: string): { user: string; server: string } {
+  const [name = '', server = ''] = jid.split('@')
+  return { user: name.split(':')[0]?.split('_')[0] ?? '', server }
+}
+
+export const isNumber = (jid: string | null | undefined): jid is string => serverOf(jid) === 's.whatsapp.net'
+export const isLid = (jid: string | null | undefined): jid is string => serverOf(jid) === 'lid'
+export const isGroup = (jid: string | null | undefined): jid is string => serverOf(jid) === 'g.us'
+
+const serverOf = (jid: string | null | undefined): string | undefined => (jid ? parseJid(jid).server : undefined)
+
+/** Whether two JIDs are devices of one person. */
+export const isSameUser = (left: string, right: string): boolean => toAddress(left) === toAddress(right)

@@ -1,0 +1,146 @@
+// Answers the webhook requests of Meta: the handshake, and messages that people have sent.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  type Attachment,
+  type ChannelContext,
+  clip,
+  type InboundMessage,
+  type PlatformRequest,
+  type PlatformResponse,
+} from 'svc-gateway/plugin'
+import { apiErrors, type CloudApi } from './cloud-api.ts'
+import type { CloudConfig } from './config.ts'
+
+interface WebhookOptions {
+  config: CloudConfig
+  context: ChannelContext
+  api: CloudApi
+}
+
+export function createWebhook({ config, context, api }: WebhookOptions) {
+  async function accept(body: Uint8Array): Promise<PlatformResponse> {
+    const payload = parse(body)
+    for (const value of valuesOf(payload, config.phoneNumberId)) {
+      for (const status of listOf(value.statuses)) reportFailure(status, context)
+      const names = namesOf(value)
+      for (const item of listOf(value.messages)) {
+        const message = readMessage(item, names, api)
+        if (message) await context.receive(message)
+        else context.log.debug({}, 'an item of a webhook request is not a message that can be read')
+      }
+    }
+    return { status: 200 }
+  }
+
+  return async ({ method, headers, query, body }: PlatformRequest): Promise<PlatformResponse> => {
+    if (method === 'GET') return answerHandshake(query, config.verifyToken)
+    if (!isSigned(body, headers['x-hub-signature-256'], config.appSecret)) return { status: 401 }
+    try {
+      return await accept(body)
+    } catch (error) {
+      context.log.warn({ err: error }, 'a webhook request could not be stored; Meta sends it again')
+      return { status: 503 }
+    }
+  }
+}
+
+/** When the webhook is set up, Meta asks whether the address knows the verify token. */
+function answerHandshake(query: Readonly<Record<string, string>>, verifyToken: string): PlatformResponse {
+  const { 'hub.mode': mode, 'hub.verify_token': token = '', 'hub.challenge': challenge = '' } = query
+  if (mode !== 'subscribe' || !isEqual(token, verifyToken)) return { status: 403 }
+  return { status: 200, body: clip(challenge, 200) }
+}
+
+const isSigned = (body: Uint8Array, signature: string | undefined, appSecret: string): boolean =>
+  signature !== undefined && isEqual(signature, `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`)
+
+/** In constant time: hashes have one length. */
+const isEqual = (left: string, right: string): boolean => timingSafeEqual(hash(left), hash(right))
+
+const hash = (text: string): Buffer => createHmac('sha256', 'compare').update(text).digest()
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+
+const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+function parse(body: Uint8Array): Fields {
+  try {
+    return fieldsOf(JSON.parse(Buffer.from(body).toString()))
+  } catch {
+    return {}
+  }
+}
+
+/** The changes that concern this phone number. An app may serve several numbers with one webhook. */
+const valuesOf = (payload: Fields, phoneNumberId: string): Fields[] =>
+  listOf(payload.entry)
+    .flatMap((entry) => listOf(entry.changes))
+    .filter(({ field }) => field === 'messages')
+    .map(({ value }) => fieldsOf(value))
+    .filter(({ metadata }) => fieldsOf(metadata).phone_number_id === phoneNumberId)
+
+/** The display names of the senders. */
+const namesOf = ({ contacts }: Fields): Map<unknown, string | undefined> =>
+  new Map(listOf(contacts).map((contact) => [contact.wa_id, stringOf(fieldsOf(contact.profile).name)]))
+
+function readMessage(item: Fields, names: Map<unknown, string | undefined>, api: CloudApi): InboundMessage | undefined {
+  const [id, sender, type] = [stringOf(item.id), stringOf(item.from), stringOf(item.type)]
+  if (!id || !type || !sender || !/^[0-9]+$/.test(sender)) return undefined
+  const content = fieldsOf(item[type])
+  const name = names.get(item.from)
+  const attachment = readAttachment(type, content, api)
+  const text = textOf(type, content)
+  if (!attachment && text === '') return undefined
+  return {
+    id,
+    from: { id: `+${sender}`, ...(name && { name }) },
+    to: `+${sender}`,
+    text,
+    ...(attachment && { attachments: [attachment] }),
+    route: { messageId: id },
+  }
+}
+
+/** The text of a message, the caption of a file, or the label of the button that was pressed. */
+function textOf(type: string, content: Fields): string {
+  if (type === 'text') return stringOf(content.body) ?? ''
+  if (type === 'button') return stringOf(content.text) ?? ''
+  if (type === 'interactive') return stringOf(fieldsOf(content.button_reply ?? content.list_reply).title) ?? ''
+  return stringOf(content.caption) ?? ''
+}
+
+function readAttachment(kind: string, content: Fields, api: CloudApi): Attachment | undefined {
+  const id = stringOf(content.id)
+  if (!['image', 'video', 'audio', 'document', 'sticker'].includes(kind) || !id) return undefined
+  const type = stringOf(content.mime_type)?.split(';')[0]?.trim() || 'application/octet-stream'
+  return {
+    name: stringOf(content.filename) || `${kind}.${type.split('/')[1]?.split('+')[0] || 'bin'}`,
+    type,
+    read: (signal) => download(id, api, signal),
+  }
+}
+
+async function download(id: string, api: CloudApi, signal: AbortSignal): Promise<Uint8Array> {
+  const found = await api.get(id)
+  const address = stringOf(fieldsOf(await found.json()).url)
+  if (!found.ok || !address) throw new Error('the file has no address')
+  const response = await api.download(address, signal)
+  if (!response.ok) throw new Error(`the file could not be downloaded (${response.status})`)
+  return new Uint8Array(await response.arrayBuffer())
+}
+
+/** The API accepts messages that it then cannot deliver, and says so only here. */
+function reportFailure(status: Fields, { log }: ChannelContext): void {
+  if (status.status !== 'failed') return
+  for (const { code } of listOf(status.errors)) {
+    const [, sentence] = apiErrors.get(Number(code)) ?? []
+    log.warn({ messageId: status.id, code }, `a message was not delivered: ${sentence ?? 'see the code of the error'}`)
+  }
+}

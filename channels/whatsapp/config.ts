@@ -1,0 +1,55 @@
+// The settings of one WhatsApp account.
+import { type Static, Type } from 'svc-gateway/plugin'
+
+const secret = (description: string) => Type.Optional(Type.String({ secret: true, minLength: 1, description }))
+
+export const Config = Type.Object(
+  {
+    accessToken: secret('Access token of the Cloud API. Without it, the channel is a linked device of a phone.'),
+    phoneNumberId: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]+$',
+        description: 'Id of the phone number in the Cloud API; not the number itself.',
+      }),
+    ),
+    verifyToken: secret('The text that you choose and enter at Meta as the verify token of the webhook.'),
+    appSecret: secret("Secret of the Meta app. It signs the webhook's requests."),
+    apiRoot: Type.Optional(
+      Type.String({
+        pattern: '^https?://',
+        default: 'https://graph.facebook.com',
+        description: 'Address of the Cloud API.',
+      }),
+    ),
+    webSocketUrl: Type.Optional(
+      Type.String({
+        pattern: '^wss?://',
+        default: 'wss://web.whatsapp.com/ws/chat',
+        description: 'Address that a linked device connects to.',
+      }),
+    ),
+    mediaHost: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$',
+        default: 'mmg.whatsapp.net',
+        description: 'Host from which a linked device downloads files.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export type Config = Static<typeof Config>
+
+/** Settings that the Cloud API needs. */
+export type CloudConfig = Config & Required<Pick<Config, 'accessToken' | 'phoneNumberId' | 'verifyToken' | 'appSecret'>>
+
+const cloudKeys = ['accessToken', 'phoneNumberId', 'verifyToken', 'appSecret'] as const
+
+/** Whether the account uses the Cloud API. Throws if only some of its settings are given. */
+export function isCloud(config: Config): config is CloudConfig {
+  const missing = cloudKeys.filter((key) => config[key] === undefined)
+  if (missing.length === cloudKeys.length) return false
+  if (missing.length > 0) throw new Error(`The Cloud API also needs ${missing.join(', ')}.`)
+  return true
+}

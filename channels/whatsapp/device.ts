@@ -1,0 +1,107 @@
+// Connects an account as a linked device, as WhatsApp Web does.
+import type { WASocket } from 'baileys'
+import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
+import { toJid } from './address.ts'
+import type { Config } from './config.ts'
+import { type Credentials, openCredentials } from './credentials.ts'
+import { type Library, loadLibrary } from './library.ts'
+import { createReceiver } from './receive.ts'
+import { createSender } from './send.ts'
+import { closeCode, closeCodeOf, openSocket } from './socket.ts'
+
+const notLinked = 'The account is not linked. Log in with `svc-gateway channels login whatsapp`.'
+
+/** WhatsApp asks a device to restart after it was linked. It does not do so again and again. */
+const maxRestarts = 3
+
+export async function connectDevice(config: Config, context: ChannelContext): Promise<Connection> {
+  const library = await loadLibrary()
+  const credentials = await openCredentials(context.state, library)
+  if (!credentials.isLinked()) throw new AuthError(notLinked)
+  for (let restarts = 0; ; restarts++) {
+    const device = createDevice({ library, config, context, credentials })
+    const code = await device.opened
+    if (code === undefined) return device.connection
+    await device.connection.close()
+    if (code !== closeCode.restartRequired || restarts === maxRestarts) throw await errorOf(code, credentials)
+  }
+}
+
+interface DeviceOptions {
+  library: Library
+  config: Config
+  context: ChannelContext
+  credentials: Credentials
+}
+
+function createDevice({ library, config, context, credentials }: DeviceOptions) {
+  const stop = new AbortController()
+  const receiver = createReceiver({ library, config, credentials, context, signal: stop.signal })
+  const sender = createSender({ signal: stop.signal })
+  const socket = openSocket({
+    library,
+    config,
+    credentials,
+    log: context.log,
+    wrapRepository: (create) => (auth, log, findLids) =>
+      sender.watchEncryption(receiver.storeBeforeCommit(create(auth, log, findLids), auth)),
+  })
+  receiver.listen(socket)
+  sender.listen(socket)
+  const opened = watchState(socket, async (code) => {
+    stop.abort()
+    const error = await errorOf(code, credentials)
+    context.lost(error instanceof AuthError ? error : error.message)
+  })
+  const connection: Connection = {
+    send: sender.send,
+    async typing(to, on) {
+      await socket.sendPresenceUpdate(on ? 'composing' : 'paused', toJid(to))
+    },
+    async close() {
+      stop.abort()
+      socket.ev.removeAllListeners('connection.update')
+      await socket.end(undefined)
+    },
+  }
+  return { opened, connection }
+}
+
+/**
+ * Resolves when the connection is open, or with the code with which it was closed before.
+ * @param onLost called when an open connection is closed
+ */
+function watchState(socket: WASocket, onLost: (code: number) => Promise<void>): Promise<number | undefined> {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>()
+  let isOpen = false
+  socket.ev.on('connection.update', (update) => {
+    if (update.connection === 'open') {
+      isOpen = true
+      resolve(undefined)
+    }
+    const code = closeCodeOf(update)
+    if (code === undefined) return
+    resolve(code)
+    if (isOpen) void onLost(code)
+  })
+  return promise
+}
+
+/** What a close code means. After a logout the credentials are worthless, so they are deleted. */
+async function errorOf(code: number, credentials: Credentials): Promise<Error> {
+  switch (code) {
+    case closeCode.loggedOut:
+      await credentials.wipe()
+      return new AuthError(`WhatsApp has unlinked this device. ${notLinked}`)
+    case closeCode.forbidden:
+      return new AuthError('WhatsApp has blocked this account.')
+    case closeCode.multideviceMismatch:
+      return new AuthError('The phone does not support linked devices. Update WhatsApp on it and log in again.')
+    case closeCode.replaced:
+      return new AuthError('Another program uses the same linked device. Stop it, then restart this gateway.')
+    case closeCode.outdated:
+      return new Error('WhatsApp refuses this version of baileys. Install a newer one.')
+    default:
+      return new Error(`WhatsApp closed the connection (code ${code}).`)
+  }
+}

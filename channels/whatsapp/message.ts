@@ -1,0 +1,130 @@
+// Translates a decrypted message of WhatsApp into a message for the gateway.
+import type { BinaryNode, proto } from 'baileys'
+import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
+import { isGroup, isLid, isNumber, isSameUser, parseJid, toAddress } from './address.ts'
+import type { Library } from './library.ts'
+import type { Repository } from './send.ts'
+
+interface ReadContext {
+  library: Library
+  repository: Pick<Repository, 'lidMapping'>
+  /** The ids of the account. */
+  me: { id: string; lid?: string }
+  mediaHost: string
+}
+
+/** @returns undefined for what is not a message of somebody else: own messages, reactions, edits, status updates */
+export async function readMessage(
+  context: ReadContext,
+  stanza: BinaryNode,
+  plaintext: Uint8Array,
+): Promise<InboundMessage | undefined> {
+  const { library, me } = context
+  const { fullMessage } = library.decodeMessageNode(stanza, me.id, me.lid ?? '')
+  const { id, fromMe, remoteJid, participant, remoteJidAlt, participantAlt } = fullMessage.key
+  if (fromMe || !id || !remoteJid) return undefined
+  const inGroup = isGroup(remoteJid)
+  const sender = inGroup ? participant : remoteJid
+  if (!isNumber(sender) && !isLid(sender)) return undefined
+  const decoded = library.proto.Message.decode(library.unpadRandomMax16(plaintext))
+  const content = library.normalizeMessageContent(decoded)
+  if (!content) return undefined
+  const from = toAddress(await findNumber(context, sender, inGroup ? participantAlt : remoteJidAlt))
+  const attachments = readAttachments(context, content)
+  const text = withoutMention(readText(content), me)
+  if (text.trim() === '' && attachments.length === 0) return undefined
+  return {
+    id,
+    from: { id: from, ...(fullMessage.pushName && { name: fullMessage.pushName }) },
+    to: inGroup ? remoteJid : from,
+    text,
+    ...(inGroup && { group: 'group' as const, mentioned: isMentioned(content, me) }),
+    ...(attachments.length > 0 && { attachments }),
+  }
+}
+
+/** WhatsApp names many senders by a LID, an id without the phone number. A message may add the number. */
+async function findNumber({ repository }: ReadContext, sender: string, alternative?: string | null): Promise<string> {
+  if (isNumber(sender)) return sender
+  if (isNumber(alternative)) return alternative
+  return (await repository.lidMapping.getPNForLID(sender)) ?? sender
+}
+
+type Media =
+  | proto.Message.IImageMessage
+  | proto.Message.IVideoMessage
+  | proto.Message.IAudioMessage
+  | proto.Message.IDocumentMessage
+  | proto.Message.IStickerMessage
+
+interface File {
+  kind: 'image' | 'video' | 'audio' | 'document' | 'sticker'
+  media: Media
+}
+
+function readFile(content: proto.IMessage): File | undefined {
+  if (content.imageMessage) return { kind: 'image', media: content.imageMessage }
+  if (content.videoMessage) return { kind: 'video', media: content.videoMessage }
+  if (content.audioMessage) return { kind: 'audio', media: content.audioMessage }
+  if (content.documentMessage) return { kind: 'document', media: content.documentMessage }
+  if (content.stickerMessage) return { kind: 'sticker', media: content.stickerMessage }
+  return undefined
+}
+
+function readText(content: proto.IMessage): string {
+  const media = readFile(content)?.media
+  const caption = media && 'caption' in media ? media.caption : undefined
+  return content.conversation || content.extendedTextMessage?.text || caption || ''
+}
+
+/** Whether a message mentions the account or replies to one of its messages. */
+function isMentioned(content: proto.IMessage, me: ReadContext['me']): boolean {
+  const { mentionedJid, participant, quotedMessage } =
+    content.extendedTextMessage?.contextInfo ?? readFile(content)?.media.contextInfo ?? {}
+  const mine = [me.id, ...(me.lid ? [me.lid] : [])]
+  const named = [...(mentionedJid ?? []), ...(quotedMessage && participant ? [participant] : [])]
+  return named.some((jid) => mine.some((own) => isSameUser(own, jid)))
+}
+
+/** In the text, a mention is `@` and the number or the LID. */
+function withoutMention(text: string, me: ReadContext['me']): string {
+  return [me.id, ...(me.lid ? [me.lid] : [])]
+    .reduce((rest, own) => rest.replaceAll(`@${parseJid(own).user}`, ''), text)
+    .trim()
+}
+
+function readAttachments({ library, mediaHost }: ReadContext, content: proto.IMessage): Attachment[] {
+  const file = readFile(content)
+  if (!file) return []
+  const { kind, media } = file
+  const type = media.mimetype?.split(';')[0]?.trim() || 'application/octet-stream'
+  const size = Number(media.fileLength ?? 0)
+  const fileName = 'fileName' in media ? media.fileName : undefined
+  const { mediaKey, directPath } = media
+  return [
+    {
+      name: fileName || `${kind}.${type.split('/')[1]?.split('+')[0] || 'bin'}`,
+      type,
+      ...(size > 0 && { size }),
+      async read(signal) {
+        // The sender chooses this path. With the slash it cannot change the host.
+        if (!mediaKey || !directPath?.startsWith('/')) throw new Error('the file has no address')
+        const stream = await library.downloadContentFromMessage({ mediaKey, directPath }, kind, { host: mediaHost })
+        return await readAll(stream, size, signal)
+      },
+    },
+  ]
+}
+
+/** Ends a download that is larger than the sender said. */
+async function readAll(stream: AsyncIterable<Uint8Array>, size: number, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of stream) {
+    signal.throwIfAborted()
+    length += chunk.length
+    if (length > size) throw new Error('the file is larger than announced')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
