@@ -47,11 +47,13 @@ export function createSender({ signal }: { signal: AbortSignal }) {
     if (jid === undefined) return failed('permanent', 'There is no WhatsApp account with this phone number.')
     const messageId = messageIdOf(message.key)
     const confirmed = new Promise<SendResult>((resolve) => waiting.set(messageId, resolve))
+    const done = new AbortController()
     try {
       await sending.run(state, () => socket.sendMessage(jid, contentOf(message), { messageId }))
-      const timeout = delay(confirmMs, unconfirmed, { signal, ref: false }).catch(() => unconfirmed)
-      return await Promise.race([confirmed, timeout])
+      const timeout = delay(confirmMs, unconfirmed, { signal: done.signal }).catch(() => unconfirmed)
+      return await Promise.race([confirmed, timeout, closed.then(() => unconfirmed)])
     } finally {
+      done.abort()
       waiting.delete(messageId)
     }
   }

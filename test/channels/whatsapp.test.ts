@@ -1,58 +1,154 @@
-// WhatsApp as a linked device: the channel contract, linking, encryption, reconnecting, and what must never be printed.
-import { describe, expect, it, onTestFinished } from 'vitest'
+// WhatsApp as a linked device: the channel contract, linking, losing the connection, and what must never be printed.
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ChannelContext, Connection, ExtensionState, InboundMessage } from '../../core/plugin.ts'
+import type { ExtensionState, Json } from '../../core/plugin.ts'
+import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { openWhatsapp, type WhatsappServer } from '../doubles/whatsapp.ts'
+import { openWhatsapp } from '../doubles/whatsapp.ts'
+import {
+  connect,
+  contextWith,
+  createState,
+  group,
+  linkAccount,
+  type LinkedAccount,
+  login,
+  openLinked,
+  send,
+  to,
+} from '../doubles/whatsapp-account.ts'
 
-const to = '+15551112222'
+let linked: LinkedAccount
+beforeAll(async () => {
+  linked = await linkAccount()
+})
 
-/** Links the account as a person does, by scanning the code. */
-async function link(server: WhatsappServer, state: ExtensionState): Promise<void> {
-  for await (const step of whatsapp.login!(server.config, { ...createTestContext(), state, accountId: 'default' }))
-    if ('qr' in step) server.scan(step.qr)
-}
+/** The suite knows nothing of logins, so the channel gets the state of the linked account by its address. */
+const states = new Map<string | undefined, ExtensionState>()
 
-async function openLinked() {
-  const server = await openWhatsapp()
-  onTestFinished(() => server.close())
-  const { state } = createTestContext()
-  await link(server, state)
-  return { server, state }
-}
+channelContract(
+  {
+    ...whatsapp,
+    connect: (config, context) =>
+      whatsapp.connect(config, { ...context, state: states.get(config.webSocketUrl) ?? context.state }),
+  },
+  async () => {
+    const server = await openWhatsapp(linked.device)
+    server.addGroup(group, ['15551112222'])
+    const { webSocketUrl } = server.config
+    states.set(webSocketUrl, createState(new Map(linked.records)))
+    states.set(server.unlinkedUrl, createState(new Map(linked.records)))
+    return {
+      config: server.config,
+      badConfig: { ...server.config, webSocketUrl: server.unlinkedUrl },
+      to,
+      messages: async () => server.received,
+      say: async (text: string) => void (await server.say(text)),
+      sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+        server.sayInGroup(text, { group, mentioned }),
+      echo: server.echo,
+      disconnect: server.disconnect,
+      loseNextAnswer: () => server.fail('lose-answer'),
+      close: server.close,
+    }
+  },
+)
 
-type Receive = ChannelContext['receive']
-
-async function connect(server: WhatsappServer, state: ExtensionState, receive?: Receive) {
-  const inbox: InboundMessage[] = []
-  const lost = Promise.withResolvers<string | Error>()
-  const context = createTestContext()
-  const connection = await whatsapp.connect(server.config, {
-    ...context,
-    state,
-    accountId: 'default',
-    lost: lost.resolve,
-    receive:
-      receive ??
-      (async (message) => {
-        inbox.push(message)
-        return 'accepted'
-      }),
-  })
-  onTestFinished(() => connection.close())
-  return { connection, inbox, lost: lost.promise, logged: context.logged }
-}
-
-const send = (connection: Connection, text: string, key = text) => connection.send({ key, to, text })
-
-describe('WhatsApp as a linked device', () => {
-  it('links, sends and receives', async () => {
-    const { server, state } = await openLinked()
-    const { connection, inbox } = await connect(server, state)
+describe('linking', () => {
+  it('shows codes until the phone scans one, and stores what connect needs', async () => {
+    const server = await openWhatsapp()
+    onTestFinished(() => server.close())
+    const state = createState(new Map())
+    await expect(whatsapp.connect(server.config, contextWith(state))).rejects.toThrow(/not linked/)
+    const codes: string[] = []
+    for await (const step of login(server, state)) {
+      if (!('qr' in step)) continue
+      codes.push(step.qr)
+      server.scan(step.qr)
+    }
+    expect(codes).toHaveLength(1)
+    expect(codes[0]).toMatch(/^https:\/\/wa\.me\/settings\/linked_devices#2@REF0,/)
+    const { connection } = await connect(server, state)
     expect(await send(connection, 'hello')).toMatchObject({ outcome: 'sent' })
-    expect(server.received).toMatchObject([{ to, text: 'hello' }])
-    const id = await server.say('hi there')
-    await server.until(() => server.pending().length === 0)
-    expect(inbox).toEqual([{ id, from: { id: to, name: 'Alice' }, to, text: 'hi there' }])
+  })
+
+  it('ends at once if the account is linked', async () => {
+    const { server, state } = await openLinked(linked)
+    const steps = []
+    for await (const step of login(server, state)) steps.push(step)
+    expect(steps).toEqual([])
+  })
+
+  it('ends when the person gives up, and stores nothing', async () => {
+    const server = await openWhatsapp()
+    onTestFinished(() => server.close())
+    const records = new Map<string, Json>()
+    const stop = new AbortController()
+    const codes = login(server, createState(records), stop.signal)[Symbol.asyncIterator]()
+    await codes.next()
+    stop.abort(new Error('given up'))
+    await expect(codes.next()).rejects.toThrow('given up')
+    expect([...records]).toEqual([])
+  })
+
+  it('fails if the platform cannot be reached', async () => {
+    const server = await openWhatsapp()
+    await server.close()
+    await expect(login(server, createState(new Map()))[Symbol.asyncIterator]().next()).rejects.toThrow(/connection/)
+  })
+
+  it('is undone by logout, which leaves no key behind', async () => {
+    const { server, records, state } = await openLinked(linked)
+    const { lost } = await connect(server, state)
+    expect([...records.keys()].filter((key) => key.startsWith('key:pre-key:')).length).toBeGreaterThan(100)
+    await whatsapp.logout!(server.config, { ...createTestContext(), state, accountId: 'default' })
+    await server.until(() => server.device() === undefined)
+    await lost
+    expect([...records]).toEqual([])
+  })
+
+  it('is undone on this side even if the platform cannot be reached', async () => {
+    const { server, records, state } = await openLinked(linked)
+    await server.close()
+    const context = createTestContext()
+    await whatsapp.logout!(server.config, { ...context, state, accountId: 'default' })
+    expect([...records]).toEqual([])
+    expect(context.logged.map(({ message }) => message)).toContain(
+      'WhatsApp could not be reached: remove the device in the settings of the phone',
+    )
+  })
+})
+
+describe('a connection that WhatsApp closes', () => {
+  it('is lost with a sentence when another program uses the device, and is not opened again', async () => {
+    const { server, state } = await openLinked(linked)
+    const { lost } = await connect(server, state)
+    server.closeWith('440', 'conflict')
+    expect(await lost).toMatchObject({ name: 'AuthError', message: expect.stringContaining('Another program') })
+  })
+
+  it('is lost for good when the phone removes the device, and the keys are deleted', async () => {
+    const { server, records, state } = await openLinked(linked)
+    const { lost } = await connect(server, state)
+    server.unlink()
+    expect(await lost).toMatchObject({ name: 'AuthError', message: expect.stringContaining('unlinked') })
+    expect([...records]).toEqual([])
+  })
+
+  it.each([
+    ['503', /503/],
+    ['515', /515/],
+  ])('is opened again by the gateway after the code %s', async (code, reason) => {
+    const { server, state } = await openLinked(linked)
+    const { lost } = await connect(server, state)
+    server.closeWith(code)
+    expect(await lost).toMatch(reason)
+  })
+
+  it('is opened again at once when WhatsApp asks for a restart', async () => {
+    const { server, state } = await openLinked(linked)
+    server.restartNext()
+    const { connection } = await connect(server, state)
+    expect(await send(connection, 'hello')).toMatchObject({ outcome: 'sent' })
   })
 })

@@ -9,7 +9,6 @@ import {
   getBinaryNodeChildren as children,
   hmacSign,
   jidDecode,
-  type MediaType,
   proto,
   WA_ADV_ACCOUNT_SIG_PREFIX,
 } from 'baileys'
@@ -52,11 +51,13 @@ const deviceJid = `${account}:5@${server}`
 
 export type WhatsappServer = Awaited<ReturnType<typeof openWhatsapp>>
 
-export async function openWhatsapp() {
+/** @param linked keys of a device that is linked already */
+export async function openWhatsapp(linked?: DeviceKeys) {
   const { root, ...identity } = createServerIdentity()
   const media = await openMediaServer()
   const sockets = new Set<Socket>()
   const devices = new Map<string, DeviceKeys>()
+  if (linked) devices.set(deviceJid, structuredClone(linked))
   const people = new Map<string, Person>()
   const groups = new Map<string, string[]>()
   const received: ReceivedMessage[] = []
@@ -67,6 +68,7 @@ export async function openWhatsapp() {
   const waiting = new Set<{ fits: () => boolean; resolve: () => void }>()
   const faults: Fault[] = []
   let messageCount = 0
+  let restarts = 0
 
   const check = (): void => {
     for (const waiter of waiting) if (waiter.fits()) waiter.resolve()
@@ -103,6 +105,10 @@ export async function openWhatsapp() {
     if (!devices.has(jid) || isRefused) {
       socket.send({ tag: 'failure', attrs: { reason: '401', location: 'test' } })
       return socket.close()
+    }
+    if (restarts > 0) {
+      restarts--
+      return closeWith(socket, '515')
     }
     for (const other of sockets) if (other.device === jid) closeWith(other, '440', 'conflict')
     socket.device = jid
@@ -283,6 +289,23 @@ export async function openWhatsapp() {
 
   const openSocket = (): Socket | undefined => [...sockets].find(({ device }) => device !== undefined)
 
+  async function say(message: string | proto.IMessage, options: SayOptions = {}): Promise<string> {
+    const { from = '15551112222', group, lid, id = `3EBIN${++messageCount}` } = options
+    const keys = devices.get(deviceJid)!
+    const person = personOf(from)
+    const content = typeof message === 'string' ? { conversation: message } : message
+    const sender = lid ? person.lid : person.jid
+    const number = lid === 'with-number' ? person.jid : undefined
+    const attrs: Record<string, string> = group
+      ? { from: group, participant: sender, ...(number && { participant_pn: number }) }
+      : { from: sender, ...(number && { sender_pn: number }) }
+    const enc = await person.encrypt(content, { jid: deviceJid, keys })
+    const node = { tag: 'message', attrs: { ...attrs, id, type: 'text', t: now(), notify: 'Alice' }, content: [enc] }
+    pending.set(id, node)
+    openSocket()?.send(node)
+    return id
+  }
+
   return {
     /** The key that clients must trust, for a client in another process. */
     root,
@@ -297,7 +320,8 @@ export async function openWhatsapp() {
     until,
     /** The number of connected devices. */
     connected: () => [...sockets].filter(({ device }) => device !== undefined).length,
-    isLinked: () => devices.has(deviceJid),
+    /** The keys of the linked device, if there is one. */
+    device: () => devices.get(deviceJid),
     pending: () => [...pending.keys()],
     addGroup: (id: string, members: string[]) => void groups.set(id, [account, ...members]),
     fail: (fault: Fault) => void faults.push(fault),
@@ -314,21 +338,11 @@ export async function openWhatsapp() {
       socket.send(iq('paired', 'set', [{ tag: 'pair-success', attrs: {}, content }]))
     },
     /** Somebody writes. Without a connected device, the message waits. @returns its id */
-    async say(message: string | proto.IMessage, options: SayOptions = {}): Promise<string> {
-      const { from = '15551112222', group, lid, id = `3EBIN${++messageCount}` } = options
-      const keys = devices.get(deviceJid)!
-      const person = personOf(from)
-      const content = typeof message === 'string' ? { conversation: message } : message
-      const sender = lid ? person.lid : person.jid
-      const number = lid === 'with-number' ? person.jid : undefined
-      const attrs: Record<string, string> = group
-        ? { from: group, participant: sender, ...(number && { participant_pn: number }) }
-        : { from: sender, ...(number && { sender_pn: number }) }
-      const enc = await person.encrypt(content, { jid: deviceJid, keys })
-      const node = { tag: 'message', attrs: { ...attrs, id, type: 'text', t: now(), notify: 'Alice' }, content: [enc] }
-      pending.set(id, node)
-      openSocket()?.send(node)
-      return id
+    say,
+    /** Somebody writes in a group. A mention is in the text, and in the message beside it. */
+    async sayInGroup(text: string, { group, mentioned }: { group: string; mentioned: boolean }): Promise<void> {
+      const mention = { text: `@${account} ${text}`, contextInfo: { mentionedJid: [`${account}@${server}`] } }
+      await say(mentioned ? { extendedTextMessage: mention } : text, { group })
     },
     /** A message that the owner of the account has written on the phone. */
     async echo(text: string): Promise<void> {
@@ -350,15 +364,15 @@ export async function openWhatsapp() {
     closeWith: (code: string, reason?: string) => {
       for (const socket of sockets) closeWith(socket, code, reason)
     },
+    /** The next login is answered with the request to connect again. */
+    restartNext: () => void restarts++,
     /** The owner removes the device on the phone. */
     unlink(): void {
       devices.delete(deviceJid)
       for (const socket of sockets) closeWith(socket, '401')
     },
-    async putFile(data: Uint8Array, type: MediaType) {
-      return await media.put(data, type)
-    },
     async close(): Promise<void> {
+      if (!http.listening) return
       for (const client of wss.clients) client.terminate()
       wss.close()
       await new Promise((resolve) => http.close(resolve))

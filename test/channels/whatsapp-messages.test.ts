@@ -1,0 +1,227 @@
+// Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import type { ChannelContext, Connection } from '../../core/plugin.ts'
+import { connect, group, linkAccount, type LinkedAccount, openLinked, send, to } from '../doubles/whatsapp-account.ts'
+
+let linked: LinkedAccount
+beforeAll(async () => {
+  linked = await linkAccount()
+})
+
+describe('sending', () => {
+  it.each([
+    [463, { outcome: 'failed', reason: 'permanent', detail: expect.stringContaining('new conversations') }],
+    [479, { outcome: 'failed', reason: 'permanent' }],
+    [429, { outcome: 'failed', reason: 'rate' }],
+    [503, { outcome: 'failed', reason: 'transient' }],
+  ])('reports that the server refused the message with %i', async (refuse, result) => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    server.fail({ refuse })
+    expect(await send(connection, 'hello')).toMatchObject(result)
+  })
+
+  it('reports a number without an account', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    expect(await connection.send({ key: 'k', to: '+000123456', text: 'hello' })).toMatchObject({
+      outcome: 'failed',
+      reason: 'permanent',
+      detail: 'There is no WhatsApp account with this phone number.',
+    })
+    expect(server.received).toEqual([])
+  })
+
+  it.each(['lose-message', 'no-answer'] as const)('is unknown until the server confirms it: %s', async (fault) => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    server.fail(fault)
+    const sending = send(connection, 'hello')
+    if (fault === 'no-answer') {
+      await server.until(() => server.received.length === 1)
+      server.disconnect()
+    }
+    expect(await sending).toMatchObject({ outcome: 'unknown' })
+  })
+
+  it('certainly failed if the connection was closed before', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    await connection.close()
+    expect(await send(connection, 'hello')).toMatchObject({ outcome: 'failed', reason: 'transient' })
+  })
+
+  it('gives a message the same id in each attempt', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    for (const text of ['first', 'second']) await send(connection, text, 'one key')
+    expect(new Set(server.received.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('does not fetch the pages that a text links to', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    const fetched = vi.spyOn(globalThis, 'fetch')
+    await send(connection, 'See https://example.com/page')
+    expect(server.received).toMatchObject([{ text: 'See https://example.com/page' }])
+    expect(fetched).not.toHaveBeenCalled()
+  })
+
+  it('sends to groups, and refuses unknown ones', async () => {
+    const { server, state } = await openLinked(linked)
+    server.addGroup(group, ['15551112222'])
+    const { connection } = await connect(server, state)
+    expect(await connection.send({ key: 'k1', to: group, text: 'all' })).toMatchObject({ outcome: 'sent' })
+    expect(server.received).toMatchObject([{ to: group, text: 'all' }])
+    const unknown = { key: 'k2', to: '120363000000000009@g.us', text: 'x' }
+    expect(await connection.send(unknown)).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+  })
+
+  it.each([
+    ['report.txt', 'text/plain'],
+    ['photo.png', 'image/png'],
+  ])('sends the file %s, encrypted, with its caption', async (name, type) => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    const data = name.endsWith('png') ? pixel : Buffer.from('All is well.')
+    expect(await connection.send({ key: 'k', to, text: 'See this.', file: { name, type, data } })).toMatchObject({
+      outcome: 'sent',
+    })
+    const [message] = server.received
+    expect(message).toMatchObject({ text: 'See this.', file: { type } })
+    expect(message!.file!.data.equals(data)).toBe(true)
+  })
+
+  it('shows that the agent is typing', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection } = await connect(server, state)
+    await connection.typing!(to, true)
+    await connection.typing!(to, false)
+    await server.until(() => server.chatStates.length === 2)
+    expect(server.chatStates.map(({ state }) => state)).toEqual(['composing', 'paused'])
+  })
+})
+
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+describe('receiving', () => {
+  it('sends the receipt only when the message is on disk', async () => {
+    const { server, state } = await openLinked(linked)
+    const stored = Promise.withResolvers<'accepted'>()
+    const called = Promise.withResolvers<void>()
+    const { settled } = await connect(server, state, () => {
+      called.resolve()
+      return stored.promise
+    })
+    const id = await server.say('hello')
+    await called.promise
+    expect(server.pending()).toEqual([id])
+    stored.resolve('accepted')
+    await settled()
+  })
+
+  it('knows the phone number of a sender who is named by a LID', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, settled } = await connect(server, state)
+    await server.say('stranger', { lid: 'without-number', from: '15553334444' })
+    await server.say('with number', { lid: 'with-number' })
+    await server.say('without', { lid: 'without-number' })
+    await settled()
+    expect(inbox.map(({ from }) => from.id)).toEqual(['915553334444@lid', to, to])
+    expect(inbox.map((message) => message.to)).toEqual(['915553334444@lid', to, to])
+  })
+
+  it('can answer a sender whose number is unknown', async () => {
+    const { server, state } = await openLinked(linked)
+    const { connection, inbox, settled } = await connect(server, state)
+    await server.say('hello', { lid: 'without-number' })
+    await settled()
+    expect(await connection.send({ key: 'k', to: inbox[0]!.to, text: 'hi' })).toMatchObject({ outcome: 'sent' })
+    expect(server.received).toMatchObject([{ to, text: 'hi' }])
+  })
+
+  it('removes the mention from the text, and takes a reply to the account for a mention', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, settled } = await connect(server, state)
+    await server.sayInGroup('what is new?', { group, mentioned: true })
+    const participant = `9${server.account}@lid`
+    const quoted = { text: 'thanks', contextInfo: { participant, quotedMessage: { conversation: 'hi' } } }
+    await server.say({ extendedTextMessage: quoted }, { group })
+    await settled()
+    expect(inbox).toMatchObject([
+      { to: group, group: 'group', mentioned: true, text: 'what is new?', from: { id: to } },
+      { to: group, group: 'group', mentioned: true, text: 'thanks' },
+    ])
+  })
+
+  it('describes files, and reads them when it is asked to', async () => {
+    const { server, state } = await openLinked(linked)
+    const data = Buffer.from('All is well.')
+    const read: Buffer[] = []
+    const { settled } = await connect(server, state, async ({ text, attachments = [] }) => {
+      expect([text, attachments]).toMatchObject(['The report', [{ name: 'r.txt', type: 'text/plain', size: 12 }]])
+      read.push(Buffer.from(await attachments[0]!.read!(new AbortController().signal)))
+      return 'accepted'
+    })
+    const file = await server.media.put(data, 'document')
+    const fields = { fileName: 'r.txt', mimetype: 'text/plain; charset=utf-8', caption: 'The report' }
+    await server.say({ documentMessage: { ...file, ...fields } })
+    await settled()
+    expect(read).toEqual([data])
+  })
+
+  it.each([
+    ['an address on another host', { directPath: '@evil.example/x' }, /no address/],
+    ['only a foreign address', { directPath: null, url: 'https://evil.example/x' }, /no address/],
+    ['more data than announced', { fileLength: 3 }, /larger than announced/],
+  ])('does not read a file with %s', async (_case, changes, reason) => {
+    const { server, state } = await openLinked(linked)
+    const errors: unknown[] = []
+    const { settled } = await connect(server, state, async ({ attachments = [] }) => {
+      await attachments[0]!.read!(new AbortController().signal).catch((error: unknown) => errors.push(error))
+      return 'accepted'
+    })
+    const file = await server.media.put(Buffer.from('All is well.'), 'image')
+    await server.say({ imageMessage: { ...file, mimetype: 'image/png', ...changes } })
+    await settled()
+    expect(errors).toMatchObject([{ message: expect.stringMatching(reason) }])
+  })
+
+  it('ignores what is not a message: reactions, edits, status updates, and nodes of unknown shape', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, connection } = await connect(server, state)
+    await server.say({ reactionMessage: { text: '👍', key: { id: 'x' } } })
+    await server.say({ protocolMessage: { type: 14, editedMessage: { conversation: 'edited' } } })
+    await server.say({ extendedTextMessage: { text: '   ' } })
+    server.inject({ tag: 'message', attrs: {}, content: [{ tag: 'enc', attrs: {}, content: new Uint8Array(3) }] })
+    server.inject({ tag: 'message', attrs: { id: 'x', from: 'y' } })
+    const forged = { tag: 'enc', attrs: { v: '2', type: 'pkmsg' }, content: Buffer.from('3300', 'hex') }
+    server.inject({ tag: 'message', attrs: { id: 'x', from: '1@s.whatsapp.net', t: 'never' }, content: [forged] })
+    await server.say('a message')
+    await expect.poll(() => inbox.map(({ text }) => text)).toEqual(['a message'])
+    expect(await send(connection, 'still here')).toMatchObject({ outcome: 'sent' })
+  })
+
+  it('stores the keys of replies that start while a message is stored', async () => {
+    const { server, state } = await openLinked(linked)
+    const replies: Promise<unknown>[] = []
+    const connections: Connection[] = []
+    const reply: ChannelContext['receive'] = async ({ text }) => {
+      // As the gateway does: the run starts when the message is stored, and `receive` does not wait for its reply.
+      replies.push(Promise.resolve().then(() => send(connections.at(-1)!, `re: ${text}`)))
+      return 'accepted'
+    }
+    for (const text of ['one', 'two', 'three']) {
+      const { connection, settled } = await connect(server, state, reply)
+      connections.push(connection)
+      await server.say(text)
+      await settled()
+      await Promise.all(replies)
+      await connection.close()
+    }
+    expect(server.received.map(({ text }) => text)).toEqual(['re: one', 're: two', 're: three'])
+  })
+})
