@@ -51,6 +51,7 @@ export const errorTable = {
       "the gateway's log names the file and says what to do.",
   ],
   shutting_down: [503, 'The gateway is starting or stopping; try again as Retry-After says.'],
+  channel_unavailable: [503, 'The channel cannot take this request at the moment; try again as Retry-After says.'],
   keys_unavailable: [
     503,
     'The public keys of the sender cannot be fetched at the moment; try again as Retry-After says.',
@@ -105,4 +106,38 @@ export function describeError(error: unknown): { reason: string; at?: string } {
   if (typeof code === 'string') return { reason: syscall === undefined ? code : `${syscall} failed: ${code}` }
   const { cause = 'undefined', at } = throwSiteOf(error)
   return { reason: cause, ...(at !== undefined && { at }) }
+}
+
+/**
+ * Describes what an extension threw, for the log and the state of the extension: class and message, the place in its
+ * code, and the causes. Secrets of the configuration are removed where it is shown.
+ */
+export function describeThrown(error: unknown): { reason: string; at?: string; cause?: string } {
+  const at = placeOf(error)
+  const causes = causesOf(error).map(firstLineOf).join('; ')
+  return { reason: firstLineOf(error), ...(at !== undefined && { at }), ...(causes !== '' && { cause: causes }) }
+}
+
+/** The class and the first line of the message, at most 300 characters. */
+export function firstLineOf(error: unknown): string {
+  const text = error instanceof Error ? `${classOf(error)}: ${error.message}` : String(error)
+  return (text.split('\n', 1)[0] as string).trimEnd().slice(0, 300).toWellFormed()
+}
+
+const classOf = ({ name, constructor }: Error): string => (name === 'Error' ? constructor.name : name)
+
+/** The first line of the stack that is neither of Node nor of a package, or else the first line. */
+function placeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const places = (error.stack ?? '').split('\n').flatMap((line) => /^\s+at (.+)$/.exec(line)?.[1] ?? [])
+  return places.find((place) => !/node:|[\\/]node_modules[\\/]/.test(place)) ?? places[0]
+}
+
+const maxCauses = 3
+
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = []
+  for (let at = error; at instanceof Error && at.cause !== undefined && causes.length < maxCauses; at = at.cause)
+    causes.push(at.cause)
+  return causes
 }

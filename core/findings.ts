@@ -4,6 +4,7 @@ import type { ConfigProblem } from './config/config-error.ts'
 import type { ConfigDocument } from './config/file/read.ts'
 import { placeInFile, type ResolvedConfig } from './config/resolve.ts'
 import type { Finding } from './config/file/secrets.ts'
+import { declareLoginTools } from './delivery/login-tools.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { findUndeclaredNames } from './tools/unmatched-names.ts'
@@ -25,7 +26,7 @@ export async function findWarnings(
   { extensions, sandbox }: WarningDeps,
 ): Promise<ConfigProblem[]> {
   const findings = [
-    ...findUndeclaredNames(resolved.config, extensions),
+    ...findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
     ...(await findBrokenTransforms(resolved, sandbox)),
   ]
   return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))

@@ -10,6 +10,8 @@ import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections.ts'
 import type { Receive } from './delivery/inbound.ts'
 import { createFailureEvents } from './delivery/failure-event.ts'
+import { createLogins, type Logins } from './delivery/login.ts'
+import { addLoginTools } from './delivery/login-tools.ts'
 import { createOutbox, type Outbox } from './delivery/outbox.ts'
 import { createPairing, type Pairing } from './delivery/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
@@ -77,7 +79,13 @@ export interface Services {
     retention: Retention
   }
   work: { runs: Runs; events: Events; replyStreams: ReplyStreams }
-  delivery: { connections: Connections; outbox: Outbox; replyRoutes: ReplyRoutes; pairing: Pairing }
+  delivery: {
+    connections: Connections
+    logins: Logins
+    outbox: Outbox
+    replyRoutes: ReplyRoutes
+    pairing: Pairing
+  }
   hooks: { requestLog: RequestLog; secretUse: SecretUse }
   http: {
     listener: Listener
@@ -123,8 +131,11 @@ export function openServices(options: ServiceOptions): Services {
     receive: (account, message) => current().receive(account, message),
     onConnected: () => outbox.notify(),
     state: stateOf,
+    findMissingPackages: (channel) => extensions.findPackages(channel).missing,
+    redact: redactor.text,
     log: logs.logFor('delivery'),
   })
+  const logins = createLogins({ connections, redact: redactor.text, log: logs.logFor('delivery') })
   const pairing = createPairing({
     store,
     accept: runs.accept,
@@ -148,13 +159,13 @@ export function openServices(options: ServiceOptions): Services {
   })
   const log = logs.logFor('hooks')
   return {
-    environment: { dir, file, env, extensions },
+    environment: { dir, file, env, extensions: addLoginTools(extensions, logins) },
     startedAt: Date.now(),
     logs,
     meters,
     storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },
-    delivery: { connections, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
+    delivery: { connections, logins, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),

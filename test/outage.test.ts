@@ -69,6 +69,8 @@ describe('an outage', () => {
       receive: async () => 'accepted',
       onConnected: () => undefined,
       state: () => createTestContext().state,
+      findMissingPackages: () => undefined,
+      redact: (text) => text,
       log,
     })
     connections.open()
@@ -78,12 +80,12 @@ describe('an outage', () => {
     expect(logged).toEqual([
       {
         level: 'warn',
-        fields: { ...account, reason: 'connect ECONNREFUSED' },
+        fields: { ...account, reason: 'Error: connect ECONNREFUSED', at: expect.any(String) },
         message: 'channel could not connect; it is tried again',
       },
       {
         level: 'warn',
-        fields: { ...account, reason: 'the token is wrong' },
+        fields: { ...account, reason: 'Error: the token is wrong', at: expect.any(String) },
         message: 'channel could not connect; it is tried again',
       },
       { level: 'info', fields: { ...account, failures: 3 }, message: 'channel connected' },

@@ -12,6 +12,7 @@ export function registerCommands(program: Command): void {
   registerRequests(program)
   registerReplay(program)
   registerPairing(program)
+  registerChannels(program)
 }
 
 function registerStart(program: Command): void {
@@ -107,6 +108,24 @@ function registerPairing(program: Command): void {
     .option('--account <id>', 'the account of the channel (default: default)')
     .action(async (channel, sender, options) => (await import('./pairing.ts')).revokePairing(channel, sender, options))
 }
+
+function registerChannels(program: Command): void {
+  const channels = program.command('channels').description('Show and link the channels of the running gateway.')
+  addControlOptions(channels.command('list').description('List the configured accounts and their states.'))
+    .option('--json', 'one JSON object per line, as in the API')
+    .action(async (options) => (await import('./channels.ts')).listChannels(options))
+  addAccountOptions(
+    channels.command('login').description('Link an account: shows the code to scan or to type.'),
+  ).action(async (name, options) => (await import('./channels.ts')).login(name, options))
+  addAccountOptions(channels.command('logout').description('Unlink an account.')).action(async (name, options) =>
+    (await import('./channels.ts')).logout(name, options),
+  )
+}
+
+const addAccountOptions = (command: Command): Command =>
+  addControlOptions(
+    command.argument('<name>', 'the channel').option('--account <id>', 'the account, if several are configured'),
+  )
 
 /** The options of every command that talks to a running gateway. */
 const addControlOptions = (command: Command): Command =>

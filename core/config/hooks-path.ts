@@ -3,6 +3,7 @@
 /** Paths of other routes. Everything below them is reserved too. */
 export const reservedPaths = [
   '/tools',
+  '/channels',
   '/mcp',
   '/api',
   '/ws',

@@ -1,4 +1,5 @@
 // All JSON endpoints of the control API.
+import { channelEndpoints } from './channels.ts'
 import { configEndpoints } from './config.ts'
 import { requestEndpoints } from './requests.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -20,6 +21,7 @@ type EndpointDeps = DepsOf<typeof runEndpoints> &
   DepsOf<typeof outboxEndpoints> &
   DepsOf<typeof pairingEndpoints> &
   DepsOf<typeof extensionEndpoints> &
+  DepsOf<typeof channelEndpoints> &
   DepsOf<typeof configEndpoints>
 
 export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
@@ -31,5 +33,6 @@ export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
   ...outboxEndpoints(deps),
   ...pairingEndpoints(deps),
   ...extensionEndpoints(deps),
+  ...channelEndpoints(deps),
   ...configEndpoints(deps),
 ]

@@ -1,9 +1,10 @@
 // The endpoint that lists plugins and their extensions, channels, presets, tools and routes.
-import type { ConnectionState } from '../delivery/connections.ts'
+import type { ConnectionState } from '../delivery/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
 import { Type } from '../typebox.ts'
+import { AccountHealth, viewHealth } from './channels.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 
 interface ExtensionsDeps {
@@ -49,7 +50,7 @@ function pluginsOf({ sources }: Extensions) {
 }
 
 const accountsOf = (name: string, states: readonly ConnectionState[]) =>
-  states.filter(({ channel }) => channel === name).map(({ accountId, state }) => ({ accountId, state }))
+  states.filter(({ channel }) => channel === name).map(viewHealth)
 
 function policyOf(entries: readonly RegisteredTool[]) {
   const groups = new Set(entries.flatMap(({ tool: { group } }) => (group === undefined ? [] : `group:${group}`)))
@@ -78,12 +79,9 @@ const ExtensionList = Type.Object({
     Type.Object({
       name: Type.String(),
       description: Type.String(),
-      accounts: Type.Array(
-        Type.Object({ accountId: Type.String(), state: Type.Enum(['connecting', 'connected', 'failing']) }),
-        {
-          description: 'The configured accounts. Empty when the channel is loaded but not configured.',
-        },
-      ),
+      accounts: Type.Array(AccountHealth, {
+        description: 'The configured accounts. Empty when the channel is loaded but not configured.',
+      }),
     }),
   ),
   presets: Names('The loaded presets.'),

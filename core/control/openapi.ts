@@ -35,6 +35,7 @@ const gatewayCredential = { security: [{ gateway: [] }] }
 
 const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
   hooks: { description: 'Webhooks of other services.', security: [{ hook: [] }, { hookHeader: [] }] },
+  channels: { description: 'Requests of messaging platforms, which sign them in their own way.', security: [] },
   tools: { description: 'Calls one tool directly.', ...gatewayCredential },
   mcp: { description: 'The same tools for clients of the Model Context Protocol (MCP).', ...gatewayCredential },
   control: { description: 'Shows and controls the gateway, for operators.', ...gatewayCredential },

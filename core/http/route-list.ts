@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import type { JsonSchema } from '../typebox.ts'
 
 /** A group of routes that share one credential, or need none. */
-export type RouteGroup = 'hooks' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
+export type RouteGroup = 'hooks' | 'channels' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,15 +1,23 @@
 // Imports plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` resolves to the contract of this
 // gateway.
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
+import { describeThrown, firstLineOf } from '../errors.ts'
 import * as contract from '../plugin.ts'
 
+export interface ImportedModule {
+  /** The path of the module. */
+  file: string
+  /** Its default export. */
+  exported: unknown
+}
+
 export interface Importer {
-  /** Imports an entry of `plugins`, a package or a path. @returns its default export */
-  importPlugin(entry: string): Promise<unknown>
+  /** Imports an entry of `plugins`, a package or a path. */
+  importPlugin(entry: string): Promise<ImportedModule>
   /** Removes the resolver: plugins that import `svc-gateway/plugin` later may not find it. */
   close(): void
 }
@@ -22,17 +30,41 @@ export function createImporter(dir: string): Importer {
     async importPlugin(entry) {
       const loader = await (jiti ??= openJiti(dir))
       const file = resolveEntry(loader, entry, dir)
-      return isTypeScript(file)
-        ? loader.import(file, { default: true })
-        : defaultOf(await import(pathToFileURL(file).href))
+      if (!isTypeScript(file)) return await importFile(file).catch((error: unknown) => refuse(error, file, loader))
+      return { file, exported: await loader.import(file, { default: true }) }
     },
     close: () => hooks.deregister(),
   }
 }
 
-/** Imports a built-in extension. @returns its default export */
-export async function importOwn(file: string): Promise<unknown> {
-  return defaultOf(await import(pathToFileURL(file).href))
+export async function importFile(file: string): Promise<ImportedModule> {
+  return { file, exported: defaultOf(await import(pathToFileURL(file).href)) }
+}
+
+/** Node does not say where a module has a syntax error, but jiti does. */
+async function refuse(error: unknown, file: string, loader: Jiti): Promise<never> {
+  if (!(error instanceof SyntaxError)) throw error
+  const compiled = loader.transform({ filename: file, source: await readFile(file, 'utf8') })
+  const [, line, column] = /^exports\.__JITI_ERROR__ = .*"line":(\d+),"column":(\d+)/.exec(compiled) ?? []
+  throw line === undefined ? error : new SyntaxError(`${error.message}\n${file}:${line}:${column}`)
+}
+
+/** Describes a failed import in a few words, with file and line if they are known. */
+export function describeImportError(error: unknown): string {
+  const { message = '' } = (error ?? {}) as { message?: string }
+  const named = /^ *(\S.*:\d+:\d+) *$/m.exec(message) ?? /^Require stack:\n- (.+)$/m.exec(message)
+  const place = named?.[1] ?? placeInPlugin(error)
+  return place === undefined ? firstLineOf(error) : `${firstLineOf(error)}, at ${place}`
+}
+
+const ownFolder = fileURLToPath(new URL('.', import.meta.url))
+
+/** `at connect (file:///plugins/pager.js:3:7)` → `/plugins/pager.js:3:7` */
+function placeInPlugin(error: unknown): string | undefined {
+  const place = describeThrown(error).at?.replace(/^.*\(|\)$/g, '')
+  const [, url, position = ''] = /^(file:.*?)(:\d+:\d+)$/.exec(place ?? '') ?? []
+  const path = url === undefined ? place : fileURLToPath(url) + position
+  return path?.startsWith(ownFolder) || path?.startsWith('node:') ? undefined : path
 }
 
 const contractUrl = import.meta.resolve('svc-gateway/plugin')

@@ -1,9 +1,11 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
+import { firstLineOf } from '../errors.ts'
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
 import { discoverExtensions } from './discover.ts'
-import { createImporter, importOwn } from './import.ts'
-import { findFault, reasonOf } from './verify.ts'
+import { createImporter, describeImportError, type ImportedModule, importFile } from './import.ts'
+import { createPackages, type FoundPackages } from './packages.ts'
+import { findFault } from './verify.ts'
 
 export interface LoadOptions {
   /** The `plugins` of the configuration: packages, or paths relative to `dir`. */
@@ -23,6 +25,8 @@ export interface Extensions {
   presets: ReadonlyMap<string, Preset>
   /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
+  /** Finds the npm packages that a channel needs. */
+  findPackages(channel: Channel<never>): FoundPackages
   /** One sentence for each refused extension: which one, from where, why, and what to do. */
   problems: readonly string[]
   /** Call it when the extensions are no longer used. */
@@ -32,14 +36,22 @@ export interface Extensions {
 /** Never rejects because of a plugin. */
 export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Extensions> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const own = (await discoverExtensions()).map((file) => load(ownSource, importOwn(file), importLimitMs))
+  const own = (await discoverExtensions()).map((file) => load(ownSource, importFile(file), importLimitMs))
   const theirs = importer
     ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs))
     : []
   const registry = createRegistry()
   for (const module of await Promise.all([...own, ...theirs])) registry.addModule(module)
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
-  return { ...registry.extensions, close: () => importer?.close() }
+  const packages = createPackages(dir)
+  return {
+    ...registry.extensions,
+    findPackages: (channel) => packages.find(channel, registry.files.get(channel) ?? import.meta.filename),
+    close: () => {
+      packages.close()
+      importer?.close()
+    },
+  }
 }
 
 /** The source of the built-in extensions. */
@@ -53,21 +65,30 @@ export function isOwnToolset({ toolsets, sources }: Pick<Extensions, 'toolsets' 
 
 interface LoadedModule {
   source: string
-  exported?: unknown
+  module?: ImportedModule
   fault?: string
 }
 
 /** A plugin that throws, or whose import never ends, does not block the start. */
-async function load(source: string, importing: Promise<unknown>, limitMs: number): Promise<LoadedModule> {
+async function load(source: string, importing: Promise<ImportedModule>, limitMs: number): Promise<LoadedModule> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`the import did not end within ${limitMs} ms`)), limitMs)
   try {
-    return { source, exported: await Promise.race([importing, late.promise]) }
+    return { source, module: await Promise.race([importing, late.promise]) }
   } catch (error) {
-    return { source, fault: `importing it failed (${reasonOf(error)}); fix it, or remove it from \`plugins\`` }
+    return {
+      source,
+      fault: `importing it failed (${describeImportError(error)}); fix it, or remove it from \`plugins\``,
+    }
   } finally {
     clearTimeout(timer)
   }
+}
+
+interface Origin {
+  source: string
+  /** The path of the module. */
+  file: string
 }
 
 function createRegistry() {
@@ -78,13 +99,15 @@ function createRegistry() {
     preset: new Map<string, Preset>(),
   }
   const sources = new Map<Extension, string>()
+  const files = new Map<Extension, string>()
   const toolSources = new Map<string, string>()
   const problems: string[] = []
 
-  function register(extension: Extension, source: string): void {
+  function register(extension: Extension, { source, file }: Origin): void {
     const extensions = byKind[extension.kind] as Map<string, Extension>
     extensions.set(extension.name, extension)
     sources.set(extension, source)
+    files.set(extension, file)
     for (const name of toolNames(extension)) toolSources.set(name, source)
   }
 
@@ -97,17 +120,19 @@ function createRegistry() {
     return double && `"${toolSources.get(double) ?? 'itself'}" already has a tool "${double}"; rename it`
   }
 
-  function add(extension: Extension, source: string): void {
+  function add(extension: Extension, origin: Origin): void {
+    const { source } = origin
     const fault = faultOf(() => findFault(extension, { compile: source !== ownSource }) ?? duplicateFault(extension))
-    if (fault === undefined) register(extension, source)
+    if (fault === undefined) register(extension, origin)
     else problems.push(`${labelOf(extension)} from "${source}" was refused: ${fault}.`)
   }
 
   return {
-    addModule({ source, exported, fault }: LoadedModule): void {
-      if (fault === undefined) for (const extension of [exported].flat()) add(extension as Extension, source)
+    addModule({ source, module, fault }: LoadedModule): void {
+      if (module) for (const one of [module.exported].flat()) add(one as Extension, { source, file: module.file })
       else problems.push(`The plugin "${source}" was refused: ${fault}.`)
     },
+    files,
     extensions: {
       channels: byKind.channel,
       toolsets: byKind.toolset,
@@ -127,7 +152,7 @@ function faultOf(find: () => string | undefined): string | undefined {
   try {
     return find()
   } catch (error) {
-    return `reading it failed (${reasonOf(error)})`
+    return `reading it failed (${firstLineOf(error)})`
   }
 }
 

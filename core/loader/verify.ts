@@ -3,6 +3,7 @@ import { actionFields } from '../action.ts'
 import { gatewayKeysOfChannel } from '../config/schema/extensions.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
+import { firstLineOf } from '../errors.ts'
 import type { Extension, Tool } from '../plugin.ts'
 import { compileCheck } from '../typebox.ts'
 
@@ -21,7 +22,7 @@ const needs: Record<Kind, Record<string, Need>> = {
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: [...gatewayKeysOfChannel] },
-  toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects'], settings: [] },
+  toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects', 'channels'], settings: [] },
   provider: { names: [], settings: ['kind'] },
   preset: {
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
@@ -92,7 +93,7 @@ function schemaFault(field: string, schema: unknown, compile: boolean): string |
     compileCheck(schema)
     return undefined
   } catch (error) {
-    return `\`${field}\` is not a JSON Schema that can be compiled (${reasonOf(error)})`
+    return `\`${field}\` is not a JSON Schema that can be compiled (${firstLineOf(error)})`
   }
 }
 
@@ -156,12 +157,6 @@ function effectsFault(effects: unknown): string | undefined {
   const sound =
     effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
   return sound ? undefined : '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
-}
-
-/** The first line of an error message, at most 300 characters. */
-export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return text.split('\n', 1)[0]?.slice(0, 300) ?? ''
 }
 
 const isObject = (value: unknown): value is Fields =>

@@ -9,6 +9,7 @@ import { createChat } from '../control/ws/chat.ts'
 import { createMethods } from '../control/ws/methods.ts'
 import { registerSocket } from '../control/ws/socket.ts'
 import { createTopics } from '../control/ws/topics.ts'
+import { listChannelRoutes, registerChannels } from '../delivery/routes.ts'
 import { GatewayError } from '../errors.ts'
 import { viewHooks } from '../hooks/overview.ts'
 import { type CheckCredential, createCredentialCheck, createGatewayAuth } from '../http/auth.ts'
@@ -34,12 +35,18 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   const { agents } = areas
   const app = createServer({ log: services.logs.logFor('http'), trustedProxies, isReady, listener })
   context.opened.defer(() => app.close())
-  const routes = listRoutes(app)
+  const ownRoutes = listRoutes(app)
+  const routes = () => [...ownRoutes(), ...listChannelRoutes(services.delivery.connections)]
   const checkCredential = buildCredentialCheck(services, config)
   const auth = createGatewayAuth(checkCredential)
   registerHealth(app, { isReady, probe: services.storage.store.probe })
   registerTools(app, { auth, ...areas })
   registerMcp(app, { auth, allowedOrigins, ...areas, version: readVersion() })
+  registerChannels(app, {
+    connections: services.delivery.connections,
+    throttle: services.http.throttles.hooks,
+    log: services.logs.logFor('delivery'),
+  })
   const hooks = buildHooks(app, context, areas)
   const endpoints = buildEndpoints(context, { ...areas, ...hooks, routes })
   const metrics = buildMetrics(services)
@@ -65,7 +72,7 @@ function buildEndpoints(
   { config, services }: BuildContext,
   { agents, registry, mappings, replay, routes }: Areas & HookArea & { routes: ReturnType<typeof listRoutes> },
 ) {
-  const { connections, outbox, pairing } = services.delivery
+  const { connections, logins, outbox, pairing } = services.delivery
   return createEndpoints({
     config,
     extensions: services.environment.extensions,
@@ -77,6 +84,7 @@ function buildEndpoints(
     notify: outbox.notify,
     pairing,
     connections: connections.states,
+    logins,
     tools: registry.list,
     routes,
   })

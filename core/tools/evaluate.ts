@@ -1,5 +1,5 @@
 // Evaluates the layers of the tool policy for one tool, and names the rule that decides.
-import { isNamed, matches, type PolicyTool } from './names.ts'
+import { isNamed, matches, normalizeName, type PolicyTool } from './names.ts'
 
 export const layerNames = [
   'profile',
@@ -21,6 +21,8 @@ export interface NameList {
   names: readonly string[]
   /** True: names match tool names exactly, and never groups, toolsets or patterns. */
   exact?: boolean
+  /** Normalized names of tools to which the list does not apply. */
+  except?: ReadonlySet<string>
 }
 
 /** One layer of the policy. Without `allow` it allows everything; an empty `allow` allows nothing. */
@@ -77,7 +79,8 @@ function evaluateOptIn(layers: readonly Layer[], tool: PolicyTool): Verdict {
 
 /** The first name that matches the tool, with its list. */
 export function findRule(lists: readonly NameList[], tool: PolicyTool): string | undefined {
-  for (const { source, names, exact } of lists) {
+  for (const { source, names, exact, except } of lists) {
+    if (except?.has(normalizeName(tool.name))) continue
     const name = names.find((candidate) => (exact ? isNamed(candidate, tool) : matches(candidate, tool)))
     if (name !== undefined) return `${source}: ${JSON.stringify(name)}`
   }

@@ -3,7 +3,7 @@ import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/s
 import type { Layer, NameList } from './evaluate.ts'
 import type { GroupPolicy } from './group.ts'
 import { normalizeName } from './names.ts'
-import { deniedToHooks, deniedToHttp, deniedToSubagents, profiles } from './profiles.ts'
+import { deniedToHooks, deniedToHttp, deniedToSubagents, loginTools, profiles } from './profiles.ts'
 
 export interface LayerConfig {
   tools: ToolPolicyConfig & { subagents?: { tools?: ToolLists } }
@@ -86,7 +86,10 @@ function byProvider({ path, policy }: PolicySection<ToolPolicyConfig>, model: st
 function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   const section = { path: 'tools.subagents.tools', policy: subagents?.tools ?? {} }
   return withDefaultDeny(
-    { source: 'denied to subagents by default (tools.subagents.tools)', names: deniedToSubagents },
+    denyByDefault('denied to subagents by default (tools.subagents.tools)', {
+      names: deniedToSubagents,
+      groups: loginTools,
+    }),
     listsAt(section),
   )
 }
@@ -104,15 +107,28 @@ function originLists(shared: PolicySection<ToolPolicyConfig>, own: PolicySection
     allow: ownLists.allow ?? sharedLists.allow,
     deny: [...(sharedLists.deny ?? []), ...(ownLists.deny ?? [])],
   }
-  return withDefaultDeny({ source: 'denied to webhooks by default (tools.byOrigin.hook)', names: deniedToHooks }, lists)
+  return withDefaultDeny(
+    denyByDefault('denied to webhooks by default (tools.byOrigin.hook)', { names: deniedToHooks }),
+    lists,
+  )
 }
 
 const hookLists = ({ path, policy }: PolicySection<ToolPolicyConfig>): Lists =>
   listsAt({ path: `${path}.byOrigin.hook`, policy: policy.byOrigin?.hook ?? {} })
 
 /** Tools that are denied by default are denied unless an `allow` list is set, which then decides on them too. */
-function withDefaultDeny(denied: NameList, lists: Lists): Lists {
-  return lists.allow ? lists : { deny: [...(lists.deny ?? []), { ...denied, exact: true }] }
+function withDefaultDeny(denied: readonly NameList[], lists: Lists): Lists {
+  return lists.allow ? lists : { deny: [...(lists.deny ?? []), ...denied] }
+}
+
+/** Tools by their exact names, and groups. */
+const denyByDefault = (source: string, { names, groups = [], except = new Set() }: DefaultDeny): NameList[] => [
+  { source, names, except, exact: true },
+  { source, names: groups, except },
+]
+
+interface DefaultDeny extends Pick<NameList, 'names' | 'except'> {
+  groups?: readonly string[]
 }
 
 function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
@@ -120,11 +136,11 @@ function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
   return {
     deny: [
       { source: 'gateway.tools.deny', names: deny, exact: true },
-      {
-        source: 'denied over HTTP by default (gateway.tools)',
-        names: deniedToHttp.filter((name) => !allowedNames.has(name)),
-        exact: true,
-      },
+      ...denyByDefault('denied over HTTP by default (gateway.tools)', {
+        names: deniedToHttp,
+        groups: loginTools,
+        except: allowedNames,
+      }),
     ],
   }
 }

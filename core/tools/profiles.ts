@@ -15,6 +15,7 @@ export const groups: Readonly<Record<string, readonly string[]>> = {
   web: ['web_fetch'],
   automation: ['cron', 'gateway'],
   messaging: ['message'],
+  channels: ['whatsapp_login'],
 }
 
 /** Tools with which a subagent could control the sessions and the gateway that started it. */
@@ -29,6 +30,9 @@ export const deniedToSubagents: readonly string[] = [
   'sessions_list',
   'sessions_history',
 ]
+
+/** The login tools of all channels: whoever uses one controls an account. */
+export const loginTools: readonly string[] = ['group:channels']
 
 /** Tools with which external content could do lasting harm or read other conversations. */
 export const deniedToHooks: readonly string[] = [

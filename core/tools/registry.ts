@@ -1,5 +1,6 @@
 // The tool registry: opens the toolsets, finds tools by name, and follows tools that come and go at runtime.
-import { reasonOf, toolFault } from '../loader/verify.ts'
+import { firstLineOf } from '../errors.ts'
+import { toolFault } from '../loader/verify.ts'
 import type { Log, OpenedToolset, ExtensionContext, Tool, Toolset } from '../plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { withDeadline } from './deadline.ts'
@@ -168,7 +169,7 @@ async function openToolset(
       permanent: [],
       offered: () => [],
       expected: [],
-      problems: [`The toolset "${name}" is left out: it could not be opened (${reasonOf(error)}).`],
+      problems: [`The toolset "${name}" is left out: it could not be opened (${firstLineOf(error)}).`],
       close: async () => {},
     }
   }
@@ -183,7 +184,7 @@ async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: To
   try {
     await withDeadline(limits, () => live?.close())
   } catch (error) {
-    log.warn({ toolset, reason: reasonOf(error) }, 'a toolset could not be closed')
+    log.warn({ toolset, reason: firstLineOf(error) }, 'a toolset could not be closed')
   }
 }
 

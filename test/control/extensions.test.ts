@@ -22,8 +22,12 @@ describe('GET /api/extensions', () => {
     expect(body.routes).toContainEqual({ method: 'POST', path: '/hooks/agent', summary: 'Starts a run of an agent.' })
     const stateOf = async () =>
       (await get('/api/extensions')).body.channels.find(({ name }: { name: string }) => name === 'chat-native').accounts
-    await expect.poll(stateOf).toEqual([{ accountId: 'default', state: 'failing' }])
-    await expect.poll(stateOf, { timeout: 10_000 }).toEqual([{ accountId: 'default', state: 'connected' }])
+    await expect
+      .poll(stateOf)
+      .toMatchObject([
+        { accountId: 'default', state: 'failing', reason: expect.stringMatching(/^Error: the chat service/) },
+      ])
+    await expect.poll(stateOf, { timeout: 10_000 }).toMatchObject([{ accountId: 'default', state: 'connected' }])
   })
 })
 

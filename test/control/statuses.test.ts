@@ -1,6 +1,7 @@
 // Tests that every status in the OpenAPI document occurs. The recorder of each test gateway checks that no other does.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
@@ -26,9 +27,16 @@ async function start(
   const dir = temporaryFolder()
   const chat = await startChat()
   const { plugins, channels } = chat.config(dir, { 'chat-none': {} })
+  const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
   writeFileSync(join(dir, 'moody.mjs'), plugin)
   const running = await startGateway(
-    { plugins: [...plugins, './moody.mjs'], channels, agents: still, tools: { timeoutSeconds: 0.2 }, ...changes },
+    {
+      plugins: [...plugins, './moody.mjs', phone],
+      channels: { ...channels, phone: { token: 'phone-token' } },
+      agents: still,
+      tools: { timeoutSeconds: 0.2 },
+      ...changes,
+    },
     dir,
   )
   return { ...running, chat, operate: (path, body, headers) => running.post(path, body, { ...operator, ...headers }) }
@@ -112,6 +120,8 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/schedules',
     '/api/sessions',
     '/api/outbox',
+    '/api/channels',
+    '/api/channels/phone/login',
   ])
     await get(path)
   for (const path of ['/docs', '/docs/page.js', '/docs/nothing', '/metrics'])
@@ -160,6 +170,12 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
   ])
     await call
   await operate('/tools/explain', { tool: 'moody' })
+
+  await operate('/api/channels/phone/logout', {})
+  await operate('/api/channels/phone/login', {})
+  const linked = async () => (await get('/api/channels/phone/login')).body.status
+  await expect.poll(linked).toBe('linked')
+  await operate('/api/channels/phone/logout', {})
 
   const mcp = (body: object, headers = {}) =>
     operate('/mcp', { jsonrpc: '2.0', ...body }, { accept: 'application/json, text/event-stream', ...headers }).catch(

@@ -50,6 +50,8 @@ export async function startOutbox(
     receive: async () => 'accepted',
     onConnected: () => outbox.notify(),
     state,
+    findMissingPackages: (channel) => extensions.findPackages(channel).missing,
+    redact: (text) => text,
     log,
   })
   const outbox = createOutbox({

@@ -98,14 +98,20 @@ describe('a broken plugin', () => {
       'that throws',
       'a.js',
       'throw new Error("boom")',
-      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom\); fix it, or remove it from .plugins/,
+      /^The plugin "\.\/a\.js" was refused: importing it failed \(Error: boom, at .*a\.js:1:7\); fix it, or remove/,
     ],
     ['that throws nothing', 'a.js', 'throw undefined', /importing it failed \(undefined\)/],
     [
       'that does not parse',
       'a.ts',
       'export default {',
-      /The plugin "\.\/a\.ts" was refused: importing it failed \(.*\)/,
+      /The plugin "\.\/a\.ts" was refused: importing it failed \(.*, at .*a\.ts:1:16\)/,
+    ],
+    [
+      'that does not parse as JavaScript',
+      'a.mjs',
+      'const x = 1\nexport default b c',
+      /importing it failed \(SyntaxError: .*, at .*a\.mjs:2:1\)/,
     ],
     [
       'that imports what is not there',

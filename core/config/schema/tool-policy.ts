@@ -68,7 +68,7 @@ export const subagentsKey = Type.Object(
   {
     tools: Type.Optional(
       Lists(
-        'The tools of subagents. Without "allow": all except gateway, cron, whatsapp_login and group:sessions. ' +
+        'The tools of subagents. Without "allow": all except gateway, cron, group:channels and group:sessions. ' +
           'With it: only what it lists.',
       ),
     ),
@@ -102,7 +102,7 @@ export const HttpTools = Type.Object(
     allow: Type.Optional(
       Names(
         'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, ' +
-          'gateway, whatsapp_login. Exact names only.',
+          'gateway, whatsapp_login, group:channels. Exact names only.',
       ),
     ),
     deny: Type.Optional(Names('More tools that may not be called over HTTP. Exact names only.')),

@@ -52,6 +52,7 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
         family('svc_gateway_deliveries', 'gauge Unsent deliveries in the outbox, by status.', byStatus(deliveries)),
         family('svc_gateway_delivery_attempts_total', 'counter Delivery attempts, by result.', meters.deliveries),
         family('svc_gateway_channel_connected', 'gauge Whether a channel account is connected.', connected(channels())),
+        family('svc_gateway_channel_state', 'gauge The state of a channel account.', stateOf(channels())),
         family('svc_gateway_schedules', 'gauge Number of schedules.', [['', schedules.count]]),
         family(
           'svc_gateway_schedule_next_timestamp_seconds',
@@ -129,6 +130,9 @@ const connected = (states: ReturnType<MetricsDeps['channels']>): Samples =>
     ({ channel, accountId, state }) =>
       [labels({ channel, account: accountId }), Number(state === 'connected')] as const,
   )
+
+const stateOf = (states: ReturnType<MetricsDeps['channels']>): Samples =>
+  states.map(({ channel, accountId, state }) => [labels({ channel, account: accountId, state }), 1] as const)
 
 /** No sample when there is no such time. */
 const secondsOf = (at: number | null): Samples => (at === null ? [] : [['', at / 1000]])

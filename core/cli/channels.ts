@@ -1,0 +1,75 @@
+// The commands `channels list`, `channels login` and `channels logout`, which ask the running gateway.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ConnectionState } from '../delivery/link.ts'
+import type { LoginView } from '../delivery/login.ts'
+import { drawQrCode } from '../delivery/qr-code.ts'
+import { CommandError } from './command-error.ts'
+import { type Control, type ControlOptions, openControl } from './control-client.ts'
+import { escapeInLine } from './escape-for-terminal.ts'
+
+interface AccountOptions extends ControlOptions {
+  account?: string
+}
+
+type AccountLine = Omit<ConnectionState, 'since'> & { since: string }
+
+export async function listChannels({ json, ...options }: ControlOptions & { json?: boolean }): Promise<void> {
+  const { accounts } = (await openControl(options).get('/api/channels')) as { accounts: AccountLine[] }
+  for (const account of accounts) process.stdout.write(`${json ? JSON.stringify(account) : describeAccount(account)}\n`)
+  if (accounts.length === 0) process.stderr.write('No channel is configured.\n')
+}
+
+const describeAccount = ({ channel, accountId, state, since, reason = '' }: AccountLine): string =>
+  escapeInLine([channel.padEnd(12), accountId.padEnd(12), state.padEnd(14), since, reason].join('  ').trimEnd())
+
+/** How often the newest code is asked for. Codes live for about 20 seconds. */
+const pollMs = 1_000
+
+/** Shows each code until the account is linked. */
+export async function login(channel: string, { account, ...options }: AccountOptions): Promise<void> {
+  const control = openControl(options)
+  const path = `/api/channels/${encodeURIComponent(channel)}/login`
+  const query = account === undefined ? '' : `?${new URLSearchParams({ account }).toString()}`
+  const show = createScreen()
+  let view = (await control.post(path, { account })) as LoginView
+  while (view.status === 'waiting') {
+    show(view)
+    await delay(pollMs)
+    view = (await control.get(path + query)) as LoginView
+  }
+  if (view.status !== 'linked')
+    throw new CommandError(`The login failed${view.reason === undefined ? '.' : `: ${escapeInLine(view.reason)}`}`)
+  process.stdout.write(`The account ${escapeInLine(view.account)} of ${channel} is linked.\n`)
+}
+
+export async function logout(channel: string, { account, ...options }: AccountOptions): Promise<void> {
+  const control: Control = openControl(options)
+  await control.post(`/api/channels/${encodeURIComponent(channel)}/logout`, { account })
+  process.stdout.write(`${channel} is unlinked.\n`)
+}
+
+/** Returns a function that shows a code, if it is another one than before. In a terminal it replaces that one. */
+function createScreen(): (view: LoginView) => void {
+  const { stdout } = process
+  let last: string | undefined
+  let lines = 0
+  return ({ qr, code }) => {
+    const shown = qr ?? code
+    if (shown === undefined || shown === last) return
+    if (stdout.isTTY && lines > 0) stdout.write(`\x1b[${lines}A\x1b[J`)
+    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(shown)}\n` : describeQrCode(qr)
+    stdout.write(text)
+    last = shown
+    lines = text.split('\n').length - 1
+  }
+}
+
+function describeQrCode(qr: string): string {
+  const picture = drawQrCode(qr)
+  if (picture === undefined) throw new CommandError('The code is too long for a QR code.')
+  const hint = 'Scan this code with the app. It is renewed here until you do; Ctrl-C stops it.'
+  return `${process.stdout.isTTY ? colour(picture) : picture}${hint}\n`
+}
+
+/** White on black, whatever the colours of the terminal are. */
+const colour = (picture: string): string => picture.replaceAll(/^.+$/gm, '\x1b[97;40m$&\x1b[0m')

@@ -1,0 +1,128 @@
+// The endpoints for channels: the state of each account, login and logout.
+import type { ConnectionState } from '../delivery/link.ts'
+import { linkStates } from '../delivery/link.ts'
+import type { Logins } from '../delivery/login.ts'
+import { GatewayError } from '../errors.ts'
+import { failures } from '../http/failure.ts'
+import { isInputError } from '../input-error.ts'
+import type { Extensions } from '../loader/registry.ts'
+import { Type } from '../typebox.ts'
+import { type Endpoint, endpoint } from './endpoint.ts'
+import { iso, Time } from './lists.ts'
+
+interface ChannelsDeps {
+  extensions: Pick<Extensions, 'channels'>
+  /** Every configured account. */
+  connections: () => readonly ConnectionState[]
+  logins: Logins
+}
+
+export function channelEndpoints({ extensions: { channels }, connections, logins }: ChannelsDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/api/channels',
+      schema: {
+        summary: 'Lists the configured accounts of channels with their states.',
+        response: { 200: AccountList },
+      },
+      handle: async () => ({
+        accounts: connections().map((state) => {
+          const { channel } = state
+          return Object.assign(viewHealth(state), { channel, hasLogin: channels.get(channel)?.login !== undefined })
+        }),
+      }),
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/api/channels/:name/login',
+      schema: {
+        summary: 'Starts a login, or joins the one under way, and returns what to show.',
+        params: NameParams,
+        body: AccountBody,
+        response: { 200: LoginReply },
+      },
+      handle: async ({ params, body }) => ({ ok: true, ...(await refuse(() => logins.start(targetOf(params, body)))) }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/api/channels/:name/login',
+      schema: {
+        summary: 'Returns what to show of the login under way, or how it ended.',
+        params: NameParams,
+        querystring: AccountBody,
+        response: { 200: LoginReply },
+      },
+      handle: async ({ params, query }) => ({
+        ok: true,
+        ...(await refuse(async () => logins.status(targetOf(params, query)))),
+      }),
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/api/channels/:name/logout',
+      schema: {
+        summary: 'Unlinks an account, and ends a login that is under way.',
+        params: NameParams,
+        body: AccountBody,
+        response: { 200: LogoutReply, ...failures(409) },
+      },
+      handle: async ({ params, body }) => {
+        await refuse(() => logins.logout(targetOf(params, body)))
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+export const viewHealth = ({ accountId, state, since, reason }: ConnectionState) => ({
+  accountId,
+  state,
+  since: iso(since),
+  ...(reason !== undefined && { reason }),
+})
+
+const targetOf = ({ name }: { name: string }, { account }: { account?: string }) => ({ channel: name, account })
+
+/** The caller named something that is not there: 400 instead of 500. Other errors are those of the channel. */
+async function refuse<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isInputError(error)) throw new GatewayError('invalid_request', error.message, { cause: error })
+    throw new GatewayError('conflict', 'The channel could not do it; see the log of the gateway.', { cause: error })
+  }
+}
+
+const NameParams = Type.Object({ name: Type.String({ description: 'The name of the channel.' }) })
+const AccountBody = Type.Object({
+  account: Type.Optional(Type.String({ description: 'The account, if several are configured.' })),
+})
+
+export const AccountHealth = Type.Object({
+  accountId: Type.String(),
+  state: Type.Enum([...linkStates]),
+  since: Time('When the account came into this state.'),
+  reason: Type.Optional(Type.String({ description: 'Why the account is not connected.' })),
+})
+
+const AccountList = Type.Object({
+  accounts: Type.Array(
+    Type.Object({
+      ...AccountHealth.properties,
+      channel: Type.String(),
+      hasLogin: Type.Boolean({ description: 'Whether the channel has a login.' }),
+    }),
+  ),
+})
+
+const LoginReply = Type.Object({
+  ok: Type.Literal(true),
+  account: Type.String(),
+  status: Type.Enum(['waiting', 'linked', 'failed', 'not_linked']),
+  qr: Type.Optional(Type.String({ description: 'The content of a QR code to scan. Anybody who has it can log in.' })),
+  code: Type.Optional(Type.String({ description: 'A code to type into the app.' })),
+  reason: Type.Optional(Type.String({ description: 'Why the account is not linked.' })),
+})
+
+const LogoutReply = Type.Object({ ok: Type.Literal(true) })

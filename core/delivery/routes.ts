@@ -1,0 +1,140 @@
+// GET and POST /channels/<name>[/<account>]: requests of messaging platforms, which the channel verifies itself.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { describeThrown, GatewayError } from '../errors.ts'
+import { readBody } from '../http/body.ts'
+import { failures } from '../http/failure.ts'
+import { type RouteInfo, setRouteGroup } from '../http/route-list.ts'
+import type { Throttle } from '../http/throttle.ts'
+import type { Connection, Log, PlatformRequest, PlatformResponse } from '../plugin.ts'
+import type { Connections } from './connections.ts'
+import type { Link } from './link.ts'
+
+interface ChannelRoutesDeps {
+  connections: Pick<Connections, 'find'>
+  /** Counts refused requests by address. Outlives this configuration, so that a reload lifts no lockout. */
+  throttle: Throttle
+  log: Log
+}
+
+interface Params {
+  name: string
+  account?: string
+}
+
+type Handle = NonNullable<Connection['handle']>
+
+const maxBodyBytes = 1024 * 1024
+/** Platforms wait less than this. */
+const handleMs = 30_000
+const retryAfterSeconds = 5
+
+export function registerChannels(app: FastifyInstance, deps: ChannelRoutesDeps): void {
+  void app.register(async (scope) => {
+    setRouteGroup(scope, 'channels')
+    scope.addHook('onRequest', (request, _reply, done) => {
+      findHandle(request, deps)
+      done()
+    })
+    scope.addHook('preValidation', readBody({ maxBytes: maxBodyBytes }))
+    for (const url of ['/channels/:name', '/channels/:name/:account'])
+      scope.route({
+        method: ['GET', 'POST'],
+        url,
+        schema: { hide: true },
+        handler: (request, reply) => answer(request, reply, deps),
+      })
+  })
+}
+
+/** The routes of the channels that take requests at the moment, for the OpenAPI document. */
+export function listChannelRoutes({ states, get }: Pick<Connections, 'states' | 'get'>): RouteInfo[] {
+  const links = states().flatMap(({ channel, accountId }) => get(channel, accountId) ?? [])
+  return links
+    .filter(({ connection }) => connection?.handle)
+    .flatMap((link) => ['GET', 'POST'].map((method) => routeInfoOf(link, method)))
+}
+
+function routeInfoOf({ channel: { name }, accountId }: Link, method: string): RouteInfo {
+  const path = accountId === 'default' ? `/channels/${name}` : `/channels/${name}/${encodeURIComponent(accountId)}`
+  const summary =
+    method === 'GET'
+      ? `Answers the verification request of the platform of "${name}".`
+      : `Accepts requests of the platform of "${name}", which must be signed.`
+  const response = { 200: { description: 'What the platform expects.', content: {} }, ...failures(401, 404, 429) }
+  return { method, path, routeGroup: 'channels', schema: { summary, response } }
+}
+
+/**
+ * Throws `not_found` for anything that takes no requests, whatever the reason, and `channel_unavailable` while the
+ * account connects: the platform then sends its request again.
+ */
+function findHandle({ params }: FastifyRequest, { connections }: ChannelRoutesDeps): { link: Link; handle: Handle } {
+  const { name, account } = params as Params
+  const link = connections.find(name, account)
+  if (!link) throw new GatewayError('not_found')
+  const { state } = link.health()
+  if (state === 'connecting' || state === 'failing') throw unavailable()
+  const { connection } = link
+  if (!connection?.handle) throw new GatewayError('not_found')
+  return { link, handle: connection.handle.bind(connection) }
+}
+
+const unavailable = (cause?: unknown): GatewayError =>
+  new GatewayError('channel_unavailable', undefined, { cause, retryAfter: retryAfterSeconds })
+
+async function answer(request: FastifyRequest, reply: FastifyReply, deps: ChannelRoutesDeps): Promise<FastifyReply> {
+  // The account may have lost its connection while the body arrived.
+  const { link, handle } = findHandle(request, deps)
+  const response = await callHandle(handle, readPlatformRequest(request)).catch((error: unknown) => {
+    const fields = { channel: link.channel.name, accountId: link.accountId, reqId: request.id }
+    deps.log.error({ ...fields, ...describeThrown(error) }, 'the channel failed at a request of its platform')
+    throw unavailable(error)
+  })
+  judge(request, response.status, deps.throttle)
+  return send(reply, response)
+}
+
+/** Rejects if the channel takes too long, or if its response is not one. */
+async function callHandle(handle: Handle, request: PlatformRequest): Promise<PlatformResponse> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`handle took longer than ${handleMs / 1000} seconds`)), handleMs)
+  try {
+    const response = (await Promise.race([handle(request), late])) as PlatformResponse | undefined
+    const status: unknown = response?.status
+    if (response && Number.isInteger(status) && response.status >= 200 && response.status <= 599) return response
+    throw new TypeError('handle must return { status, body? } with a status from 200 to 599')
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function readPlatformRequest({ raw, query, rawBody }: FastifyRequest): PlatformRequest {
+  const first = (value: unknown): string => String(Array.isArray(value) ? value[0] : value)
+  const headers = Object.entries(raw.headers).map(([name, value]) => [name, [value].flat().join(', ')])
+  return {
+    method: raw.method === 'POST' ? 'POST' : 'GET',
+    headers: Object.fromEntries(headers) as PlatformRequest['headers'],
+    query: Object.fromEntries(Object.entries(query as object).map(([name, value]) => [name, first(value)])),
+    body: rawBody ?? Buffer.alloc(0),
+  }
+}
+
+/**
+ * Limits failed attempts, as for webhooks: a request that the channel accepts is answered even while its address is
+ * locked out, and clears the count.
+ */
+function judge({ client: { key } }: FastifyRequest, status: number, throttle: Throttle): void {
+  const isRefused = status === 401 || status === 403
+  if (!isRefused && throttle.isEmpty()) return
+  if (!isRefused) return throttle.clear(key)
+  const seconds = throttle.lockoutSeconds(key)
+  if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+  throttle.recordFailure(key)
+}
+
+function send(reply: FastifyReply, { status, body }: PlatformResponse): FastifyReply {
+  reply.code(status).header('cache-control', 'no-store')
+  if (body === undefined) return reply.send()
+  if (typeof body === 'string') return reply.type('text/plain; charset=utf-8').serializer(String).send(body)
+  return reply.type('application/json; charset=utf-8').serializer(String).send(JSON.stringify(body))
+}

@@ -1,0 +1,104 @@
+// Finds the npm packages that channels need, next to the gateway, next to a plugin, or in the configuration directory.
+import { readFileSync } from 'node:fs'
+import { findPackageJSON, registerHooks } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Channel } from '../plugin.ts'
+
+export interface Packages {
+  /** @param file the module of the channel. Its imports are found from there, or from the configuration directory. */
+  find(channel: Pick<Channel, 'name' | 'packages'>, file: string): FoundPackages
+  close(): void
+}
+
+export interface FoundPackages {
+  /** What is missing and how to install it. */
+  missing?: string
+  /** Which versions differ from those that the channel was tested with. */
+  untested?: string
+}
+
+type ResolveHook = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>
+
+/** @param dir the configuration directory */
+export function createPackages(dir: string): Packages {
+  const folder = pathToFileURL(join(dir, 'gateway.json5')).href
+  /** Packages that only the configuration directory has, as with a gateway that is installed globally. */
+  const foundInFolder = new Set<string>()
+  let hooks: ReturnType<typeof registerHooks> | undefined
+
+  const resolve: ResolveHook = (specifier, context, next) => {
+    try {
+      return next(specifier, context)
+    } catch (error) {
+      if (!foundInFolder.has(packageOf(specifier))) throw error
+      return next(specifier, { ...context, parentURL: folder })
+    }
+  }
+
+  function locate(name: string, file: string): string | undefined {
+    const besideModule = findManifest(name, pathToFileURL(file).href)
+    if (besideModule !== undefined) return besideModule
+    const inFolder = findManifest(name, folder)
+    if (inFolder === undefined) return undefined
+    foundInFolder.add(name)
+    hooks ??= registerHooks({ resolve })
+    return inFolder
+  }
+
+  return {
+    find({ name, packages = {} }, file) {
+      const found = Object.entries(packages).map(([id, version]) => ({ id, version, manifest: locate(id, file) }))
+      const missing = found.filter(({ manifest }) => manifest === undefined)
+      return { ...describeMissing(name, missing), ...describeUntested(name, found) }
+    },
+    close: () => hooks?.deregister(),
+  }
+}
+
+function findManifest(name: string, from: string): string | undefined {
+  try {
+    return findPackageJSON(name, from)
+  } catch {
+    return undefined
+  }
+}
+
+/** `@scope/name/file.js` → `@scope/name` */
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+
+interface Located {
+  id: string
+  /** The tested version. */
+  version: string
+  manifest: string | undefined
+}
+
+function describeMissing(channel: string, missing: readonly Located[]): Pick<FoundPackages, 'missing'> {
+  if (missing.length === 0) return {}
+  const names = missing.map(({ id }) => id).join(' and ')
+  const command = `npm i ${missing.map(({ id, version }) => `${id}@${version}`).join(' ')}`
+  const noun = missing.length === 1 ? 'package' : 'packages'
+  return { missing: `The channel "${channel}" needs the ${noun} ${names}; run: ${command}` }
+}
+
+function describeUntested(channel: string, found: readonly Located[]): Pick<FoundPackages, 'untested'> {
+  const others = found.flatMap(({ id, version, manifest }) => {
+    const installed = manifest && versionIn(manifest)
+    return installed && installed !== version ? [`${id} ${installed} instead of ${version}`] : []
+  })
+  if (others.length === 0) return {}
+  return { untested: `The channel "${channel}" was not tested with the installed ${others.join(' and ')}.` }
+}
+
+function versionIn(manifest: string): string | undefined {
+  try {
+    return (JSON.parse(readFileSync(manifest, 'utf8')) as { version?: string }).version
+  } catch {
+    return undefined
+  }
+}

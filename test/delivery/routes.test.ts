@@ -1,0 +1,163 @@
+// GET and POST /channels/<name>: requests of platforms, through a whole gateway and the real API.
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, vi } from 'vitest'
+import { type Document, gatewayToken, startGateway } from '../helpers.ts'
+
+const token = 'token-of-the-phone'
+const plugins = [fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))]
+const operator = { authorization: `Bearer ${gatewayToken}` }
+const signed = { 'x-signature': token }
+
+async function start(changes: Document = {}, phone: object = { allowFrom: ['*'] }) {
+  const gateway = await startGateway({ plugins, channels: { phone: { token, ...phone } }, ...changes })
+  const { get, post } = gateway
+  const account = async () => (await get('/api/channels')).body.accounts.at(-1)
+  const becomes = (state: string) => vi.waitFor(async () => expect(await account()).toMatchObject({ state }))
+  const link = async (body: object = {}) => {
+    await post('/api/channels/phone/login', body, operator)
+    await vi.waitFor(async () => expect(await account()).toMatchObject({ state: 'connected' }), { timeout: 3000 })
+  }
+  const call = (body: object, headers: Record<string, string> = signed, path = '/channels/phone') =>
+    post(path, body, { authorization: '', ...headers })
+  return { ...gateway, becomes, link, call, account }
+}
+
+const message = { id: 'm1', from: { id: '123' }, to: '123', text: 'hello' }
+
+describe('POST /channels/<name>', () => {
+  it('hands the request to the channel without the credential of the gateway', async () => {
+    const { call, link, get } = await start()
+    await link()
+    const answer = await call(message)
+    expect([answer.status, answer.body]).toEqual([202, { received: 'accepted' }])
+    expect((await call(message)).body).toEqual({ received: 'duplicate' })
+    await vi.waitFor(async () => expect((await get('/api/runs')).body.items).toHaveLength(1))
+  })
+
+  it('passes on what the channel refuses, and limits failed attempts by address', async () => {
+    const { call, link } = await start({ hooks: { rateLimit: { maxAttempts: 2 } } })
+    await link()
+    const wrong = { 'x-signature': 'wrong' }
+    expect((await call(message, wrong)).body).toEqual({ error: 'signature' })
+    const statuses = [(await call(message, wrong)).status, (await call(message, wrong)).status]
+    expect(statuses).toEqual([401, 429])
+    expect((await call(message)).status).toBe(202)
+    expect((await call(message, wrong)).status).toBe(401)
+  })
+
+  it('answers 404 the same way for everything that takes no requests', async () => {
+    const { call, becomes } = await start()
+    await becomes('login_required')
+    const paths = [
+      '/channels/phone',
+      '/channels/console',
+      '/channels/nothing',
+      '/channels/phone/other',
+      '/channels/%2e',
+    ]
+    const answers = await Promise.all(paths.map((path) => call(message, signed, path)))
+    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1)
+    expect(answers[0]).toMatchObject({ status: 404, body: { error: { type: 'not_found' } } })
+  })
+
+  it('answers 503 with Retry-After when the channel fails, and logs why without secrets', async () => {
+    const { call, link, logged } = await start()
+    await link()
+    for (const body of [{ broken: true }, { odd: true }]) {
+      const answer = await call(body)
+      expect([answer.status, answer.body.error.type]).toEqual([503, 'channel_unavailable'])
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    const lines = logged.filter((line) => line.includes('failed at a request of its platform'))
+    expect(lines).toHaveLength(2)
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      channel: 'phone',
+      accountId: 'default',
+      reason: expect.stringMatching(/^Error: broken by /),
+      at: expect.stringContaining('phone.mjs'),
+    })
+    expect(JSON.parse(lines[1]!).reason).toBe(
+      'TypeError: handle must return { status, body? } with a status from 200 to 599',
+    )
+  })
+
+  it('refuses a body of more than 1 MiB', async () => {
+    const { call, link } = await start()
+    await link()
+    const pad = (length: number) => ({ ...message, text: '', pad: 'x'.repeat(length) })
+    const rest = JSON.stringify(pad(0)).length
+    expect((await call(pad(1024 * 1024 - rest))).status).toBe(202)
+    expect((await call(pad(1024 * 1024 - rest + 1))).status).toBe(413)
+  })
+
+  it('reaches each of several accounts by its id', async () => {
+    const accounts = { one: {}, two: {} }
+    const { call, link, get } = await start({}, { accounts, allowFrom: ['*'] })
+    await link({ account: 'two' })
+    const statusOf = async (path: string) => (await call(message, signed, path)).status
+    expect(await statusOf('/channels/phone/two')).toBe(202)
+    expect([await statusOf('/channels/phone'), await statusOf('/channels/phone/one')]).toEqual([404, 404])
+    expect(Object.keys((await get('/openapi.json')).body.paths)).toContain('/channels/phone/two')
+  })
+})
+
+describe('GET /channels/<name>', () => {
+  it('answers a verification request as text', async () => {
+    const { url, link } = await start()
+    await link()
+    const response = await fetch(`${url}/channels/phone?challenge=4711&token=x`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect(await response.text()).toBe('4711')
+  })
+
+  it('is in the OpenAPI document while the channel takes requests', async () => {
+    const { get, link } = await start()
+    const paths = async () => (await get('/openapi.json')).body.paths as Record<string, object>
+    expect(await paths()).not.toHaveProperty('/channels/phone')
+    await link()
+    expect(Object.keys((await paths())['/channels/phone']!)).toEqual(['get', 'post'])
+  })
+})
+
+describe('the state of a channel', () => {
+  it('is in the list of channels, in the list of extensions and in the metrics', async () => {
+    const { get, url, becomes, account } = await start()
+    await becomes('login_required')
+    expect(await account()).toEqual({
+      channel: 'phone',
+      accountId: 'default',
+      state: 'login_required',
+      since: expect.stringMatching(/^20/),
+      reason: 'The phone is not linked.',
+      hasLogin: true,
+    })
+    const { channels } = (await get('/api/extensions')).body
+    expect(channels.find(({ name }: { name: string }) => name === 'phone').accounts).toMatchObject([
+      { accountId: 'default', state: 'login_required' },
+    ])
+    const metrics = await (await fetch(`${url}/metrics`, { headers: operator })).text()
+    expect(metrics).toContain('svc_gateway_channel_connected{channel="phone",account="default"} 0')
+    expect(metrics).toContain('svc_gateway_channel_state{channel="phone",account="default",state="login_required"} 1')
+  })
+
+  it('and the codes of a login are not in the log', async () => {
+    const { link, logged, get, post } = await start()
+    await post('/api/channels/phone/login', {}, operator)
+    expect((await get('/api/channels/phone/login')).body).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
+    await link()
+    expect(logged.filter((line) => line.includes('secret'))).toEqual([])
+    expect((await post('/api/channels/console/login', {}, operator)).body.error.message).toBe(
+      'The channel "console" needs no login.',
+    )
+  })
+
+  it('can be changed by its login tool, over HTTP only if that is allowed by name', async () => {
+    const invoke = async (changes: Document) => {
+      const { post } = await start(changes)
+      return await post('/tools/invoke', { tool: 'phone_login', args: { action: 'start' } }, operator)
+    }
+    expect((await invoke({})).body.error.type).toBe('tool_not_available')
+    const allowed = await invoke({ gateway: { auth: { token: gatewayToken }, tools: { allow: ['phone_login'] } } })
+    expect(allowed.body.result).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
+  })
+})
