@@ -4,6 +4,7 @@ import teams from '../../channels/msteams/index.ts'
 import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { startGateway } from '../helpers.ts'
 import { appPassword, deliver, openTeams, type Post, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
 
 const to = 'a:conversation'
@@ -245,5 +246,41 @@ describe('refused credentials', () => {
     await receive({ text: 'canary-text' })
     await receive({}, 'forged')
     expect(JSON.stringify(context.logged)).not.toMatch(new RegExp(`canary-text|${appPassword}|forged`))
+  })
+})
+
+describe('the gateway', () => {
+  const start = async () => {
+    const { gateway, url, logged, post } = await startGateway({
+      channels: { msteams: { ...double.config, allowFrom: ['alice'] } },
+      agents: { defaults: { heartbeat: { every: 0 } } },
+    })
+    await expect.poll(() => logged.some((line) => line.includes('channel connected'))).toBe(true)
+    const say = (activity: object, token: string) =>
+      fetch(`${url}/channels/msteams`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify(activity),
+      })
+    return { gateway, post, say, logged }
+  }
+
+  it('answers a message where it came from, and refuses a forged one', async () => {
+    const { say, logged } = await start()
+    expect((await say(double.activity({ text: 'What is new?' }), double.token())).status).toBe(200)
+    await expect.poll(() => double.posted.map(({ type }) => type)).toContain('message')
+    expect(double.posted.find(({ type }) => type === 'message')).toMatchObject({
+      conversation: to,
+      textFormat: 'markdown',
+    })
+    expect((await say(double.activity(), double.token({}, strangeKey()))).status).toBe(401)
+    expect(logged.join()).not.toContain(appPassword)
+  })
+
+  it('sends the reply to a webhook', async () => {
+    const { post } = await start()
+    const request = { message: 'What is new?', channel: 'teams', to, wakeMode: 'next-heartbeat' }
+    expect((await post('/hooks/agent', request)).status).toBe(200)
+    await expect.poll(() => double.posted).toMatchObject([{ conversation: to, type: 'message' }])
   })
 })
