@@ -3,7 +3,8 @@
 interface PluginError {
   /** The class of the error. */
   error: string
-  message?: string
+  /** Its message. */
+  reason?: string
   /** The first line of the stack that is the plugin's own. */
   at?: string
   cause?: string
@@ -18,7 +19,7 @@ export function describePluginError(error: unknown): PluginError {
   const cause = causesOf(error).join(' ← ')
   return {
     error: error.constructor.name,
-    message: error.message.slice(0, maxMessageLength).toWellFormed(),
+    reason: error.message.slice(0, maxMessageLength).toWellFormed(),
     ...(at !== undefined && { at }),
     ...(cause && { cause }),
   }

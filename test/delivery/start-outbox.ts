@@ -79,7 +79,7 @@ export async function startOutbox(
   }
   onTestFinished(close)
 
-  const deliveryOf = async (id: string) => (await store.listRunDeliveries(id.split(':')[0]!))[0]!
+  const deliveryOf = async (id: string) => (await store.getDelivery(id))!
   return {
     logged,
     events,

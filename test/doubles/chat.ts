@@ -26,7 +26,12 @@ type SendScript =
   /** The plugin throws. */
   | 'throw'
 
-type Attempt = OutboundMessage & { channel: Name; accountId: string }
+/** The data of a file is text here. */
+type Attempt = Omit<OutboundMessage, 'file'> & {
+  channel: Name
+  accountId: string
+  file?: { name: string; type: string; data: string }
+}
 
 export interface Chat {
   /** Returns the configuration of the plugin and of its channels with these settings. */

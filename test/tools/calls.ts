@@ -1,5 +1,4 @@
 // Starts a gateway whose tools a test calls, over HTTP or through an agent with the rules model.
-import type { OutboundMessage } from '../../core/plugin.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import {
   type Answer,
@@ -20,7 +19,7 @@ export interface ToolGateway extends RunningGateway {
   /** Sends this message on a channel, and resolves with the reply. */
   askAgent(text: string): Promise<string>
   /** Resolves with the sent message that contains this text. */
-  sent(text: string): Promise<OutboundMessage>
+  sent(text: string): Promise<Chat['held'][number]>
   /** Sends this message to a webhook, and resolves with the reply. */
   hook(message: string, fields?: Document): Promise<Answer>
 }

@@ -1,6 +1,16 @@
 // The message tool: where messages go, and that they are stored before the caller gets the result.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { gatewayToken } from '../helpers.ts'
 import { refused, startTools } from './calls.ts'
+
+/** Puts a file into the workspace of the agent. */
+function putFile(dir: string, name: string, text: string): void {
+  const workspace = join(dir, 'state/workspaces/main')
+  mkdirSync(workspace, { recursive: true })
+  writeFileSync(join(workspace, name), text)
+}
 
 describe('the message tool', () => {
   it('sends to a named recipient, and returns the delivery', async () => {
@@ -45,5 +55,53 @@ describe('the message tool', () => {
   ])('refuses a message without a recipient: %o', async (args, sentence) => {
     const { call } = await startTools()
     expect(await call('message', args)).toMatchObject(refused(expect.stringMatching(sentence)))
+  })
+
+  it('sends to the channel and account in the headers by default', async () => {
+    const { post, chat } = await startTools()
+    await chat.say({ text: 'Hi.' })
+    await chat.holds(1)
+    const send = (args: object, channel: string) =>
+      post(
+        '/tools/invoke',
+        { tool: 'message', args },
+        { authorization: `Bearer ${gatewayToken}`, 'x-svc-message-channel': channel, 'x-svc-account-id': 'default' },
+      )
+    expect((await send({ text: 'x', to: 'bob' }, 'chat-native')).body.result).toMatchObject({ channel: 'chat-native' })
+    expect(await send({ text: 'x', to: 'bob' }, 'chat-none')).toMatchObject(
+      refused(expect.stringContaining('"chat-none" is not configured')),
+    )
+    const named = await send({ text: 'x', to: 'bob', channel: 'chat-native' }, 'chat-none')
+    expect(named.body.result).toMatchObject({ channel: 'chat-native', to: 'bob' })
+  })
+
+  it('sends a file of the workspace', async () => {
+    const { result, sent, dir } = await startTools()
+    putFile(dir, 'report.csv', 'a,b')
+    const args = { text: 'The report.', file: 'report.csv', channel: 'chat-native', to: 'bob' }
+    await result('message', args)
+    expect(await sent('The report.')).toMatchObject({ file: { name: 'report.csv', type: 'text/csv', data: 'a,b' } })
+  })
+
+  it.each([
+    [{ file: 'nothing.txt' }, /path "nothing.txt" does not exist/],
+    [{ file: '../gateway.json5' }, /path/],
+    [{ file: '/etc/passwd' }, /path/],
+    [{ file: 'large.txt' }, /has 1001 bytes; the channel "chat-native" sends at most 1000/],
+    [{}, /text is required without a file/],
+  ])('refuses a file that cannot be sent: %o', async (args, sentence) => {
+    const { call, dir } = await startTools()
+    putFile(dir, 'large.txt', 'x'.repeat(1001))
+    expect(await call('message', { channel: 'chat-native', to: 'bob', ...args })).toMatchObject(
+      refused(expect.stringMatching(sentence)),
+    )
+  })
+
+  it('refuses a file on a channel that sends none', async () => {
+    const { call, dir } = await startTools({ channels: { console: {} } })
+    putFile(dir, 'a.txt', 'a')
+    expect(await call('message', { channel: 'console', to: 'bob', file: 'a.txt' })).toMatchObject(
+      refused('The channel "console" sends no files.'),
+    )
   })
 })

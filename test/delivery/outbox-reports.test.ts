@@ -1,0 +1,129 @@
+// What the outbox reports: errors of channels in the log, accounts that wait, and events for deliveries that failed.
+import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
+import { startOutbox } from './start-outbox.ts'
+
+describe('the log', () => {
+  const linesOf = (logged: readonly string[], text: string) =>
+    logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes(text))
+
+  it('says what a channel threw, where, and why', async () => {
+    const chat = await startChat()
+    chat.script('throw')
+    const { put, ended, logged } = await startOutbox(chat)
+    await ended(await put({ channel: 'chat-none' }))
+    expect(linesOf(logged, 'failed while sending')).toMatchObject([
+      {
+        channel: 'chat-none',
+        accountId: 'default',
+        deliveryId: expect.any(String),
+        error: 'Error',
+        reason: 'the chat service answered 500',
+        at: expect.stringMatching(/chat\.mjs:\d+/),
+      },
+    ])
+  })
+
+  it.each([
+    [null, 'null'],
+    [42, 'number'],
+    [{ outcome: 'fine' }, 'outcome: "fine"'],
+    [{ outcome: 'failed', reason: 'bad mood', detail: 'x' }, 'reason: "bad mood"'],
+    [{ outcome: 'unknown' }, 'detail: undefined'],
+    [{ outcome: 'failed', reason: 'rate', detail: 'x', retryAfterMs: 'soon' }, 'retryAfterMs: "soon"'],
+  ])('says what send must return instead of %o', async (answer, returned) => {
+    const chat = await startChat()
+    chat.script({ answer })
+    const { put, ended, logged } = await startOutbox(chat)
+    await ended(await put({ channel: 'chat-none' }))
+    expect(linesOf(logged, "send must return { outcome: 'sent'")).toMatchObject([
+      { channel: 'chat-none', accountId: 'default', returned },
+    ])
+  })
+
+  it('says why a message could not be looked up', async () => {
+    const chat = await startChat()
+    chat.script('lose')
+    chat.scriptReconcile('fail')
+    const { put, ended, logged } = await startOutbox(chat)
+    await ended(await put({ channel: 'chat-reconcile' }))
+    expect(linesOf(logged, 'could not look up')).toMatchObject([{ channel: 'chat-reconcile', error: 'Error' }])
+  })
+})
+
+describe('an account that its platform limits', () => {
+  const limited = { answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } }
+
+  it('pauses after two recipients in a row, and does not delay other accounts', async () => {
+    const chat = await startChat()
+    chat.script(limited, limited)
+    const { put, ended, deliveryOf, logged } = await startOutbox(chat, { limits: { longestBackoffMs: 60_000 } })
+    const ids = [await put({ to: 'ann' }), await put({ to: 'bob' })]
+    for (const id of ids) await expect.poll(async () => (await deliveryOf(id)).reason).toBe('slow down')
+    const third = await put({ to: 'cat' })
+    await expect.poll(async () => (await deliveryOf(third)).reason).toBe('The platform limits the account.')
+    expect((await deliveryOf(third)).nextAt).toBeLessThanOrEqual(Date.now() + 60_000)
+    await ended(await put({ to: 'dan', channel: 'chat-reconcile' }))
+    expect(chat.attempts).toHaveLength(3)
+    expect(logged.filter((line) => line.includes('the platform limits the account'))).toHaveLength(1)
+  })
+
+  it('sends on after the pause', async () => {
+    const chat = await startChat()
+    chat.script(limited, limited)
+    const { put, ended, deliveryOf } = await startOutbox(chat)
+    const ids = [await put({ to: 'ann' }), await put({ to: 'bob' })]
+    for (const id of ids) await expect.poll(async () => (await deliveryOf(id)).reason).toBe('slow down')
+    expect(await ended(await put({ to: 'cat' }))).toMatchObject({ status: 'sent' })
+  })
+
+  it('is not paused if one recipient is limited again and again', async () => {
+    const chat = await startChat()
+    const short = { answer: { ...limited.answer, retryAfterMs: 5 } }
+    chat.script(short, short)
+    const { put, ended, logged } = await startOutbox(chat)
+    await ended(await put({}))
+    expect(logged.filter((line) => line.includes('limits the account'))).toEqual([])
+  })
+})
+
+describe('a delivery that has finally failed', () => {
+  it.each([
+    [
+      'failed',
+      { outcome: 'failed', reason: 'permanent', detail: 'no such room' },
+      'The message to ann on chat-none was not delivered: no such room\nIt began:\nHi.',
+    ],
+    [
+      'unknown',
+      { outcome: 'unknown', detail: 'The answer was lost.' },
+      'The message to ann on chat-none may not have arrived, and is not sent again: The answer was lost.\nIt began:\nHi.',
+    ],
+  ])('with the status %s is an event in the main session, once', async (status, answer, text) => {
+    const chat = await startChat()
+    chat.script({ answer })
+    const { put, ended, events, store } = await startOutbox(chat)
+    expect(await ended(await put({ channel: 'chat-none', runId: '' }))).toMatchObject({ status })
+    const stored = await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })
+    expect(stored).toMatchObject([{ text, mode: 'next-heartbeat', trusted: true }])
+    await expect.poll(() => events).toMatchObject([{ id: stored[0]!.id }])
+  })
+
+  it('of a webhook wakes the main agent if the webhook does, and is external content', async () => {
+    const chat = await startChat()
+    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'no such room' } })
+    const { put, ended, store } = await startOutbox(chat)
+    await ended(await put({}))
+    expect(await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })).toMatchObject([
+      { text: expect.stringMatching(/^Hook: the message to ann on chat-native was not/), mode: 'now', trusted: false },
+    ])
+  })
+
+  it('is no event while it is retried', async () => {
+    const chat = await startChat()
+    chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
+    const { put, ended, store } = await startOutbox(chat)
+    await ended(await put({}))
+    expect(await store.countWaitingEvents('agent:main:main')).toBe(0)
+  })
+})
