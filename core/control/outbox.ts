@@ -52,6 +52,7 @@ export function viewDelivery({
   to,
   threadId,
   text,
+  file,
   status,
   reason,
   attempt,
@@ -66,6 +67,7 @@ export function viewDelivery({
     to,
     ...(threadId !== null && { threadId }),
     text,
+    ...(file && { file: { name: file.name, type: file.type } }),
     status,
     ...(reason !== null && { reason }),
     attempts: attempt,
@@ -88,6 +90,12 @@ const Delivery = Type.Object({
   to: Type.String(),
   threadId: Type.Optional(Type.String()),
   text: Type.String(),
+  file: Type.Optional(
+    Type.Object(
+      { name: Type.String(), type: Type.String({ description: 'Media type.' }) },
+      { description: 'The file that is sent with the text.' },
+    ),
+  ),
   status: Status,
   reason: Type.Optional(Type.String({ description: 'Why the delivery was not sent, or not yet.' })),
   attempts: Type.Integer(),

@@ -1,7 +1,7 @@
 // The store contract: the outbox keeps the order per recipient, retries in place, and gives no delivery to two workers.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './open-store.ts'
-import { claimDelivery, claimDeliveries, newDelivery, post, start } from './store-samples.ts'
+import { claimDelivery, claimDeliveries, newDelivery, newEvent, post, start } from './store-samples.ts'
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id)
 const sent = { status: 'sent', platformId: 'p1' } as const
@@ -73,6 +73,25 @@ export function outboxContract(opened: OpenStore): void {
         ['unknown', 'no answer', null],
         ['sending', null, null],
       ])
+    })
+
+    it('keeps the reference to a file', async () => {
+      const { store } = opened
+      const file = { folder: '/home/agent', path: 'a/b.pdf', name: 'b.pdf', type: 'application/pdf' }
+      await post(store, newDelivery({ file }), newDelivery({ to: '43' }))
+      expect((await claimDeliveries(store)).map((delivery) => delivery.file)).toEqual([file, null])
+    })
+
+    it('stores the event of a failed delivery once, with its end', async () => {
+      const { store } = opened
+      await post(store, newDelivery())
+      const { id, fencingToken } = await claimDelivery(store)
+      const end = { status: 'failed', reason: 'gone', event: newEvent({ sessionKey: 'agent:main:alone' }) } as const
+      expect(await store.endDelivery(id, fencingToken + 1, end, start)).toBe(false)
+      expect(await store.countWaitingEvents('agent:main:alone')).toBe(0)
+      expect(await store.endDelivery(id, fencingToken, end, start)).toBe(true)
+      expect(await store.endDelivery(id, fencingToken, end, start)).toBe(false)
+      expect(await store.countWaitingEvents('agent:main:alone')).toBe(1)
     })
 
     it('counts the chunks that were sent', async () => {

@@ -41,6 +41,8 @@ const calls = [
   call('S', 'web_fetch', { url: stranger }),
   call('S', 'message', { text: 'stolen', channel: 'pager', to: 'stranger' }),
   call('N', 'message', { text: 'fine', channel: 'pager', to: 'ops' }),
+  call('R', 'message', { file: 'secret.txt', channel: 'pager', to: 'ops' }),
+  call('B', 'message', { file: 'secret.txt', channel: 'pager', to: 'stranger' }),
   call('B', 'probe'),
   call('B', 'probe_odd'),
   call('R', 'probe_reads'),
@@ -94,7 +96,7 @@ const pager = defineChannel({
   description: 'A pager.',
   config: Type.Object({}),
   target: Type.String({ description: 'Anybody.' }),
-  limits: { maxText: 100_000, idempotency: 'native' },
+  limits: { maxText: 100_000, idempotency: 'native', maxFileBytes: 1000 },
   connect: async () => ({ send: async () => ({ outcome: 'sent' }), close: async () => undefined }),
 })
 export default [probes, pager]`
@@ -237,7 +239,8 @@ describe('every pair of tools in a webhook session', { timeout: 120_000 }, () =>
   it('obeys the rule across a session and its subagent, in both orders', async () => {
     const { gateway } = await start()
     // A subagent has no reply route of its own, so each of its messages is sent out.
-    const inSubagent = (one: Sample): Sample => (one.tool === 'message' ? { ...one, kind: 'S' } : one)
+    const inSubagent = (one: Sample): Sample =>
+      one.tool === 'message' ? { ...one, kind: 'file' in one.args ? 'B' : 'S' } : one
     const ofOwner = calls.filter(
       ({ tool, kind }) =>
         kind !== 'H' && ['read', 'sessions_send', 'session_status', 'web_fetch', 'message', 'probe'].includes(tool),
