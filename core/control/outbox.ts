@@ -1,4 +1,5 @@
 // The endpoints that list deliveries and retry one.
+import { channelName, type NamedChannels } from '../config/channels/names.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import type { Store, StoredDelivery } from '../store/store.ts'
@@ -8,17 +9,21 @@ import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from '.
 
 interface OutboxDeps {
   store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'retryDelivery'>
+  extensions: { channels: NamedChannels }
   /** Notifies the outbox that there may be a delivery to send. */
   notify: () => void
 }
 
-export function outboxEndpoints({ store, notify }: OutboxDeps): Endpoint[] {
+export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
       path: '/api/outbox',
       schema: { summary: 'Lists deliveries.', querystring: OutboxQuery, response: { 200: pageOf(Delivery) } },
-      handle: async ({ query }) => viewPage(await store.listDeliveries(query, pageRequest(query)), viewDelivery),
+      handle: async ({ query }) => {
+        const channel = query.channel === undefined ? undefined : channelName(extensions.channels, query.channel)
+        return viewPage(await store.listDeliveries({ ...query, channel }, pageRequest(query)), viewDelivery)
+      },
     }),
     endpoint({
       method: 'POST',

@@ -1,4 +1,5 @@
 // The endpoints of pairing: list the senders that wait for approval or have it, approve one, and withdraw an approval.
+import { channelName, type NamedChannels } from '../config/channels/names.ts'
 import type { Config } from '../config/schema.ts'
 import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/pairing.ts'
 import { failures } from '../http/failure.ts'
@@ -8,10 +9,11 @@ import { iso, Time } from './lists.ts'
 
 interface PairingsDeps {
   config: Pick<Config, 'channels'>
+  extensions: { channels: NamedChannels }
   pairing: Pairing
 }
 
-export function pairingEndpoints({ config, pairing }: PairingsDeps): Endpoint[] {
+export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps): Endpoint[] {
   const accounts = accountsOf(config)
   return [
     endpoint({
@@ -45,7 +47,7 @@ export function pairingEndpoints({ config, pairing }: PairingsDeps): Endpoint[] 
         response: { 200: Type.Object({ ok: Type.Literal(true) }), ...failures(400, 404) },
       },
       handle: async ({ body: { channel, accountId = 'default', sender } }) => {
-        await pairing.revoke({ channel, accountId }, sender)
+        await pairing.revoke({ channel: channelName(extensions.channels, channel), accountId }, sender)
         return { ok: true }
       },
     }),

@@ -1,7 +1,7 @@
 // Accepts messages from channels: each becomes a run in its session, and updates the session's last route. Both are
 // stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
-import { type Access, resolveAccess } from '../config/channel-access.ts'
+import { type Access, resolveAccess } from '../config/channels/access.ts'
 import type { Config } from '../config/schema.ts'
 import { InputError, type ChannelContext, type InboundMessage, type Log } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'

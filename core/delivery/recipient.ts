@@ -1,6 +1,7 @@
 // Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
 import type { Config } from '../config/schema.ts'
 import { fallbackChannel } from '../action.ts'
+import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/recipient-problem.ts'
 import type { Channel, Json } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
@@ -18,6 +19,8 @@ export interface Address {
 export type Resolution = { address: Address } | { channel: string; to: string; reason: string }
 
 export interface Recipients {
+  /** The name of a channel, of which an alias may be given. */
+  channelName(called: string): string
   /** Why a recipient can never be used: its channel is named, and its `to` does not fit there. */
   findProblem(recipient: Recipient): string | undefined
   resolve(recipient: Recipient): Promise<Resolution>
@@ -33,11 +36,15 @@ interface RecipientDeps {
   routes: Pick<ReplyRoutes, 'last'>
   channels: Config['channels']
   /** The channels that plugins provide. */
-  loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target'>>
+  loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target' | 'aliases'>>
   mainSession: string
 }
 
 export function createRecipients({ store, routes, channels, loaded, mainSession }: RecipientDeps): Recipients {
+  const nameOf = (called: string): string => channelName(loaded, called)
+  /** Undefined for `last`. */
+  const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : nameOf(channel))
+
   const unusable = (channel: string): string | undefined => {
     if (!loaded.has(channel)) return `No plugin provides the channel "${channel}"; install one and list it in plugins.`
     if (!channels[channel]?.enabled)
@@ -46,7 +53,7 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
   }
 
   const problemOf = (channel: string, to: string | undefined): string | undefined => {
-    const known = loaded.get(channel)
+    const known = loaded.get(nameOf(channel))
     const problem = known && to !== undefined ? findRecipientProblem(known, to) : undefined
     return problem && `to ${problem}`
   }
@@ -81,6 +88,7 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
   }
 
   return {
+    channelName: nameOf,
     findProblem: ({ channel, to }) => problemOf(channel, to),
     resolve: async (recipient) => resolveWith(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
     whyUndeliverable: (recipient) => {
@@ -93,8 +101,6 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
 const noRouteYet =
   `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +
   'name a channel, or set deliver to false.'
-
-const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : channel)
 
 const accountsOf = ({ accounts = { default: {} } }: Config['channels'][string]): object => accounts
 

@@ -40,7 +40,7 @@ export interface Sender {
 
 interface ToolDeliveryDeps {
   store: Pick<Store, 'getLastRoute'>
-  recipients: Pick<Recipients, 'resolve'>
+  recipients: Pick<Recipients, 'resolve' | 'channelName'>
   channels: ReadonlyMap<string, Pick<Channel, 'limits'>>
   accept(command: AcceptCommand): Promise<AcceptResult>
   onDeliveries: () => void
@@ -60,7 +60,8 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
 
   /** The session's own last route takes precedence. `last` means the last route of the main session. */
   const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
-    const { to, accountId, channel, threadId } = applyHeaders(target, sender)
+    const { to, accountId, channel: named, threadId } = applyHeaders(target, sender)
+    const channel = named === undefined ? undefined : recipients.channelName(named)
     const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
     if (!own || (to !== undefined && to.trim() !== own.to))
       return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }

@@ -1,5 +1,6 @@
 // Schemas of the hook endpoints: the bodies and headers that callers send, and the replies.
 import { actionFields, annotationsOf, promisedChannels, wakeModes } from '../action.ts'
+import { listChannelNames } from '../config/channels/names.ts'
 import type { Channel } from '../plugin.ts'
 import { runStatuses } from '../store/run-spec.ts'
 import { type Static, Type } from '../typebox.ts'
@@ -10,9 +11,9 @@ export type WakeBody = Static<typeof WakeBody>
 // An account and a thread are for the operator to choose, in a mapping; the body of a request cannot set them.
 const { action: _action, text: _text, accountId: _account, threadId: _thread, message, ...optional } = actionFields
 
-/** The body of an agent request. `channel` may name a loaded channel or one of the promised channels. */
-export function createAgentBody(loaded: ReadonlyMap<string, Pick<Channel, 'target'>>) {
-  const channels = [...new Set(['last', ...promisedChannels, ...loaded.keys()])]
+/** The body of an agent request. `channel` may be the name or alias of a loaded channel, or a promised channel. */
+export function createAgentBody(loaded: ReadonlyMap<string, Pick<Channel, 'target' | 'aliases'>>) {
+  const channels = [...new Set(['last', ...promisedChannels, ...listChannelNames(loaded)])]
   const { default: defaultChannel, description } = annotationsOf(optional.channel)
   const rejection = 'Rejected unless `hooks.allowRequestSessionKey` is true.'
   const sessionKey = `${annotationsOf(optional.sessionKey).description} ${rejection}`

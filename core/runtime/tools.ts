@@ -13,7 +13,7 @@ export type ToolArea = Awaited<ReturnType<typeof buildTools>>
 
 export async function buildTools(
   context: BuildContext,
-  { agents, models }: AgentArea,
+  { agents, models, recipients }: AgentArea,
   { toolApi }: Pick<ToolApiArea, 'toolApi'>,
 ) {
   const { config, services } = context
@@ -25,6 +25,7 @@ export async function buildTools(
   const policy = createPolicy({
     config,
     registry,
+    channelName: recipients.channelName,
     modelOf: (agentId) => modelRefs.get(agentId) ?? '',
     isForeign: (toolset) => !isOwnToolset(extensions, toolset),
   })

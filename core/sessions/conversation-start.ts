@@ -11,13 +11,13 @@ const timeLength = '01a1f947-420c'.length
  * The state that begins a new conversation with the runs that are accepted from now on. Ids are ordered by time, so a
  * run that was accepted before, and ends later, does not belong to it.
  */
-export const startConversation = (sessionKey: string, newId: string): NonNullable<AcceptCommand['state']> => ({
+export const startConversation = (key: string, newId: string): NonNullable<AcceptCommand['state']> => ({
   owner,
-  key: sessionKey,
+  key,
   value: newId.slice(0, timeLength),
 })
 
-/** The ids of the runs in the conversation are not less than this. Empty if the session has had only one conversation. */
+/** Ids of runs in the conversation are not less than this. Empty if the session has had only one conversation. */
 export async function readConversationStart(store: Pick<Store, 'getState'>, sessionKey: string): Promise<string> {
   const value = await store.getState(owner, sessionKey)
   return typeof value === 'string' ? value : ''

@@ -1,6 +1,6 @@
 // Finds the tool policy of a group on a platform. The session key ends in `<channel>:group:<id>` or
 // `<channel>:channel:<id>`.
-import { findGroup } from '../config/channel-access.ts'
+import { findGroup } from '../config/channels/access.ts'
 import type { Config, ToolLists } from '../config/schema.ts'
 import { normalizeName } from './names.ts'
 import type { Subject } from './subject.ts'
@@ -13,12 +13,12 @@ export interface GroupPolicy {
 
 /** The subject's channel and account take precedence over the session key. */
 export function findGroupPolicy(
-  channels: Config['channels'],
+  { channels, channelName }: { channels: Config['channels']; channelName(called: string): string },
   subject: Pick<Subject, 'sessionKey' | 'channel' | 'accountId'>,
 ): GroupPolicy | undefined {
   const groupRef = parseGroupRef(subject.sessionKey)
   if (!groupRef) return undefined
-  const [channel, section] = findEntry(channels, subject.channel ?? groupRef.channel) ?? []
+  const [channel, section] = findEntry(channels, channelName(normalizeName(subject.channel ?? groupRef.channel))) ?? []
   const [accountId, account] = findEntry(section?.accounts ?? {}, subject.accountId ?? 'default') ?? []
   const path = `channels.${channel}${account?.groups ? `.accounts.${accountId}` : ''}.groups`
   const [id, group] = findGroup(account?.groups ?? section?.groups ?? {}, groupRef.id) ?? []

@@ -32,11 +32,13 @@ export interface PolicyDeps {
   registry: Pick<ToolRegistry, 'list' | 'find' | 'expected'>
   /** The default model of an agent, as `<provider>/<model>`. */
   modelOf: (agentId: string) => string
+  /** The name of a channel, of which an alias may be given. */
+  channelName: (called: string) => string
   /** Whether a third-party plugin provides this toolset. */
   isForeign: (toolset: string) => boolean
 }
 
-export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDeps): Policy {
+export function createPolicy({ config, registry, modelOf, channelName, isForeign }: PolicyDeps): Policy {
   const memo = new Map<string, AllowedTools>()
   let tools = registry.list()
   const viewOf = (entry: RegisteredTool): PolicyTool => ({
@@ -51,7 +53,7 @@ export function createPolicy({ config, registry, modelOf, isForeign }: PolicyDep
     caller,
     agentId,
     model: model ?? modelOf(agentId),
-    group: findGroupPolicy(config.channels, { sessionKey, channel, accountId }),
+    group: findGroupPolicy({ channels: config.channels, channelName }, { sessionKey, channel, accountId }),
     isSubagent: sessionKey.includes(':subagent:'),
     fromHook,
   })

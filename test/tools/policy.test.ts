@@ -357,7 +357,13 @@ describe('the list of allowed tools', () => {
       },
     })
     const registry = await openToolRegistry({ toolsets: [live], settings: () => ({}), context: () => context })
-    const policy = createPolicy({ config, registry, modelOf: () => 'test/model', isForeign: () => false })
+    const policy = createPolicy({
+      config,
+      registry,
+      modelOf: () => 'test/model',
+      channelName: (name) => name,
+      isForeign: () => false,
+    })
     const names = () => policy.listed(turn).map(({ tool }) => tool.name)
     expect(names()).toEqual(['fixed'])
     const offer = await offered.promise

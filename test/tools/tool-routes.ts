@@ -55,6 +55,7 @@ export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Pr
     config,
     registry,
     modelOf: () => 'test/model',
+    channelName: (name) => name,
     isForeign: (toolset) => toolset === 'foreign',
   })
   return { config, registry, policy, context }

@@ -1,5 +1,6 @@
 // Checks heartbeats: interval, active hours, model and target.
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { listChannelNames } from '../channels/names.ts'
 import { parseDuration } from '../duration.ts'
 import { suggest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema.ts'
@@ -49,7 +50,7 @@ function isTimezone(name: string): boolean {
 }
 
 function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {
-  const targets = ['none', 'last', ...extensions.channels.keys()]
+  const targets = ['none', 'last', ...listChannelNames(extensions.channels)]
   if (targets.includes(target)) return
   const loaded = `loaded are: ${targets.slice(2).join(', ') || 'none'}`
   yield {

@@ -1,5 +1,6 @@
 // Checks the webhook endpoints: token, path, session keys, agents and alerts.
 import { agentIdsOf } from '../agent-ids.ts'
+import { channelName } from '../channels/names.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
 import { recipientRules } from './recipients.ts'
@@ -62,7 +63,8 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
 
 function* onFailureRules(context: RuleContext): Iterable<RuleFinding> {
   const { config, extensions } = context
-  const { channel, to } = config.hooks.onFailure ?? {}
+  const { channel: called, to } = config.hooks.onFailure ?? {}
+  const channel = called === undefined ? undefined : channelName(extensions.channels, called)
   yield* recipientRules({ channel, to, keys: ['hooks', 'onFailure', 'to'] }, context)
   if (channel === undefined || channel === 'last') return
   const keys = ['hooks', 'onFailure', 'channel']

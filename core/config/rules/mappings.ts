@@ -3,6 +3,7 @@
 import { join, relative, resolve } from 'node:path'
 import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
 import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
@@ -136,7 +137,7 @@ function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
 
 function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext): Iterable<RuleFinding> {
   if (channel === undefined || isTemplate(channel)) return
-  const names = ['last', ...promisedChannels, ...extensions.channels.keys()]
+  const names = ['last', ...promisedChannels, ...listChannelNames(extensions.channels)]
   if (names.includes(channel.trim())) return
   const meant = nearest(channel, names)
   const fix = meant ? `did you mean "${meant}"?` : `use one of ${[...new Set(names)].join(', ')}`

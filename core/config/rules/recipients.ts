@@ -1,4 +1,5 @@
 // The rule of recipients: a `to` that is written out fits the schema of the channel that is named beside it.
+import { channelName } from '../channels/names.ts'
 import { findRecipientProblem } from '../recipient-problem.ts'
 import { isTemplate } from '../template.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -11,7 +12,7 @@ interface Recipient {
 }
 
 export function* recipientRules({ channel, to, keys }: Recipient, { extensions }: RuleContext): Iterable<RuleFinding> {
-  const known = extensions.channels.get(channel?.trim() ?? '')
+  const known = extensions.channels.get(channelName(extensions.channels, channel ?? ''))
   if (!known || to === undefined || isTemplate(to)) return
   const problem = findRecipientProblem(known, to.trim())
   if (problem !== undefined) yield { keys, problem }

@@ -1,7 +1,8 @@
 // Warns about replies that cannot be delivered, because of the channel or a missing recipient.
 import { fallbackChannel } from '../../action.ts'
 import { resolveAccounts } from '../accounts.ts'
-import { listAccess } from '../channel-access.ts'
+import { channelName } from '../channels/names.ts'
+import { listAccess } from '../channels/access.ts'
 import type { ChannelConfig } from '../schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -23,7 +24,7 @@ export function* replyWarnings(
   context: RuleContext,
 ): Iterable<RuleFinding> {
   if (action === 'wake' || deliver === false) return
-  const name = channel.trim()
+  const name = channelName(context.extensions.channels, channel)
   if (name !== 'last') yield* channelWarnings({ name, to, accountId }, context)
   else if (!canResolveLast({ to, accountId }, context)) {
     const problem =
