@@ -5,6 +5,7 @@ import { AuthError, type ChannelContext, type InboundMessage } from 'svc-gateway
 import { fetchMissed } from './catch-up.ts'
 import { type DiscordApi, errorOfFailure, failureOf, refusedToken } from './failure.ts'
 import type { GatewayDeps } from './gateway.ts'
+import { keepLatest } from './keep-latest.ts'
 import { type DiscordMessage, readMessage } from './messages.ts'
 import { createPlaces, type Place } from './places.ts'
 import type { Progress } from './progress.ts'
@@ -120,12 +121,10 @@ function toInbound(message: DiscordMessage, { isDirect, parentId }: Place): Inbo
 
 /** Fetched messages and events may overlap. */
 function createDuplicateFilter(): (id: string) => boolean {
-  const known = new Set<string>()
+  const known = new Map<string, true>()
   return (id) => {
     if (known.has(id)) return false
-    known.add(id)
-    const [oldest] = known
-    if (known.size > 1000 && oldest !== undefined) known.delete(oldest)
+    keepLatest(known, [id, true])
     return true
   }
 }

@@ -3,6 +3,7 @@ import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { type DiscordApi, errorOfFailure } from './failure.ts'
 import { openGateway } from './gateway.ts'
 import { createInbound } from './inbound.ts'
+import { fieldsOf, isId } from './messages.ts'
 import { openProgress } from './progress.ts'
 import { createSender } from './send.ts'
 
@@ -79,7 +80,8 @@ export default defineChannel<Static<typeof Config>>({
 /** Asks who the bot is, which also shows whether the token is valid. */
 async function findBotId(api: DiscordApi): Promise<string> {
   try {
-    const { id } = await api.users.getCurrent()
+    const { id } = fieldsOf(await api.users.getCurrent())
+    if (!isId(id)) throw new Error('The server at apiRoot does not answer as Discord does.')
     return id
   } catch (error) {
     throw errorOfFailure(error)

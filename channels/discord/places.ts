@@ -1,5 +1,6 @@
 // Finds out where a message was written: to the bot alone, in a channel of a server, or in a thread of one.
 import { type DiscordApi, failureOf } from './failure.ts'
+import { keepLatest } from './keep-latest.ts'
 import { fieldsOf, isId } from './messages.ts'
 
 export interface Place {
@@ -12,17 +13,13 @@ export interface Place {
 const directType = 1
 const threadTypes: ReadonlySet<unknown> = new Set([10, 11, 12])
 
-const maxKnown = 1000
-
 /** Messages hold only the id of their channel, so each channel is asked for once. */
 export function createPlaces(api: DiscordApi, signal: AbortSignal): (channelId: string) => Promise<Place> {
   const known = new Map<string, Place>()
 
   return async (channelId) => {
     const place = known.get(channelId) ?? (await fetchPlace(channelId))
-    known.set(channelId, place)
-    const [oldest] = known.keys()
-    if (known.size > maxKnown && oldest !== undefined) known.delete(oldest)
+    keepLatest(known, [channelId, place])
     return place
   }
 

@@ -1,6 +1,7 @@
 // Remembers how far Discord's messages were received, so that a new connection continues there.
 import type { SessionInfo } from '@discordjs/ws'
 import type { ExtensionState, Json } from 'svc-gateway/plugin'
+import { keepLatest } from './keep-latest.ts'
 import { fieldsOf, isId } from './messages.ts'
 
 export interface Progress {
@@ -31,10 +32,8 @@ export async function openProgress(state: ExtensionState, botId: string): Promis
 
   function note(channelId: string, messageId: string): void {
     const known = conversations.get(channelId) ?? '0'
-    conversations.delete(channelId)
-    conversations.set(channelId, BigInt(messageId) > BigInt(known) ? messageId : known)
-    const [oldest] = conversations.keys()
-    if (conversations.size > maxConversations && oldest !== undefined) conversations.delete(oldest)
+    const last = BigInt(messageId) > BigInt(known) ? messageId : known
+    keepLatest(conversations, [channelId, last], maxConversations)
   }
 
   return {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
 import { type DiscordApi, failureOf, refusedToken, resultOfFailure } from './failure.ts'
+import { keepLatest } from './keep-latest.ts'
 import { isId } from './messages.ts'
 import type { Progress } from './progress.ts'
 
@@ -12,10 +13,13 @@ interface SenderDeps {
 }
 
 export function createSender({ api, progress, context }: SenderDeps): Required<Pick<Connection, 'send' | 'typing'>> {
-  /** The channel in which the bot and a user write to each other. */
+  const directChannels = new Map<string, string>()
+
+  /** The channel in which the bot and a user write to each other. Discord limits how often it can be asked for. */
   async function findChannel(to: string): Promise<string> {
     if (!to.startsWith('user:')) return to
-    const { id } = await api.users.createDM(to.slice('user:'.length))
+    const id = directChannels.get(to) ?? (await api.users.createDM(to.slice('user:'.length))).id
+    keepLatest(directChannels, [to, id])
     return id
   }
 
@@ -32,6 +36,7 @@ export function createSender({ api, progress, context }: SenderDeps): Required<P
           enforce_nonce: true,
           // Agents quote what others wrote. It must not notify everyone.
           allowed_mentions: { parse: [] },
+          flags: withoutPreviews,
         })
         await progress.begun(channelId, id).catch(() => context.log.debug({}, 'a conversation could not be remembered'))
         return { outcome: 'sent', id }
@@ -46,6 +51,9 @@ export function createSender({ api, progress, context }: SenderDeps): Required<P
     },
   }
 }
+
+/** For a preview, Discord would fetch an address that the agent wrote, before anybody has opened it. */
+const withoutPreviews = 1 << 2
 
 /** Discord accepts 25 characters, and drops a message whose nonce it knows. */
 const nonceOf = (key: string): string => createHash('sha256').update(key).digest('base64url').slice(0, 25)

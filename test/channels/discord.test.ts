@@ -123,8 +123,10 @@ describe('sending', () => {
   it('opens a direct message for user:<id>', async () => {
     const { double, send } = await start()
     expect(await send({ key: 'k', to: `user:${annId}`, text: 'hello' })).toMatchObject({ outcome: 'sent' })
-    expect(double.sent).toMatchObject([{ to: directId, text: 'hello' }])
-    const result = await send({ key: 'l', to: 'user:200000000000000009', text: 'hello' })
+    expect(double.sent).toMatchObject([{ to: directId, text: 'hello', hasPreviews: false }])
+    await send({ key: 'l', to: `user:${annId}`, text: 'again' })
+    expect(double.requests.filter((name) => name === 'POST /users/@me/channels')).toHaveLength(1)
+    const result = await send({ key: 'm', to: 'user:200000000000000009', text: 'hello' })
     expect(result).toMatchObject({ outcome: 'failed', reason: 'permanent' })
   })
 
@@ -182,6 +184,13 @@ describe('credentials', () => {
     expect(isAuthError(error)).toBe(true)
     expect(String(error)).toContain(sentence)
     expect(double.gateway.identified).toBe(1)
+  })
+
+  it('are not sent to the gateway of a server that is not Discord', async () => {
+    const double = await open()
+    delete double.user['id']
+    expect(String(await rejectionOf(connect(double)))).toContain('does not answer as Discord does')
+    expect(double.gateway.identified).toBe(0)
   })
 
   it('that are refused later end the connection', async () => {
@@ -348,6 +357,12 @@ describe('a lost connection', () => {
     })
     await double.say('three')
     expect(textsOf(await messages.received(2))).toEqual(['two', 'three'])
+    const asked = double.requests.filter((name) => name === `GET /channels/${channelId}/messages`)
+    await messages.close()
+    const last = await connect(double, { base: messages.base })
+    await double.say('four')
+    await last.received(1)
+    expect(double.requests.filter((name) => name === asked[0])).toEqual(asked)
   })
 
   it('is continued after a restart, also for those who write for the first time', async () => {
@@ -396,6 +411,13 @@ describe('a lost connection', () => {
     double.gateway.refuse.push(4000, 4000, 4000)
     await double.disconnect()
     expect(await lost).toBe('Discord closed the connection with code 4000.')
+  })
+
+  it('is reported when too many messages wait to be stored', async () => {
+    const double = await open()
+    const { lost } = await connect(double, { receive: () => Promise.reject(new Error('the disk is full')) })
+    for (let index = 0; index < 1100; index++) await double.say(`${index}`)
+    expect(await lost).toBe('Too many messages are waiting to be stored.')
   })
 })
 

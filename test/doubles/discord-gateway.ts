@@ -87,7 +87,11 @@ export async function startDiscordGateway({ server, token, botId, unexpected }: 
 
   function attach(session: Session, socket: WebSocket): void {
     session.socket = socket
-    socket.once('close', () => void (session.socket === socket && (session.socket = undefined)))
+    socket.once('close', (code) => {
+      if (session.socket === socket) session.socket = undefined
+      // A client that closes like this does not come back.
+      if (code === 1000 || code === 1001) sessions.delete(session.id)
+    })
   }
 
   function identify(socket: WebSocket, frame: Frame): void {

@@ -27,6 +27,8 @@ export interface SentMessage {
   to: string
   text: string
   nonce: string
+  /** Whether Discord may show previews of links. */
+  hasPreviews: boolean
   files: { name: string; type: string; text: string }[]
 }
 
@@ -35,6 +37,8 @@ type Fields = Record<string, unknown>
 export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   badConfig: { token: string; apiRoot: string }
   sent: SentMessage[]
+  /** What Discord says about the bot. */
+  user: Fields
   /** Every request, as `GET /users/@me`. */
   requests: string[]
   /** How often each kind of connection to the gateway was made. */
@@ -80,6 +84,7 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     badConfig: { token: 'another-token.that-is.wrong_0123456789', apiRoot },
     to: directId,
     sent: state.sent,
+    user: state.user,
     requests: state.requests,
     gateway,
     messages: async () => state.sent,
@@ -119,6 +124,7 @@ function createState(token: string, bot: string) {
   return {
     token,
     bot,
+    user: { id: bot, username: 'bot', bot: true } as Fields,
     gatewayUrl: '',
     sent: [] as SentMessage[],
     requests: [] as string[],
@@ -205,7 +211,7 @@ interface Call extends Exchange {
 }
 
 const routes: readonly (readonly [RegExp, (call: Call) => unknown])[] = [
-  [/^GET \/users\/@me$/, ({ state, response }) => reply(response, 200, { id: state.bot, username: 'bot', bot: true })],
+  [/^GET \/users\/@me$/, ({ state, response }) => reply(response, 200, state.user)],
   [/^GET \/gateway\/bot$/, ({ state, response }) => reply(response, 200, gatewayInformation(state.gatewayUrl))],
   [/^POST \/users\/@me\/channels$/, openDirect],
   [/^GET \/channels\/(\d+)$/, ({ state, response, id }) => replyKnown(response, state.channels.get(id))],
@@ -263,7 +269,8 @@ async function acceptMessage({ state, request, response, body, id }: Call): Prom
     known ?? createMessage(state, { channel_id: id, content, author: { id: state.bot, bot: true }, nonce })
   if (!known) {
     state.nonces.set(String(nonce), message)
-    state.sent.push({ to: id, text: content, nonce: String(nonce), files })
+    const hasPreviews = ((payload.flags ?? 0) & (1 << 2)) === 0
+    state.sent.push({ to: id, text: content, nonce: String(nonce), hasPreviews, files })
     state.changes.dispatchEvent(new Event('change'))
   }
   if (fault === 'drop-after') return void request.socket.destroy()
@@ -279,6 +286,7 @@ interface Payload {
   content?: string
   nonce?: string
   enforce_nonce?: boolean
+  flags?: number
   allowed_mentions?: { parse: unknown[] }
 }
 
