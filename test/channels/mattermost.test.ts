@@ -255,7 +255,7 @@ describe('a message from Mattermost', () => {
     expect(first.lost).toHaveLength(1)
   })
 
-  it('that was written while the gateway was not running is received, once, in order, and without old ones', async () => {
+  it('that was written while the gateway was not running is received, in order, and without old ones', async () => {
     const double = await open()
     await double.say('before the first start', { create_at: Date.now() - 60_000 })
     const first = await connect(double)
