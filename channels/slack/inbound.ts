@@ -44,7 +44,8 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
       to: channel,
       text,
       attachments: filesOf(event).map(toAttachment),
-      ...(typeof event.thread_ts === 'string' && { threadId: event.thread_ts }),
+      // In the history, the first message of a thread is in its own thread.
+      ...(typeof event.thread_ts === 'string' && event.thread_ts !== ts && { threadId: event.thread_ts }),
       ...(group && { group, mentioned: mentioned || event.parent_user_id === botUserId }),
     }
   }

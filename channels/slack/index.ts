@@ -1,5 +1,6 @@
 // The Slack channel: receives messages through Socket Mode, and sends text and files through the Web API.
 import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { createBacklog } from './backlog.ts'
 import { createDirectory } from './directory.ts'
 import { toAuthError } from './errors.ts'
 import { createReader } from './inbound.ts'
@@ -52,17 +53,29 @@ export default defineChannel<Static<typeof Config>>({
     })
     const directory = createDirectory(web)
     const read = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
+    const onEvent = async (event: unknown): Promise<void> => {
+      const message = await read(event)
+      if (message) await context.receive(message)
+      else context.log.debug({}, 'an event was ignored: it is not a message of a person')
+    }
+    const backlog = createBacklog({ web, context, onEvent })
     const socket = await openSocket({
       appToken,
       options,
       context,
       async onEvent(event) {
-        const message = await read(event)
-        if (message) await context.receive(message)
-        else context.log.debug({}, 'an event was ignored: it is not a message of a person')
+        await onEvent(event)
+        await backlog.note(event)
       },
     })
-    return { ...createSender({ web, directory, state: context.state }), close: socket.close }
+    // What is written from now on arrives as an event, so no message is between the two.
+    backlog.start()
+    return {
+      ...createSender({ web, directory, state: context.state }),
+      async close() {
+        await Promise.all([backlog.close(), socket.close()])
+      },
+    }
   },
 })
 

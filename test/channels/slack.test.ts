@@ -14,6 +14,7 @@ import { startGateway } from '../helpers.ts'
 channelContract(slack, startSlack)
 
 interface Options {
+  context?: ReturnType<typeof createTestContext>
   /** Called instead of storing a message. */
   receive?(message: InboundMessage): Promise<void>
 }
@@ -24,10 +25,12 @@ async function open() {
   return double
 }
 
-async function connect(double: Awaited<ReturnType<typeof open>>, { receive }: Options = {}) {
+async function connect(
+  double: Awaited<ReturnType<typeof open>>,
+  { context = createTestContext(), receive }: Options = {},
+) {
   const received: InboundMessage[] = []
   const lost: unknown[] = []
-  const context = createTestContext()
   const connection = await slack.connect(double.config, {
     ...context,
     accountId: 'default',
@@ -47,7 +50,7 @@ async function connect(double: Awaited<ReturnType<typeof open>>, { receive }: Op
     await vi.waitUntil(() => received.length >= count, { timeout: 8000, interval: 5 })
     return received
   }
-  return { ...connection, close, send, next, received, lost, logged: context.logged, state: context.state }
+  return { ...connection, close, send, next, received, lost, context, logged: context.logged }
 }
 
 describe('sending to Slack', () => {
@@ -171,9 +174,9 @@ describe('asking Slack for a message', () => {
     const { send, reconcile } = await connect(double)
     await send()
     const [post] = double.posts
-    for (let index = 0; index < 300; index++) double.posts.push({ ...post!, metadata: undefined })
+    for (let index = 0; index < 300; index++) double.history.push({ ...post!, metadata: undefined })
     expect(await reconcile!('k', ids.room)).toBe('sent')
-    for (let index = 0; index < 5000; index++) double.posts.push({ ...post!, metadata: undefined })
+    for (let index = 0; index < 5000; index++) double.history.push({ ...post!, metadata: undefined })
     expect(await reconcile!('k', ids.room)).toBe('unknown')
   })
 
@@ -383,6 +386,79 @@ describe('a message from Slack', () => {
     await double.say('hello', { text: { not: 'text' }, files: [null, 7, {}], thread_ts: 5 })
     expect(await next(1)).toMatchObject([{ text: '', attachments: [{ name: 'file' }] }])
     expect(lost).toEqual([])
+  })
+})
+
+describe('what was written while the account was not connected', () => {
+  const cursorOf = ({ context }: Awaited<ReturnType<typeof connect>>) => context.state.get('cursor')
+
+  /** An account that has received a message, and is closed. */
+  async function leave(double: Awaited<ReturnType<typeof open>>) {
+    const account = await connect(double)
+    await double.say('known')
+    await account.next(1)
+    await vi.waitUntil(async () => (await cursorOf(account)) === double.history.at(-1)!.ts)
+    await account.close()
+    return account
+  }
+
+  it('is read from the history, with threads and files, after Slack has given up to deliver it', async () => {
+    const double = await open()
+    // The first message of a thread, from before the first start.
+    const root = { channel: ids.room, ts: `${Math.floor(Date.now() / 1000) - 3600}.000001`, text: 'root' }
+    double.history.push(root)
+    const { context, received } = await leave(double)
+    expect(received).toHaveLength(1)
+    const url = double.keepFile('a.png', { type: 'image/png', body: 'png' })
+    const file = { name: 'a.png', mimetype: 'image/png', url_private: url }
+    await double.say('in a thread', { channel: ids.room, thread_ts: root.ts, parent_user_id: ids.bot })
+    await double.say('in the channel', { channel: ids.room, subtype: 'file_share', files: [file] })
+    await double.say('in the group', { channel: ids.group })
+    await double.say('of a bot', { bot_id: 'B0OTHER' })
+    double.forget()
+    const second = await connect(double, { context })
+    const messages = await second.next(4)
+    expect(messages.map(({ text, group }) => [text, group])).toEqual([
+      ['known', undefined],
+      ['in the group', 'group'],
+      ['in a thread', 'channel'],
+      ['in the channel', 'channel'],
+    ])
+    expect(messages[0]!.id).toBe(received[0]!.id)
+    expect(messages[2]).toMatchObject({ threadId: root.ts, mentioned: true })
+    expect(messages[3]!.attachments).toMatchObject([{ name: 'a.png' }])
+    await double.say('new')
+    await vi.waitUntil(async () => (await cursorOf(second)) === double.history.at(-1)!.ts)
+  })
+
+  it('does not move the cursor while it is missing', async () => {
+    const double = await open()
+    const first = await leave(double)
+    const before = await cursorOf(first)
+    await double.say('missed')
+    double.forget()
+    double.faultNext('users.conversations', { status: 500 })
+    const second = await connect(double, { context: first.context })
+    await vi.waitUntil(() =>
+      second.logged.some(({ message }) => message.startsWith('missed messages could not be read')),
+    )
+    await double.say('new')
+    await double.until(() => double.confirmed.length === 2)
+    await second.close()
+    expect(await cursorOf(second)).toBe(before)
+    const third = await connect(double, { context: first.context })
+    expect((await third.next(3)).map(({ text }) => text)).toEqual(['known', 'missed', 'new'])
+  })
+
+  it('is read at the pace that Slack asks for, without conversations that are closed to the app', async () => {
+    const double = await open()
+    const { context } = await leave(double)
+    await double.say('missed', { channel: ids.room })
+    double.forget()
+    double.faultNext('conversations.history', { error: 'missing_scope' })
+    double.faultNext('conversations.history', { status: 429, headers: { 'retry-after': '1' } })
+    const { next } = await connect(double, { context })
+    expect((await next(1)).map(({ text }) => text)).toEqual(['missed'])
   })
 })
 

@@ -21,7 +21,10 @@ type Fault =
   | { error: string }
 
 interface Post {
+  type?: 'message'
   channel: string
+  user?: string
+  bot_id?: string
   ts: string
   text: string
   thread_ts?: string
@@ -51,6 +54,8 @@ export async function startSlack() {
   const calls: { method: string; params: Params }[] = []
   const unexpected: string[] = []
   const posts: Post[] = []
+  /** Every message, those of people as well. */
+  const history: Post[] = []
   const files: StoredFile[] = []
   const faults = new Map<string, Fault[]>()
   const served = new Map<string, { type: string; body: string | Buffer }>()
@@ -59,7 +64,7 @@ export async function startSlack() {
   /** Unique, growing and close to the present time, as Slack's own. */
   const nextTs = () => `${Math.floor(Date.now() / 1000)}.${String(++clock).padStart(6, '0')}`
   const socketMode = createSocketMode({ changed, address: () => `ws://127.0.0.1:${port()}/link` })
-  const methods = createMethods({ posts, files, nextTs, base: () => base(), openSocket: socketMode.open })
+  const methods = createMethods({ posts, history, files, nextTs, base: () => base(), openSocket: socketMode.open })
 
   const server = createServer((request, response) => void serve(request, response))
   server.on('upgrade', socketMode.upgrade)
@@ -111,7 +116,9 @@ export async function startSlack() {
   function say(text: string, event: Reply = {}): Promise<void> {
     const ts = nextTs()
     const common = { type: 'message', channel: ids.direct, channel_type: 'im', user: ids.ann, client_msg_id: ts }
-    return socketMode.deliver({ ...common, text, ts, event_ts: ts, ...event })
+    const message = { ...common, text, ts, event_ts: ts, ...event }
+    history.push(message as unknown as Post)
+    return socketMode.deliver(message)
   }
 
   const port = () => (server.address() as AddressInfo).port
@@ -129,6 +136,7 @@ export async function startSlack() {
     to: ids.room,
     /** Every accepted message, as Slack keeps it. */
     posts,
+    history,
     files,
     calls,
     faultNext,
@@ -144,6 +152,8 @@ export async function startSlack() {
     sendRaw: socketMode.sendRaw,
     /** Delivers everything again that was not confirmed. */
     redeliver: socketMode.redeliver,
+    /** Gives up to deliver what was not confirmed. */
+    forget: () => void socketMode.waiting.splice(0),
     /** Cuts the connections, as soon as there is one. */
     async disconnect() {
       await until(() => socketMode.connections().open > 0)
@@ -181,16 +191,25 @@ const refuse = (error: string): Reply => ({ ok: false, error })
 
 interface MethodDeps {
   posts: Post[]
+  history: Post[]
   files: StoredFile[]
   nextTs: () => string
   base: () => string
   openSocket: () => string
 }
 
-function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): Partial<Record<string, Method>> {
+function createMethods({
+  posts,
+  history,
+  files,
+  nextTs,
+  base,
+  openSocket,
+}: MethodDeps): Partial<Record<string, Method>> {
   const post = (message: Omit<Post, 'ts'>): Post => {
-    const stored = { ...message, ts: nextTs() }
+    const stored: Post = { type: 'message', user: ids.bot, bot_id: 'B0BOT', ...message, ts: nextTs() }
     posts.push(stored)
+    history.push(stored)
     return stored
   }
 
@@ -211,12 +230,19 @@ function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): 
   ): Reply {
     const recent = found.filter(({ ts }) => Number(ts) >= Number(oldest)).toReversed()
     const [from, size] = [Number(cursor), Number(limit)]
-    const messages = recent
-      .slice(from, from + size)
-      .map(({ ts, text, metadata }) => ({ type: 'message', ts, text, metadata: all && metadata }))
+    const messages = recent.slice(from, from + size).map((message) => describe(message, all !== undefined))
     const next = from + size < recent.length ? String(from + size) : ''
     return { ok: true, messages, has_more: next !== '', response_metadata: { next_cursor: next } }
   }
+
+  /** What the history says of a message: not where it is from, but whether it has begun a thread. */
+  function describe({ channel: _channel, metadata, ...message }: Post, withMetadata: boolean): Reply {
+    const latest = history.findLast(({ thread_ts: thread, ts }) => thread === message.ts && ts !== message.ts)
+    const thread = latest && { thread_ts: message.ts, latest_reply: latest.ts }
+    return { ...message, channel_type: undefined, ...thread, ...(withMetadata && { metadata }) }
+  }
+
+  const inChannel = ({ channel }: Params) => history.filter((message) => message.channel === channel)
 
   function completeUpload({ files: list = '[]', channel_id: channel = '', thread_ts, initial_comment }: Params): Reply {
     const shared = (JSON.parse(list) as { id: string }[]).map(({ id }) => files.find((file) => file.id === id))
@@ -239,16 +265,24 @@ function createMethods({ posts, files, nextTs, base, openSocket }: MethodDeps): 
     'conversations.info': ({ channel }) => ({ ok: true, channel: { id: channel, is_mpim: channel === ids.group } }),
     'conversations.history': (params) =>
       page(
-        posts.filter(({ channel, thread_ts }) => channel === params['channel'] && thread_ts === undefined),
+        inChannel(params).filter(({ thread_ts: thread }) => thread === undefined),
         params,
       ),
     'conversations.replies': (params) =>
       page(
-        posts.filter(
-          ({ channel, ts, thread_ts }) => channel === params['channel'] && (thread_ts ?? ts) === params['ts'],
-        ),
+        inChannel(params).filter(({ ts, thread_ts: thread }) => (thread ?? ts) === params['ts']),
         params,
       ),
+    'users.conversations': ({ cursor = '0' }) => {
+      const all = [
+        { id: ids.direct, is_im: true },
+        { id: ids.group, is_mpim: true },
+        { id: ids.room, is_channel: true },
+      ]
+      const next = Number(cursor) + 2 < all.length ? String(Number(cursor) + 2) : ''
+      const channels = all.slice(Number(cursor), Number(cursor) + 2)
+      return { ok: true, channels, response_metadata: { next_cursor: next } }
+    },
     'users.info': ({ user }) => ({ ok: true, user: { id: user, name: 'ann', profile: { display_name: 'Ann Lee' } } }),
     'files.getUploadURLExternal': ({ filename = '' }) => {
       const id = `F0FILE${files.length}`
