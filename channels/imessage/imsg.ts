@@ -20,7 +20,7 @@ export class ImsgError extends Error {
   }
 }
 
-/** imsg was not running any more when the method was called. */
+/** imsg was not running any more when the method was called: it has done nothing. */
 export class NotRunningError extends Error {
   override readonly name = 'NotRunningError'
 }
@@ -30,9 +30,6 @@ export interface Imsg {
   call(method: string, params: object): Promise<Readonly<Record<string, unknown>>>
   /** Sets who gets the notifications; before, they are dropped. */
   listen(listener: (method: string, params: unknown) => void): void
-  /** Stops reading what imsg prints, until `resume` is called. */
-  pause(): void
-  resume(): void
   /** Resolves with the reason when imsg has ended. */
   ended: Promise<string>
   /** Ends imsg and whatever it has started. */
@@ -55,11 +52,10 @@ export async function startImsg(cliPath: string, log: Log): Promise<Imsg> {
   await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`"${cliPath}" could not be started (${error.code}). Install imsg, or set cliPath.`)
   })
-  // Whoever waits for an answer learns of the end.
-  child.stdin.on('error', () => undefined)
-  child.on('error', () => undefined)
   let notify: Parameters<Imsg['listen']>[0] = () => undefined
   const lines = createInterface({ input: child.stdout })
+  // Whoever waits for an answer learns of the end.
+  for (const source of [child, child.stdin, child.stdout, lines]) source.on('error', () => undefined)
   lines.on('line', (line) => {
     const message = parse(line)
     if (typeof message['method'] === 'string') notify(message['method'], message['params'])
@@ -79,13 +75,10 @@ export async function startImsg(cliPath: string, log: Log): Promise<Imsg> {
   return {
     call: calls.call,
     listen: (listener) => void (notify = listener),
-    pause: () => void child.stdout.pause(),
-    resume: () => void child.stdout.resume(),
     ended,
     async close() {
-      calls.end(new NotRunningError('imsg is closed'))
+      calls.end(new Error('imsg was closed before it answered'))
       child.stdin.end()
-      child.stdout.resume()
       kill('SIGTERM')
       const grace = new AbortController()
       await Promise.race([ended, delay(graceMs, undefined, { signal: grace.signal }).catch(() => undefined)])

@@ -17,8 +17,8 @@ const Config = Type.Object({
   }),
 })
 
-/** How many received messages may wait for the disk before imsg has to wait. */
-const mostWaiting = 100
+/** How many received messages may wait for the disk. imsg has to send those beyond it again. */
+const mostWaiting = 1_000
 const storeAgainMs = 1_000
 
 export default defineChannel<Static<typeof Config>>({
@@ -35,7 +35,9 @@ export default defineChannel<Static<typeof Config>>({
 
   async connect({ cliPath }, context) {
     if (cliPath === defaultPath && process.platform !== 'darwin')
-      throw new Error('imsg runs only on a Mac. Set cliPath to a script that runs it on one, for example with ssh.')
+      throw new Error(
+        'iMessage works only on a Mac. Set cliPath to a script that runs imsg there, for example with ssh.',
+      )
     const stop = new AbortController()
     const signal = AbortSignal.any([context.signal, stop.signal])
     const imsg = await startImsg(cliPath, context.log)
@@ -47,7 +49,7 @@ export default defineChannel<Static<typeof Config>>({
     }
     try {
       const { hasBridge, canTrack } = await readStatus(imsg)
-      await subscribe(imsg, context)
+      await inbox.watch()
       void imsg.ended.then((reason) => signal.aborted || context.lost(reason))
       const onBlocked = () => context.lost('an earlier message blocks imsg')
       const sender = { imsg, sentLog: await openSentLog(context.state), canTrack, onBlocked }
@@ -80,32 +82,51 @@ async function readStatus(imsg: Imsg): Promise<{ hasBridge: boolean; canTrack: b
 
 const cursorKey = 'rowid'
 
-/** Continues after the last stored message. The first time, it begins with what arrives from now on. */
-async function subscribe(imsg: Imsg, { state }: ChannelContext): Promise<void> {
-  const cursor = countOf(await state.get(cursorKey)) ?? 0
-  await imsg.call('watch.subscribe', { attachments: true, ...(cursor > 0 && { since_rowid: cursor }) })
-}
-
 /** Takes one message after the other, so that their order is kept. */
 function createInbox(imsg: Imsg, context: ChannelContext, signal: AbortSignal) {
   const read = createReader(context.log)
   let waiting = 0
+  let isBehind = false
+  let subscription: unknown
   let last: Promise<void> = Promise.resolve()
+
+  /** Continues after the last stored message. The first time, it begins with what arrives from now on. */
+  async function watch(): Promise<void> {
+    const cursor = countOf(await context.state.get(cursorKey)) ?? 0
+    const params = { attachments: true, ...(cursor > 0 && { since_rowid: cursor }) }
+    ;({ subscription } = await imsg.call('watch.subscribe', params))
+  }
+
+  /** Everything that was not dropped is stored. After the answer, imsg sends nothing for the old subscription. */
+  async function catchUp(): Promise<void> {
+    await imsg.call('watch.unsubscribe', { subscription })
+    isBehind = false
+    await watch()
+  }
+
+  function add(row: Row): void {
+    waiting++
+    // After a failure nothing more is stored: the cursor must not advance past a message that is not.
+    last = last
+      .then(() => storeRow(row, { imsg, context, signal }))
+      .then(() => (--waiting === 0 && isBehind ? catchUp() : undefined))
+    last.catch((error: unknown) => signal.aborted || context.lost(reasonOf(error)))
+  }
+
   return {
+    watch,
     accept(method: string, params: unknown): void {
       // The subscription has ended. A new one continues after the last stored message.
       if (method === 'watch.overflow' || method === 'error') return context.lost('imsg stopped watching for messages')
-      const row = method === 'message' ? read(params) : undefined
-      if (!row) return
-      if (++waiting === mostWaiting) imsg.pause()
-      last = last
-        .then(() => storeRow(row, { imsg, context, signal }))
-        .catch(() => undefined)
-        .finally(() => --waiting === 0 && imsg.resume())
+      isBehind ||= waiting >= mostWaiting
+      const row = method === 'message' && !isBehind ? read(params) : undefined
+      if (row) add(row)
     },
-    emptied: () => last,
+    emptied: () => last.catch(() => undefined),
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'a message could not be read')
 
 /** Tries until the message is stored. Only then does the cursor advance. */
 async function storeRow(
@@ -114,7 +135,8 @@ async function storeRow(
 ): Promise<void> {
   // Messages does not tell who is mentioned, but a reply to a message of the account is meant for it.
   const mentioned = message?.group && repliesTo !== undefined && (await isOwnMessage(imsg, repliesTo))
-  while (!signal.aborted) {
+  while (true) {
+    signal.throwIfAborted()
     try {
       if (message) await context.receive(message.group ? { ...message, mentioned } : message)
       return await context.state.set(cursorKey, cursor)

@@ -109,9 +109,15 @@ export async function reconcile({ imsg, sentLog }: Sender, key: string): Promise
 /** Whether Messages has a message with the id of this key, and could send it. */
 const isKnown = async (imsg: Imsg, key: string): Promise<boolean> => (await statusOf(imsg, idOf(key)))['error'] === 0
 
-/** Whether the account has sent this message. */
-export const isOwnMessage = async (imsg: Imsg, guid: string): Promise<boolean> =>
-  (await statusOf(imsg, guid))['is_sent'] === true
+/** Whether the account has sent this message. No, if imsg cannot tell. */
+export async function isOwnMessage(imsg: Imsg, guid: string): Promise<boolean> {
+  try {
+    return (await statusOf(imsg, guid))['is_sent'] === true
+  } catch (error) {
+    if (error instanceof ImsgError) return false
+    throw error
+  }
+}
 
 /** The status is empty if Messages does not know the message. */
 const statusOf = async (imsg: Imsg, guid: string) =>

@@ -38,7 +38,7 @@ function explain(error: unknown): never {
     throw new Error('signal-cli serves a single account. Start its daemon without -a to link an account.')
   if (error instanceof RpcError && error.reason.includes('already exists'))
     throw new Error(
-      'signal-cli already has data of this account. Delete it with "signal-cli deleteLocalAccountData", then try again.',
+      'signal-cli already has data of this account. Run "signal-cli deleteLocalAccountData", then try again.',
     )
   throw error
 }

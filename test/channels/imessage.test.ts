@@ -67,7 +67,7 @@ describe('connecting', () => {
     imessage.connect({ cliPath }, { ...createTestContext(), accountId: 'a', receive: vi.fn(), lost: vi.fn() })
 
   it.runIf(process.platform !== 'darwin')('says that the default program runs only on a Mac', async () => {
-    await expect(connect('imsg')).rejects.toThrow('imsg runs only on a Mac. Set cliPath')
+    await expect(connect('imsg')).rejects.toThrow('works only on a Mac. Set cliPath')
   })
 
   it('says what to do if the program is missing', async () => {
@@ -137,6 +137,15 @@ describe('the result of send', () => {
     const result = await send('the text')
     expect(result).toMatchObject('reason' in expected ? { outcome: 'failed', ...expected } : { outcome: 'unknown' })
     expect(JSON.stringify(result)).not.toContain('the text')
+  })
+
+  it('is unknown if the connection is closed meanwhile', async () => {
+    const { double, send, connection } = await start()
+    double.failNext('send.tracked', 'hang')
+    const result = send('hello')
+    await double.sends(1)
+    await connection.close()
+    expect(await result).toMatchObject({ outcome: 'unknown' })
   })
 
   it('is transient if an earlier message blocks imsg, which is started again', async () => {
@@ -366,13 +375,34 @@ describe('what is received', () => {
     expect(tried).toEqual(['one', 'one', 'two'])
   })
 
-  it('may be many messages at once', async () => {
-    const { double, received, send } = await start()
-    for (let number = 1; number <= 500; number++) await double.say(`${number}`)
+  it('may be more messages than can wait, and then comes again', async () => {
+    const inbox = createInbox()
+    const stored = Promise.withResolvers<void>()
+    const receive = async (message: InboundMessage) => {
+      await stored.promise
+      return await inbox.receive(message)
+    }
+    const { double, send } = await start({ receive })
+    for (let number = 1; number <= 2_500; number++) await double.say(`${number}`)
     expect(await send('meanwhile')).toMatchObject({ outcome: 'sent' })
-    expect((await received.count(500)).map(({ text }) => Number(text))).toEqual(
-      Array.from({ length: 500 }, (_, index) => index + 1),
+    stored.resolve()
+    expect((await inbox.count(2_500)).map(({ text }) => Number(text))).toEqual(
+      Array.from({ length: 2_500 }, (_, index) => index + 1),
     )
+    const cursors = double.calls('watch.subscribe').map(({ since_rowid }) => since_rowid)
+    expect(cursors.slice(0, 2)).toEqual([undefined, 1_000])
+  })
+
+  it('does not advance past a message about which imsg was asked when it ended', async () => {
+    const { double, received, lost, connection, context } = await start()
+    double.failNext('message.send_status', 'drop')
+    await double.sayInGroup('one', { mentioned: true })
+    await double.say('two')
+    await lost
+    await connection.close()
+    expect(received.messages).toEqual([])
+    const second = await start({ double, state: context.state })
+    expect((await second.received.count(2)).map(({ text }) => text)).toEqual(['one', 'two'])
   })
 
   it.each(['{"method":"watch.overflow","params":{"subscription":1}}', '{"method":"error","params":{}}'])(

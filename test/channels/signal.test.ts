@@ -145,6 +145,15 @@ describe('the result of send', () => {
     expect(JSON.stringify(result)).not.toContain('challenge-token')
   })
 
+  it('is unknown if the connection is closed meanwhile', async () => {
+    const { double, send, connection } = await start()
+    double.failNext('send', 'hang')
+    const result = send('hello')
+    await double.call('send', 0)
+    await connection.close()
+    expect(await result).toMatchObject({ outcome: 'unknown' })
+  })
+
   it('is transient if the daemon does not run', async () => {
     const double = await openSignal()
     const { send, lost } = await start({ double })
@@ -307,7 +316,8 @@ describe('what is received', () => {
   it('is read whole from a stream that is cut anywhere', async () => {
     const { double, received } = await start()
     const envelope = { sourceNumber: '+1', dataMessage: { timestamp: 1, message: 'Grüße 👋' } }
-    const event = `:\r\n\r\nevent:receive\r\ndata: ${JSON.stringify({ envelope }).replace('{"env', '{\r\ndata:"env')}\r\n\r\n`
+    const data = JSON.stringify({ envelope }).replace('{"env', '{\r\ndata:"env')
+    const event = `:\r\n\r\nevent:receive\r\ndata: ${data}\r\n\r\n`
     for (const byte of Buffer.from(event)) double.write(Buffer.of(byte))
     expect((await received.count(1))[0]!.text).toBe('Grüße 👋')
   })

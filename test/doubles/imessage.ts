@@ -23,6 +23,8 @@ export type Fault =
   | 'lose'
   /** imsg ends before it does anything. */
   | 'drop'
+  /** The work is done, but never answered. */
+  | 'hang'
 
 interface Options {
   /** Whether imsg also runs inside the Messages app. */
@@ -69,6 +71,7 @@ const group = 'iMessage;+;chat831'
 const methods: Record<string, readonly string[]> = {
   status: [],
   'watch.subscribe': ['since_rowid', 'attachments'],
+  'watch.unsubscribe': ['subscription'],
   send: ['to', 'chat_guid', 'text', 'file'],
   'send.tracked': ['to', 'chat_guid', 'text', 'attempt_id'],
   'message.send_status': ['guid'],
@@ -103,7 +106,10 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
       changes.dispatchEvent(new Event('change'))
     })
     let isFirst = true
-    createInterface({ input: socket }).on('line', (line) => {
+    const lines = createInterface({ input: socket })
+    // It repeats the errors of the socket.
+    lines.on('error', () => undefined)
+    lines.on('line', (line) => {
       if (isFirst) pids.push(Number(line))
       else answer(socket, JSON.parse(line) as Parameters<typeof answer>[1])
       isFirst = false
@@ -117,6 +123,7 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
     const result = typeof fault === 'object' ? fault : run(socket, method, params)
     changes.dispatchEvent(new Event('change'))
     if (fault === 'lose') return void socket.destroy()
+    if (fault === 'hang') return
     write(socket, { id, ...result })
     if (method === 'watch.subscribe') notify()
   }
@@ -133,7 +140,8 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
       return { error: { code: -32602, message: 'Invalid params', data: strange } }
     }
     if (method === 'status') return { result: status() }
-    if (method === 'typing') return { result: { ok: true } }
+    if (method === 'watch.unsubscribe') watchers.delete(socket)
+    if (method === 'watch.unsubscribe' || method === 'typing') return { result: { ok: true } }
     if (method === 'message.send_status') return { result: sendStatus(String(params['guid'])) }
     if (method === 'send') return { result: send(method, params, randomUUID()) }
     if (method === 'send.tracked') return track(params)
