@@ -1,5 +1,5 @@
 // Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ChannelContext, Connection } from '../../core/plugin.ts'
 import { connect, group, linkAccount, type LinkedAccount, openLinked, send, to } from '../doubles/whatsapp-account.ts'
 
@@ -56,15 +56,6 @@ describe('sending', () => {
     const { connection } = await connect(server, state)
     for (const text of ['first', 'second']) await send(connection, text, 'one key')
     expect(new Set(server.received.map(({ id }) => id)).size).toBe(1)
-  })
-
-  it('does not fetch the pages that a text links to', async () => {
-    const { server, state } = await openLinked(linked)
-    const { connection } = await connect(server, state)
-    const fetched = vi.spyOn(globalThis, 'fetch')
-    await send(connection, 'See https://example.com/page')
-    expect(server.received).toMatchObject([{ text: 'See https://example.com/page' }])
-    expect(fetched).not.toHaveBeenCalled()
   })
 
   it('sends to groups, and refuses unknown ones', async () => {

@@ -68,6 +68,8 @@ export function createPerson(number: string) {
       const { type, ciphertext } = await repository.encryptMessage({ jid: device.jid, data })
       return { tag: 'enc', attrs: { v: '2', type }, content: ciphertext }
     },
+    /** The next message starts a new session, as after a phone has lost the old one. */
+    forgetSessions: () => sessions.clear(),
     async decrypt({ attrs, content }: BinaryNode, device: string): Promise<proto.Message> {
       await stored
       const ciphertext = content as Uint8Array

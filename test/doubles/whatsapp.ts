@@ -366,6 +366,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     },
     /** The next login is answered with the request to connect again. */
     restartNext: () => void restarts++,
+    forgetSession: (number: string) => personOf(number).forgetSessions(),
     /** The owner removes the device on the phone. */
     unlink(): void {
       devices.delete(deviceJid)

@@ -1,0 +1,199 @@
+// WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import whatsapp from '../../channels/whatsapp/index.ts'
+import type { ChannelContext, InboundMessage, Json } from '../../core/plugin.ts'
+import { channelContract } from '../contracts/channel.ts'
+import { createTestContext } from '../contracts/context.ts'
+import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
+
+const to = '+15551112222'
+
+channelContract(whatsapp, async () => {
+  const cloud = await openWhatsappCloud()
+  return {
+    config: cloud.config,
+    badConfig: { ...cloud.config, accessToken: 'another-access-token' },
+    to,
+    messages: async () => cloud.messages,
+    say: (text: string) => cloud.say(text),
+    loseNextAnswer: () => cloud.fail('lose-answer'),
+    limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
+    webhook: cloud.connect,
+    close: cloud.close,
+  }
+})
+
+async function connect(receive?: ChannelContext['receive']) {
+  const cloud = await openWhatsappCloud()
+  onTestFinished(() => cloud.close())
+  const inbox: InboundMessage[] = []
+  const context = createTestContext()
+  const store: ChannelContext['receive'] = async (message) => {
+    inbox.push(message)
+    return 'accepted'
+  }
+  const members = { accountId: 'default', lost: () => undefined, receive: receive ?? store }
+  const connection = await whatsapp.connect(cloud.config, { ...context, ...members })
+  onTestFinished(() => connection.close())
+  const handle = connection.handle!
+  cloud.connect(handle)
+  return { cloud, connection, handle, inbox, logged: context.logged }
+}
+
+describe('the webhook of the Cloud API', () => {
+  it('answers the handshake only with the right verify token', async () => {
+    const { handle, cloud } = await connect()
+    const get = (query: Record<string, string>) => handle({ method: 'GET', headers: {}, query, body: new Uint8Array() })
+    const query = { 'hub.mode': 'subscribe', 'hub.challenge': '12345' }
+    const right = { ...query, 'hub.verify_token': cloud.config.verifyToken }
+    expect(await get(right)).toEqual({ status: 200, body: '12345' })
+    expect(await get({ ...right, 'hub.mode': 'other' })).toEqual({ status: 403 })
+    expect(await get({ ...query, 'hub.verify_token': 'wrong' })).toEqual({ status: 403 })
+    expect(await get({})).toEqual({ status: 403 })
+  })
+
+  it.each([
+    ['absent', () => undefined],
+    ['wrong', (_sign: unknown) => 'sha256=00'],
+    ['made with another secret', (sign: Sign) => sign(body, 'another secret')],
+    ['of another body', (sign: Sign) => sign(Buffer.from('{}'))],
+    ['of another scheme', (sign: Sign) => sign(body).replace('sha256=', 'sha1=')],
+  ])('refuses a request whose signature is %s', async (_case, signature) => {
+    const { cloud, handle, inbox } = await connect()
+    const headers = { 'x-hub-signature-256': signature(cloud.sign) }
+    expect(await handle({ method: 'POST', headers, query: {}, body })).toEqual({ status: 401 })
+    expect(
+      await handle({ method: 'POST', headers: { 'x-hub-signature-256': cloud.sign(body) }, query: {}, body }),
+    ).toEqual({ status: 200 })
+    expect(inbox).toEqual([])
+  })
+
+  it('reads texts, captions and buttons, with the name of the sender', async () => {
+    const { cloud, inbox } = await connect()
+    await cloud.say('hello', 'wamid.1')
+    await cloud.say({ type: 'button', button: { text: 'Yes' } })
+    await cloud.say({ type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: 'a', title: 'Red' } } })
+    expect(inbox[0]).toEqual({
+      id: 'wamid.1',
+      from: { id: to, name: 'Alice' },
+      to,
+      text: 'hello',
+      route: { messageId: 'wamid.1' },
+    })
+    expect(inbox.map(({ text }) => text)).toEqual(['hello', 'Yes', 'Red'])
+  })
+
+  it('answers 503 when a message cannot be stored, so that Meta sends it again', async () => {
+    const { cloud, handle } = await connect(() => Promise.reject(new Error('the disk is full')))
+    const message = { id: 'wamid.1', from: '15551112222', type: 'text', text: { body: 'hello' } }
+    expect(await handle(cloud.requestOf(cloud.payloadOf({ messages: [message] })))).toEqual({ status: 503 })
+  })
+
+  it.each<[string, Json]>([
+    ['no JSON', '{'],
+    ['a list', []],
+    ['no entries', { entry: 'x' }],
+    ['no changes', { entry: [{ changes: null }, null, 5] }],
+    ['a change of another kind', { entry: [{ changes: [{ field: 'account_alerts', value: {} }] }] }],
+    ['no value', { entry: [{ changes: [{ field: 'messages' }] }] }],
+  ])('accepts and ignores a body that is %s', async (_case, payload) => {
+    const { cloud, handle, inbox } = await connect()
+    expect(await handle(cloud.requestOf(payload))).toEqual({ status: 200 })
+    expect(inbox).toEqual([])
+  })
+
+  it('ignores reactions, messages of unknown shape, and those of another number', async () => {
+    const { cloud, inbox } = await connect()
+    await cloud.say({ type: 'reaction', reaction: { emoji: '👍' } })
+    await cloud.say({ type: 'text', text: 'no object' })
+    await cloud.say({ type: 'constructor' })
+    await cloud.push(cloud.payloadOf({ messages: [null, 5, { id: 1 }, { id: 'x', from: 'nobody', type: 'text' }] }))
+    const message = { id: 'wamid.1', from: '15551112222', type: 'text', text: { body: 'hello' } }
+    await cloud.push(cloud.payloadOf({ messages: [message] }, '999'))
+    expect(inbox).toEqual([])
+  })
+
+  it('reports in the log that an accepted message was not delivered', async () => {
+    const { cloud, logged } = await connect()
+    await cloud.push(cloud.payloadOf({ statuses: [{ id: 'wamid.1', status: 'failed', errors: [{ code: 131_047 }] }] }))
+    const warnings = logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    expect(warnings).toEqual([expect.stringContaining('has not written in the last 24 hours')])
+  })
+})
+
+type Sign = (body: Uint8Array, secret?: string) => string
+const body = Buffer.from('{"entry":[]}')
+
+describe('files of the Cloud API', () => {
+  it('are described, and read with the access token', async () => {
+    const read: string[] = []
+    const { cloud } = await connect(async ({ text, attachments = [] }) => {
+      expect([text, attachments]).toMatchObject(['The report', [{ name: 'r.txt', type: 'text/plain' }]])
+      read.push(Buffer.from(await attachments[0]!.read!(new AbortController().signal)).toString())
+      return 'accepted'
+    })
+    const id = cloud.putFile({ name: 'r.txt', type: 'text/plain', data: Buffer.from('All is well.') })
+    const document = { id, mime_type: 'text/plain; charset=utf-8', filename: 'r.txt', caption: 'The report' }
+    await cloud.say({ type: 'document', document })
+    expect(read).toEqual(['All is well.'])
+  })
+
+  it.each([
+    ['report.txt', 'text/plain', 'document'],
+    ['photo.png', 'image/png', 'image'],
+    ['song.mp3', 'audio/mpeg', 'document'],
+  ])('are sent: %s', async (name, type, kind) => {
+    const { cloud, connection } = await connect()
+    const file = { name, type, data: Buffer.from('the bytes') }
+    expect(await connection.send({ key: 'k', to, text: 'See this.', file })).toMatchObject({ outcome: 'sent' })
+    expect(cloud.messages).toEqual([{ to, type: kind, text: 'See this.', file: { name, type, text: 'the bytes' } }])
+  })
+})
+
+describe('sending through the Cloud API', () => {
+  it.each([
+    [400, 131_047, 'permanent', /24 hours/],
+    [400, 131_026, 'permanent', /cannot receive/],
+    [400, 131_056, 'rate', /Too many/],
+    [400, 130_429, 'rate', /slow down/],
+    [401, 190, 'auth', /token has expired/],
+    [500, 131_016, 'transient', /unavailable/],
+    [400, 999_999, 'permanent', /code 999999/],
+  ])('status %i with code %i is a failure: %s', async (...[status, code, reason, detail]) => {
+    const { cloud, connection } = await connect()
+    cloud.fail({ status, code })
+    const result = await connection.send({ key: 'k', to, text: 'hello' })
+    expect(result).toMatchObject({ outcome: 'failed', reason, detail: expect.stringMatching(detail) })
+    expect(JSON.stringify(result)).not.toContain(cloud.config.accessToken)
+  })
+
+  it('is unknown after a server error without a known code', async () => {
+    const { cloud, connection } = await connect()
+    cloud.fail({ status: 500 })
+    expect(await connection.send({ key: 'k', to, text: 'hello' })).toMatchObject({ outcome: 'unknown' })
+  })
+
+  it('shows that the agent is typing, for the message that it answers', async () => {
+    const { cloud, connection } = await connect()
+    await connection.typing!(to, true, { messageId: 'wamid.1' })
+    await connection.typing!(to, false, { messageId: 'wamid.1' })
+    await connection.typing!(to, true)
+    expect(cloud.typing).toEqual(['wamid.1'])
+  })
+})
+
+describe('the settings of the Cloud API', () => {
+  it('are complete or absent', async () => {
+    const context = { ...createTestContext(), accountId: 'default', lost: () => undefined }
+    const connecting = whatsapp.connect({ accessToken: 'x' }, { ...context, receive: async () => 'accepted' as const })
+    await expect(connecting).rejects.toThrow('The Cloud API also needs phoneNumberId, verifyToken, appSecret.')
+  })
+
+  it('need no login', async () => {
+    const { cloud } = await connect()
+    const context = { ...createTestContext(), accountId: 'default' }
+    const login = whatsapp.login!(cloud.config, context)[Symbol.asyncIterator]()
+    await expect(login.next()).rejects.toThrow(/needs no login/)
+    await expect(whatsapp.logout!(cloud.config, context)).rejects.toThrow(/has no login/)
+  })
+})
