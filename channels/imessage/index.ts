@@ -92,8 +92,13 @@ function createInbox(imsg: Imsg, context: ChannelContext, signal: AbortSignal) {
 
   /** Continues after the last stored message. The first time, it begins with what arrives from now on. */
   async function watch(): Promise<void> {
-    const cursor = countOf(await context.state.get(cursorKey)) ?? 0
-    const params = { attachments: true, ...(cursor > 0 && { since_rowid: cursor }) }
+    let cursor = countOf(await context.state.get(cursorKey))
+    if (cursor === undefined) {
+      cursor = await findNewestRow(imsg)
+      await context.state.set(cursorKey, cursor)
+    }
+    // Zero would mean the newest row, whatever it is by now; -1 means all rows.
+    const params = { attachments: true, since_rowid: cursor || -1 }
     ;({ subscription } = await imsg.call('watch.subscribe', params))
   }
 
@@ -124,6 +129,21 @@ function createInbox(imsg: Imsg, context: ChannelContext, signal: AbortSignal) {
     },
     emptied: () => last.catch(() => undefined),
   }
+}
+
+/** imsg does not tell the number of the newest row, but whether there are rows after a number. */
+async function findNewestRow(imsg: Imsg): Promise<number> {
+  const hasRowsAfter = async (number: number): Promise<boolean> =>
+    listOf((await imsg.call('messages.after', { since_rowid: number, limit: 1 }))['messages']).length > 0
+  let [low, high] = [-1, 0]
+  while (await hasRowsAfter(high)) [low, high] = [high, high * 2 + 1]
+  // There are rows after `low`, and none after `high`.
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await hasRowsAfter(middle)) low = middle
+    else high = middle
+  }
+  return high
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'a message could not be read')

@@ -71,8 +71,8 @@ describe('connecting', () => {
   })
 
   it('says what to do if the program is missing', async () => {
-    const { badConfig } = await open()
-    await expect(connect(badConfig.cliPath)).rejects.toThrow('could not be started (ENOENT). Install imsg')
+    const { missing } = await open()
+    await expect(connect(missing.cliPath)).rejects.toThrow('could not be started (ENOENT). Install imsg')
   })
 
   it('says what to do if the database cannot be read, and ends the program', async () => {
@@ -339,10 +339,17 @@ describe('what is received', () => {
     await first.double.say('two')
     const second = await start({ double: first.double, state: first.context.state })
     expect((await second.received.count(1)).map(({ text }) => text)).toEqual(['two'])
-    expect(first.double.calls('watch.subscribe')).toEqual([
-      { attachments: true },
-      { attachments: true, since_rowid: 1 },
-    ])
+    expect(first.double.calls('watch.subscribe').map(({ since_rowid }) => since_rowid)).toEqual([-1, 1])
+  })
+
+  it.each([1, 2, 3, 64, 100])('begins after the %i messages of before, also if imsg ends at once', async (count) => {
+    const double = await open()
+    for (let number = 0; number < count; number++) double.add({ text: 'old' })
+    const first = await start({ double })
+    await first.connection.close()
+    await double.say('new')
+    const { received } = await start({ double, state: first.context.state })
+    expect((await received.count(1)).map(({ text }) => text)).toEqual(['new'])
   })
 
   it('does not advance past a message that is not stored', async () => {
@@ -355,7 +362,7 @@ describe('what is received', () => {
     await double.say('one')
     await offered.promise
     await connection.close()
-    expect(await context.state.get('rowid')).toBeUndefined()
+    expect(await context.state.get('rowid')).toBe(0)
   })
 
   it('is offered again until it is stored, in order', async () => {
@@ -387,7 +394,7 @@ describe('what is received', () => {
       Array.from({ length: 2_500 }, (_, index) => index + 1),
     )
     const cursors = double.calls('watch.subscribe').map(({ since_rowid }) => since_rowid)
-    expect(cursors.slice(0, 2)).toEqual([undefined, 1_000])
+    expect(cursors.slice(0, 2)).toEqual([-1, 1_000])
   })
 
   it('does not advance past a message about which imsg was asked when it ended', async () => {

@@ -350,7 +350,7 @@ describe('the stream of messages', () => {
     await double.say('one')
     await first.received.count(1)
     await expect.poll(() => values.get('lastEventId')).toBe('0')
-    double.disconnect()
+    await double.disconnect()
     expect(await first.lost).toEqual(expect.any(String))
     await first.connection.close()
     await double.say('two')

@@ -36,7 +36,8 @@ interface Options {
 
 export interface ImessageDouble extends Platform<Config> {
   config: Config
-  badConfig: Config
+  /** Settings that name a program that does not exist. */
+  missing: Config
   group: string
   /** The folder in which Messages keeps files. */
   attachments: string
@@ -71,6 +72,7 @@ const group = 'iMessage;+;chat831'
 const methods: Record<string, readonly string[]> = {
   status: [],
   'watch.subscribe': ['since_rowid', 'attachments'],
+  'messages.after': ['since_rowid', 'limit'],
   'watch.unsubscribe': ['subscription'],
   send: ['to', 'chat_guid', 'text', 'file'],
   'send.tracked': ['to', 'chat_guid', 'text', 'attempt_id'],
@@ -145,7 +147,10 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
     if (method === 'message.send_status') return { result: sendStatus(String(params['guid'])) }
     if (method === 'send') return { result: send(method, params, randomUUID()) }
     if (method === 'send.tracked') return track(params)
-    watchers.set(socket, Number(params['since_rowid'] ?? 0) || Number(rows.at(-1)?.['id'] ?? 0))
+    const since = Number(params['since_rowid'] ?? 0)
+    if (method === 'messages.after') return { result: { messages: rows.slice(since, since + 1) } }
+    // Zero is the newest row, and -1 means all rows.
+    watchers.set(socket, since === 0 ? rows.length : Math.max(0, since))
     return { result: { subscription: 1, buffer_limit: 256 } }
   }
 
@@ -215,7 +220,7 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
   const inGroup = { chat_guid: group, is_group: true }
   return {
     config: { cliPath },
-    badConfig: { cliPath: join(folder, 'missing') },
+    missing: { cliPath: join(folder, 'missing') },
     to: ann,
     group,
     attachments,

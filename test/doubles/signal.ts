@@ -40,7 +40,7 @@ export interface SignalDouble extends Platform<Config> {
   say(text: string, message?: Fields): Promise<void>
   sayInGroup(text: string, options: { mentioned: boolean }): Promise<void>
   echo(text: string): Promise<void>
-  disconnect(): void
+  disconnect(): Promise<void>
   /** Resolves when this many clients in total have opened the stream. */
   opened(count: number): Promise<void>
   /** The `Last-Event-ID` of each client that opened the stream. */
@@ -213,7 +213,10 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       const sentMessage = { destinationNumber: ann.sourceNumber, timestamp, message: text, expiresInSeconds: 0 }
       return emit({ account, envelope: { ...own, sourceDevice: 1, syncMessage: { sentMessage } } })
     },
-    disconnect: () => clients.forEach((client) => client.destroy()),
+    async disconnect() {
+      for (const client of clients) client.destroy()
+      clients.clear()
+    },
     opened: async (count) => {
       while (lastEventIds.length < count) await once(changes, 'change')
     },
