@@ -8,7 +8,8 @@ import { type Fault, openSignal, type SignalDouble } from '../doubles/signal.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
 
-channelContract(signal, openSignal)
+// Without ids, a message is lost if the gateway crashes before it has stored it: signal-cli hands it over once.
+channelContract(signal, () => openSignal({ hasIds: true }))
 
 /** A double with a connection. Both are closed when the test ends. */
 async function start({ double: given, ...overrides }: Partial<ChannelContext> & { double?: SignalDouble } = {}) {

@@ -152,8 +152,9 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     response.write(':\n')
     clients.add(response)
     response.once('close', () => clients.delete(response))
-    // Without ids, signal-cli fetches what has waited at Signal; what a client has got is gone.
-    for (const event of events.slice(last === undefined ? delivered : Number(last) + 1)) response.write(event)
+    // With ids, what a client has not confirmed comes again. Without ids, only what has waited at Signal comes.
+    const unconfirmed = last === undefined ? 0 : Number(last) + 1
+    for (const event of events.slice(hasIds ? unconfirmed : delivered)) response.write(event)
     delivered = events.length
     changed()
   }
