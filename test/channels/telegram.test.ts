@@ -217,12 +217,13 @@ describe('a file from Telegram', () => {
         (error: unknown) => String(error),
       )
     expect(await failureOf(big!)).toContain('file is too big')
-    double.fail('getFile', 'drop')
-    const aborted = AbortSignal.abort()
-    for (const text of [await failureOf(gone!), await failureOf(gone!, aborted)]) {
+    for (const method of ['getFile', 'file']) {
+      double.fail(method, 'drop')
+      const text = await failureOf(gone!)
       expect(text).not.toBe('no error')
       expect(text).not.toContain(double.config.botToken)
     }
+    expect(await failureOf(gone!, AbortSignal.abort())).not.toBe('no error')
   })
 })
 
@@ -381,6 +382,13 @@ describe('the connection to Telegram', () => {
   it('removes a webhook, which would keep the messages away', async () => {
     const { double } = await connect()
     expect(double.calls('deleteWebhook')).toEqual([{}])
+  })
+
+  it('leaves no socket open', async () => {
+    const { double, connection, send } = await connect()
+    await send({})
+    await connection.close()
+    await double.deserted()
   })
 
   it('accepts a root that ends with a slash', async () => {

@@ -1,7 +1,7 @@
 // A double of Telegram's Bot API on loopback: long polling, texts in HTML, files, and faults on demand.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Platform } from '../contracts.ts'
 
@@ -46,7 +46,9 @@ export interface TelegramDouble extends Platform<TelegramConfig> {
   /** Adds an update, or whatever else. Fields of a message are added if they are missing. */
   push(message: object): void
   pushRaw(update: unknown): void
-  /** Makes a file available to `getFile`. */
+  /** Resolves when nobody is connected. */
+  deserted(): Promise<void>
+  /** Makes a file available to `getFile`. Its download can `fail` as the method `file`. */
   addFile(id: string, content: string): void
   /** The group has become a supergroup with another id. */
   migrate(from: string, to: number): void
@@ -60,6 +62,13 @@ const group = { id: -1001, type: 'supergroup', title: 'Team' }
 export async function openTelegram(): Promise<TelegramDouble> {
   const state = createState()
   const server = createServer((request, response) => void serve(state, request, response))
+  server.on('connection', (socket) => {
+    state.sockets.add(socket)
+    socket.once('close', () => {
+      state.sockets.delete(socket)
+      state.changes.dispatchEvent(new Event('disconnect'))
+    })
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -97,6 +106,9 @@ export async function openTelegram(): Promise<TelegramDouble> {
       while (state.calls.filter((call) => call.method === method).length < count) await once(state.changes, 'call')
     },
     polled,
+    async deserted() {
+      while (state.sockets.size > 0) await once(state.changes, 'disconnect')
+    },
     fail: state.fail,
     push: say,
     pushRaw: state.pushRaw,
@@ -132,6 +144,7 @@ function createState() {
     polls: [] as ServerResponse[],
     calls: [] as { method: string; args: Args }[],
     unexpected: [] as string[],
+    sockets: new Set<Socket>(),
     files: new Map<string, string>(),
     migrated: new Map<string, number>(),
     nextNumber: () => number++,
@@ -278,9 +291,10 @@ function answerGetFile(
   ok({ file_id: id, file_unique_id: id, file_path: `documents/${String(id)}` })
 }
 
-function serveFile({ files }: State, path: string, response: ServerResponse): void {
-  const content = files.get(path.replace('documents/', ''))
-  if (content === undefined) response.writeHead(404).end()
+function serveFile(state: State, path: string, response: ServerResponse): void {
+  const content = state.files.get(path.replace('documents/', ''))
+  if (state.takeFault('file')) response.destroy()
+  else if (content === undefined) response.writeHead(404).end()
   else response.end(content)
 }
 
