@@ -1,5 +1,5 @@
 // What every channel must do: messages arrive complete and once, whatever is lost on the way.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Channel } from '../../core/plugin.ts'
 import { channelChecks, runCheck } from './channel-checks.ts'
 import { trapOutsideConnections } from './loopback.ts'
@@ -7,18 +7,20 @@ import type { Platform } from './platform.ts'
 
 export type { Platform } from './platform.ts'
 
-/** @param openPlatform called before each test; `close` of its result is called afterwards */
+/**
+ * Also fails every other test of the file that tries to connect to another machine.
+ *
+ * @param openPlatform called before each test; `close` of its result is called afterwards
+ */
 export function channelContract<Config>(channel: Channel<Config>, openPlatform: () => Promise<Platform<Config>>): void {
-  describe(`channel ${channel.name}`, () => {
-    let trap: ReturnType<typeof trapOutsideConnections>
-    beforeAll(() => {
-      trap = trapOutsideConnections()
-    })
-    afterAll(() => trap.remove())
+  let trap: ReturnType<typeof trapOutsideConnections>
+  beforeAll(() => {
+    trap = trapOutsideConnections()
+  })
+  afterEach(() => expect(trap.escapes.splice(0), 'connections to other machines').toEqual([]))
+  afterAll(() => trap.remove())
 
-    it.each(channelChecks(channel))('$name', async (check) => {
-      await runCheck(check, { channel, openPlatform })
-      expect(trap.escapes, 'connections that leave this machine').toEqual([])
-    })
+  describe(`channel ${channel.name}`, () => {
+    it.each(channelChecks(channel))('$name', (check) => runCheck(check, { channel, openPlatform }))
   })
 }

@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /** @returns the hosts that somebody tried to reach, and a function that removes the trap */
-export function trapOutsideConnections(): { escapes: readonly string[]; remove(): void } {
+export function trapOutsideConnections(): { escapes: string[]; remove(): void } {
   const escapes: string[] = []
   const { connect } = Socket.prototype
   Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
