@@ -15,12 +15,13 @@ export function readMessage(update: unknown, { me, client }: { me: Bot; client: 
   const sender = senderOf(post)
   if (!sender || sender.id === me.id) return undefined
   const { text, mentioned } = readText(post, me)
+  const name = nameOf(sender)
   const group = groups[post.chat.type]
   const threadId = post.is_topic_message && post.message_thread_id ? String(post.message_thread_id) : undefined
   const attachments = attachmentsOf(post, client)
   return {
     id: `${post.chat.id}:${post.message_id}`,
-    from: { id: String(sender.id), name: nameOf(sender) },
+    from: { id: String(sender.id), ...(name && { name }) },
     to: String(post.chat.id),
     text,
     // `typing` gets the route, but no thread.

@@ -56,7 +56,9 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
   while (!signal.aborted) {
     try {
       for (const update of await getUpdates(client, offset, signal)) {
-        if (await take(update)) continue
+        const stored = await take(update)
+        if (signal.aborted) return
+        if (stored) continue
         await pause(pauseMs, signal)
         break
       }

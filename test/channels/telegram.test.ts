@@ -84,25 +84,42 @@ describe('a message of Telegram', () => {
   })
 
   it('is confirmed to Telegram only after it was stored', async () => {
-    const stored = Promise.withResolvers<'accepted'>()
-    const called = Promise.withResolvers<InboundMessage>()
-    const double = await openDouble()
-    const receive = (message: InboundMessage) => {
-      called.resolve(message)
-      return stored.promise
-    }
-    const context = { ...createTestContext(), accountId: 'default', lost: () => undefined, receive }
-    const connection = await telegram.connect(double.config, context)
-    onTestFinished(() => connection.close())
+    const { double, called, stored } = await connectHeld()
     double.pushRaw({ update_id: 500, message: { message_id: 1, chat: { id: 1 }, from: { id: 1 }, text: 'Hello' } })
-    await called.promise
+    expect(await called).toMatchObject({ from: { id: '1' }, text: 'Hello' })
     const offsets = () => double.calls('getUpdates').map(({ offset }) => offset)
     const before = offsets()
     stored.resolve('accepted')
     await double.called('getUpdates', before.length + 1)
     expect([new Set(before), offsets().at(-1)]).toEqual([new Set([0]), 501])
   })
+
+  it('is the last one that is received if the connection closes meanwhile', async () => {
+    const { double, called, stored, connection, received } = await connectHeld()
+    await double.polled()
+    for (const text of ['one', 'two']) double.push({ text })
+    await called
+    const closed = connection.close()
+    stored.resolve('accepted')
+    await closed
+    expect(received.map(({ text }) => text)).toEqual(['one'])
+  })
 })
+
+/** Connects the channel. The first message is stored when `stored` resolves. */
+async function connectHeld() {
+  const [stored, called] = [Promise.withResolvers<'accepted'>(), Promise.withResolvers<InboundMessage>()]
+  const [double, received] = [await openDouble(), new Array<InboundMessage>()]
+  const receive = (message: InboundMessage) => {
+    received.push(message)
+    called.resolve(message)
+    return stored.promise
+  }
+  const context = { ...createTestContext(), accountId: 'default', lost: () => undefined, receive }
+  const connection = await telegram.connect(double.config, context)
+  onTestFinished(() => connection.close())
+  return { double, connection, called: called.promise, stored, received }
+}
 
 describe('a message in a group', () => {
   const group = { id: -1001, type: 'supergroup', title: 'Team' }
