@@ -85,16 +85,17 @@ function chooseCut(tokens: readonly Token[], { start, at, written, breaks }: Ove
   return at > start ? { end: at } : endOfHead(String.fromCodePoint(word.text.codePointAt(0) ?? 0))
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** The first segmenter loads data for some milliseconds, which the start must not wait for. */
+function splitIntoGraphemes(text: string): string[] {
+  const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
 
 /** The longest beginning of a word that fits. A character of several code points is divided only if it is too long. */
 function fittingHead(word: string, fits: (text: string) => boolean, { limit }: Meter): string {
   // No unit counts less than one for two UTF-16 code units.
   const window = word.slice(0, 2 * limit + 2)
-  const whole = longestFitting(
-    Array.from(graphemes.segment(window), ({ segment }) => segment),
-    fits,
-  )
+  const whole = longestFitting(splitIntoGraphemes(window), fits)
   return whole || longestFitting([...window], fits)
 }
 

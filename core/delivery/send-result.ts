@@ -1,7 +1,7 @@
 // Checks what a channel's `send` returned, which may be anything if the plugin is faulty.
 import type { Log, SendResult } from '../plugin.ts'
 
-const reasons: readonly unknown[] = ['permanent', 'auth', 'rate', 'transient']
+const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'transient'])
 
 const expected =
   "send must return { outcome: 'sent', id? }, " +
@@ -15,7 +15,7 @@ export function readSendResult(answer: unknown, log: Log): SendResult {
   const fault = faultOf(answer, result)
   if (fault !== undefined) log.error({ returned: fault }, expected)
   if (outcome === 'sent') return { outcome, ...(isId(id) && { id: String(id) }) }
-  if (outcome === 'failed' && reasons.includes(reason))
+  if (outcome === 'failed' && reasons.has(reason))
     return { ...(result as Extract<SendResult, { outcome: 'failed' }>), detail }
   return { outcome: 'unknown', detail: outcome === 'unknown' ? detail : 'The channel returned an invalid result.' }
 }
@@ -26,7 +26,7 @@ function faultOf(answer: unknown, result: Partial<Record<string, unknown>>): str
   if (typeof answer !== 'object' || answer === null) return answer === null ? 'null' : typeof answer
   if (outcome === 'sent') return id === undefined || isId(id) ? undefined : `id: ${typeof id}`
   if (outcome !== 'failed' && outcome !== 'unknown') return `outcome: ${nameOf(outcome)}`
-  if (outcome === 'failed' && !reasons.includes(reason)) return `reason: ${nameOf(reason)}`
+  if (outcome === 'failed' && !reasons.has(reason)) return `reason: ${nameOf(reason)}`
   if (typeof detail !== 'string') return `detail: ${typeof detail}`
   return retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)
     ? undefined

@@ -1,4 +1,4 @@
-// Describes an error of a plugin for the log, so that its author finds the cause. The log removes secrets from it.
+// Describes an error of a plugin for the log, so that its author finds the cause. The log removes configured secrets.
 
 interface PluginError {
   /** The class of the error. */

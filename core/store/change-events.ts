@@ -146,8 +146,9 @@ function publishDeliveries(
 ): Pick<Store, 'endDelivery' | 'retryDelivery'> {
   const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
   return {
-    endDelivery: async (id, fencingToken, end, at) => {
-      const isEnded = await store.endDelivery(id, fencingToken, end, at)
+    endDelivery: async (...call) => {
+      const [id, , end, at] = call
+      const isEnded = await store.endDelivery(...call)
       if (!isEnded) return false
       await publishDelivery(id)
       if ('event' in end && end.event) events.publish({ ...end.event, at })

@@ -96,8 +96,8 @@ describe('a delivery that has finally failed', () => {
     ],
     [
       'unknown',
-      { outcome: 'unknown', detail: 'The answer was lost.' },
-      'The message to ann on chat-none may not have arrived, and is not sent again: The answer was lost.\nIt began:\nHi.',
+      { outcome: 'unknown', detail: 'No answer.' },
+      'The message to ann on chat-none may not have arrived, and is not sent again: No answer.\nIt began:\nHi.',
     ],
   ])('with the status %s is an event in the main session, once', async (status, answer, text) => {
     const chat = await startChat()
