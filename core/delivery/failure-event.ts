@@ -31,7 +31,7 @@ export function createFailureEvents({ store, mainSession, createId }: FailureEve
       // Only a webhook may ask for a wake: a heartbeat that cannot be delivered must not cause the next one.
       mode: run?.kind === 'hook' ? run.spec.wakeMode : 'next-heartbeat',
       source: 'a delivery that failed',
-      trusted: run === undefined || (await isTrusted(run)),
+      trusted: run !== undefined && (await isTrusted(run)),
     }
   }
 }
@@ -47,7 +47,8 @@ function renderEvent(
   return [
     `${message} ${fate}: ${clip(end.reason, 500)}`,
     ...(file ? [`Its file: ${toOneLine(file.name)}`] : []),
-    ...(text.trim() ? [`It began:\n${clip(text, excerptLength)}`] : []),
+    // A message of no run may hold what is not for agents, such as a code for its recipient.
+    ...(run && text.trim() ? [`It began:\n${clip(text, excerptLength)}`] : []),
   ].join('\n')
 }
 

@@ -1,5 +1,6 @@
 // What the outbox reports: errors of channels in the log, accounts that wait, and events for deliveries that failed.
 import { describe, expect, it } from 'vitest'
+import { newRun } from '../contracts/store-samples.ts'
 import { startChat } from '../doubles/chat.ts'
 import { startOutbox } from './start-outbox.ts'
 
@@ -87,6 +88,11 @@ describe('an account that its platform limits', () => {
   })
 })
 
+const ofChannel = {
+  kind: 'channel',
+  spec: { ...newRun().spec, origin: { kind: 'channel', name: 'chat-none', trusted: true } },
+} as const
+
 describe('a delivery that has finally failed', () => {
   it.each([
     [
@@ -103,7 +109,7 @@ describe('a delivery that has finally failed', () => {
     const chat = await startChat()
     chat.script({ answer })
     const { put, ended, events, store } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-none', runId: '' }))).toMatchObject({ status })
+    expect(await ended(await put({ channel: 'chat-none' }, ofChannel))).toMatchObject({ status })
     const stored = await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })
     expect(stored).toMatchObject([{ text, mode: 'next-heartbeat', trusted: true }])
     await expect.poll(() => events).toMatchObject([{ id: stored[0]!.id }])
@@ -116,6 +122,16 @@ describe('a delivery that has finally failed', () => {
     await ended(await put({}))
     expect(await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })).toMatchObject([
       { text: expect.stringMatching(/^Hook: the message to ann on chat-native was not/), mode: 'now', trusted: false },
+    ])
+  })
+
+  it('repeats no text of a message that belongs to no run', async () => {
+    const chat = await startChat()
+    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'no such room' } })
+    const { put, ended, store } = await startOutbox(chat)
+    await ended(await put({ runId: '', text: 'Your code is 1234.' }))
+    expect(await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })).toMatchObject([
+      { text: 'The message to ann on chat-native was not delivered: no such room', trusted: false },
     ])
   })
 

@@ -242,6 +242,13 @@ describe('a delivery of several chunks', () => {
     expect(chat.held.every(({ text }) => text.length <= 80)).toBe(true)
   })
 
+  it('is rendered in the format of the channel, and split by its unit', async () => {
+    const chat = await startChat()
+    const { put, ended } = await startOutbox(chat)
+    await ended(await put({ channel: 'chat-none', text: `**a < b**\n\n${'漢'.repeat(20)} ${'字'.repeat(20)}` }))
+    expect(texts(chat)).toEqual([`<b>a &lt; b</b>\n\n${'漢'.repeat(20)}`, '字'.repeat(20)])
+  })
+
   it('continues where it stopped after a failure', async () => {
     const chat = await startChat()
     const { put, ended } = await startOutbox(chat)

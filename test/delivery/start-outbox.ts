@@ -9,7 +9,7 @@ import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { openStore } from '../store/open-store.ts'
 import { readWorkspaceFile } from '../../core/tools/workspace.ts'
-import type { NewDelivery, NewEvent, Store, StoredDelivery } from '../../core/store/store.ts'
+import type { NewDelivery, NewEvent, NewRun, Store, StoredDelivery } from '../../core/store/store.ts'
 import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
@@ -18,8 +18,8 @@ const quick: OutboxLimits = { sendMs: 1_000, firstBackoffMs: 5, longestBackoffMs
 const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
 
 export interface Rig {
-  /** Stores a delivery as the end of a run does, and resolves with its id. */
-  put(delivery: Partial<NewDelivery>): Promise<string>
+  /** Stores a delivery as the end of a run does, and resolves with its id. By default, the run is that of a webhook. */
+  put(delivery: Partial<NewDelivery>, run?: Partial<NewRun>): Promise<string>
   /** The delivery, as soon as it has ended. */
   ended(id: string): Promise<StoredDelivery>
   deliveryOf(id: string): Promise<StoredDelivery>
@@ -86,10 +86,10 @@ export async function startOutbox(
     store,
     close,
     deliveryOf,
-    put: async (delivery) => {
+    put: async (delivery, run = {}) => {
       const at = Date.now()
       const runId = `run${process.hrtime.bigint()}${runs++}`
-      await store.accept({ at, runs: [newRun({ id: runId, sessionKey: runId })] })
+      await store.accept({ at, runs: [newRun({ id: runId, sessionKey: runId, ...run })] })
       const [claimed] = await store.claimRuns({ owner: 'test', max: 1, at, leaseMs: 1000 })
       const whole: NewDelivery = {
         id: `${runId}:0`,
