@@ -214,6 +214,16 @@ describe('chunks of a format', () => {
     ])
   })
 
+  it.each(['utf16', 'codepoints', 'bytes'] as const)(
+    'keep characters of several code points whole in %s',
+    async (unit) => {
+      const family = '👨‍👩‍👧'
+      const chunks = await splitIntoChunks(family.repeat(10), { maxText: 20, unit })
+      expect(chunks.every((chunk) => chunk.replaceAll(family, '') === '')).toBe(true)
+      expect(chunks.join('')).toBe(family.repeat(10))
+    },
+  )
+
   it('are measured after escaping', async () => {
     expect(await splitIntoChunks('&&&&&&', { maxText: 10, format: 'html' })).toEqual([
       '&amp;&amp;',
