@@ -27,9 +27,22 @@ export async function findWarnings(
 ): Promise<ConfigProblem[]> {
   const findings = [
     ...findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
+    ...findPackageProblems(resolved, extensions),
     ...(await findBrokenTransforms(resolved, sandbox)),
   ]
   return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+}
+
+/** Configured channels whose packages are missing, or have a version that was not tested. */
+function findPackageProblems({ config }: ResolvedConfig, { channels, findPackages }: Extensions): Finding[] {
+  return Object.entries(config.channels).flatMap(([name, { enabled }]) => {
+    const channel = channels.get(name)
+    if (!channel || !enabled) return []
+    const { missing, untested } = findPackages(channel)
+    return [missing, untested].flatMap((problem) =>
+      problem === undefined ? [] : { keys: ['channels', name], problem },
+    )
+  })
 }
 
 /** Compiles and loads each transform as for a request, without calling it. */

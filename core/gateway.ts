@@ -1,9 +1,10 @@
 // Runs the gateway: starts and stops it in order, and replaces the runtime when the configuration changes.
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { describeProblem } from './config/config-error.ts'
-import { readConfigFile } from './config/file/read.ts'
+import { ConfigError, describeProblem } from './config/config-error.ts'
+import { type ConfigDocument, readConfigFile } from './config/file/read.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
-import { resolveConfig } from './config/resolve.ts'
+import { type ResolvedConfig, resolveConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema.ts'
 import { describeError, GatewayError } from './errors.ts'
@@ -91,7 +92,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !isReady) return { restartFor: [] }
     const document = readConfigFile(file, env)
-    const resolved = resolveConfig(document, extensions)
+    const resolved = resolveChanged(document)
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept: restartFor } = keepUntilRestart(resolved.config, current.config)
     const previous = current
@@ -110,6 +111,18 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     log.info({ restartFor }, 'the configuration was reloaded')
     logWarnings({ document, resolved })
     return { restartFor }
+  }
+
+  /** New plugins are loaded at the next start, so the sections of their extensions are unknown keys until then. */
+  function resolveChanged(document: ConfigDocument): ResolvedConfig {
+    try {
+      return resolveConfig(document, extensions)
+    } catch (error) {
+      if (!(error instanceof ConfigError) || isDeepStrictEqual(document.plugins, current.config.plugins)) throw error
+      const problem = 'has changed, which needs a restart; until then the extensions of new plugins are not known'
+      const line = document.layout.lineOf(['plugins'])
+      throw new ConfigError(error.file, [{ path: 'plugins', line, problem }, ...error.problems])
+    }
   }
 
   /** Runs in the background, because a transform may take seconds to load. */

@@ -2,6 +2,7 @@
 import type { ConnectionState } from '../delivery/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
+import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
 import { Type } from '../typebox.ts'
 import { AccountHealth, viewHealth } from './channels.ts'
@@ -12,10 +13,11 @@ interface ExtensionsDeps {
   /** Every configured account. */
   connections: () => readonly ConnectionState[]
   tools: () => readonly RegisteredTool[]
+  toolsets: () => readonly ToolsetState[]
   routes: () => readonly RouteInfo[]
 }
 
-export function extensionEndpoints({ extensions, connections, tools, routes }: ExtensionsDeps): Endpoint[] {
+export function extensionEndpoints({ extensions, connections, tools, toolsets, routes }: ExtensionsDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -32,6 +34,7 @@ export function extensionEndpoints({ extensions, connections, tools, routes }: E
           description,
           accounts: accountsOf(name, connections()),
         })),
+        toolsets: toolsets(),
         presets: [...extensions.presets.keys()],
         policy: policyOf(tools()),
         routes: routes().map(({ method, path, schema: { summary } }) => ({ method, path, summary })),
@@ -82,6 +85,13 @@ const ExtensionList = Type.Object({
       accounts: Type.Array(AccountHealth, {
         description: 'The configured accounts. Empty when the channel is loaded but not configured.',
       }),
+    }),
+  ),
+  toolsets: Type.Array(
+    Type.Object({
+      toolset: Type.String(),
+      state: Type.Enum([...toolsetStates]),
+      reason: Type.Optional(Type.String({ description: 'Why the toolset is not open.' })),
     }),
   ),
   presets: Names('The loaded presets.'),

@@ -44,7 +44,7 @@ export interface LinkDeps {
   /** Called when an account has connected, because deliveries may be waiting for it. */
   onConnected(): void
   state(owner: string): ExtensionState
-  /** Says which package of the channel is not installed. Such a channel is not connected. */
+  /** Says, as the end of a sentence, which package is not installed. Such a channel is not connected. */
   findMissingPackages(channel: Channel): string | undefined
   /** Removes secrets from a text. */
   redact(text: string): string
@@ -114,7 +114,7 @@ export function createLink(deps: LinkDeps, account: Account): Link {
   function connect(): void {
     retry = undefined
     const missing = deps.findMissingPackages(channel)
-    if (missing !== undefined) return setState('failing', missing)
+    if (missing !== undefined) return setState('failing', `The channel "${channel.name}" ${missing}`)
     const stop = new AbortController()
     const attempt: Attempt = { stop, startedAt: performance.now(), connecting: callConnect(stop.signal, onLost) }
     current = attempt

@@ -72,6 +72,8 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
 
 const isSigned = ({ verifiers }: HookRoute): boolean => verifiers.length > 0
 
+const badSignature = 'The signature is missing or wrong; check the secret and the scheme of the sender.'
+
 const noHook = () => new GatewayError('not_found', 'There is no hook of this name.')
 
 /** Whether a router accepts the name as it is written. */
@@ -92,7 +94,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   if (!mapping) throw noHook()
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
   // A name may have several mappings: the request must show the credential of the one that it reaches.
-  if (authenticated && !credential) context.guard.judge(request, false)
+  if (authenticated && !credential) context.guard.judge(request, false, badSignature)
   mapping.checkRate?.()
 
   const mapped = readMappedRequest(hook, request, payload)
@@ -168,7 +170,7 @@ async function authenticate(
   }
   const { guard } = context
   if (hookRoute.acceptsToken && guard.hasToken(request)) credentials.push({ verifier: undefined })
-  guard.judge(request, credentials.length > 0)
+  guard.judge(request, credentials.length > 0, hookRoute.acceptsToken ? undefined : badSignature)
   const { hiddenHeaders, keepBody } = hookRoute
   context.setAuthContext(request, {
     hook: name,
@@ -200,7 +202,7 @@ function registerChallenge(app: FastifyInstance, { name, hookRoute }: Hook, { gu
   app.get(`/${name}`, { schema: challengeSchema(name) }, async (request, reply) => {
     const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const handshake = verifier.answerChallenge?.(new URLSearchParams(query))
-    guard.judge(request, handshake !== undefined)
+    guard.judge(request, handshake !== undefined, badSignature)
     const known = { hook: name, hiddenHeaders: verifier.hiddenHeaders, authentication, keepBody: false }
     record(name, handshakeOf(request, known))
     return sendHandshake(reply, handshake as HandshakeReply)

@@ -13,8 +13,8 @@ interface HookGuardOptions {
 
 export interface HookGuard {
   hasToken(request: FastifyRequest): boolean
-  /** Records the result of an authentication. Throws `unauthorized` or `rate_limited` when it failed. */
-  judge(request: FastifyRequest, isAuthenticated: boolean): void
+  /** Records the result of an authentication. Throws `unauthorized`, with the sentence, or `rate_limited` when it failed. */
+  judge(request: FastifyRequest, isAuthenticated: boolean, sentence?: string): void
 }
 
 /**
@@ -28,14 +28,14 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
       const given = hookToken(headerReader(request))
       return given !== undefined && matches(given)
     },
-    judge(request, isAuthenticated) {
+    judge(request, isAuthenticated, sentence) {
       if (isAuthenticated && throttle.isEmpty()) return
       const { key } = request.client
       if (isAuthenticated) return throttle.clear(key)
       const seconds = throttle.lockoutSeconds(key)
       if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
       throttle.recordFailure(key)
-      throw new GatewayError('unauthorized')
+      throw new GatewayError('unauthorized', sentence)
     },
   }
 }

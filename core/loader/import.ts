@@ -57,14 +57,16 @@ export function describeImportError(error: unknown): string {
   return place === undefined ? firstLineOf(error) : `${firstLineOf(error)}, at ${place}`
 }
 
-const ownFolder = fileURLToPath(new URL('.', import.meta.url))
+/** This file, also where a source map names it. */
+const isOwn = (path: string): boolean =>
+  path.startsWith(import.meta.filename) || /[\\/]core[\\/]loader[\\/]import\.ts:/.test(path)
 
 /** `at connect (file:///plugins/pager.js:3:7)` → `/plugins/pager.js:3:7` */
 function placeInPlugin(error: unknown): string | undefined {
   const place = describeThrown(error).at?.replace(/^.*\(|\)$/g, '')
   const [, url, position = ''] = /^(file:.*?)(:\d+:\d+)$/.exec(place ?? '') ?? []
   const path = url === undefined ? place : fileURLToPath(url) + position
-  return path?.startsWith(ownFolder) || path?.startsWith('node:') ? undefined : path
+  return path === undefined || isOwn(path) || path.startsWith('node:') ? undefined : path
 }
 
 const contractUrl = import.meta.resolve('svc-gateway/plugin')

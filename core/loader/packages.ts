@@ -7,14 +7,14 @@ import type { Channel } from '../plugin.ts'
 
 export interface Packages {
   /** @param file the module of the channel. Its imports are found from there, or from the configuration directory. */
-  find(channel: Pick<Channel, 'name' | 'packages'>, file: string): FoundPackages
+  find(channel: Pick<Channel, 'packages'>, file: string): FoundPackages
   close(): void
 }
 
 export interface FoundPackages {
-  /** What is missing and how to install it. */
+  /** What is missing and how to install it, as the end of a sentence about the channel. */
   missing?: string
-  /** Which versions differ from those that the channel was tested with. */
+  /** Which versions differ from those that the channel was tested with, likewise. */
   untested?: string
 }
 
@@ -47,10 +47,10 @@ export function createPackages(dir: string): Packages {
   }
 
   return {
-    find({ name, packages = {} }, file) {
+    find({ packages = {} }, file) {
       const found = Object.entries(packages).map(([id, version]) => ({ id, version, manifest: locate(id, file) }))
       const missing = found.filter(({ manifest }) => manifest === undefined)
-      return { ...describeMissing(name, missing), ...describeUntested(name, found) }
+      return { ...describeMissing(missing), ...describeUntested(found) }
     },
     close: () => hooks?.deregister(),
   }
@@ -78,21 +78,21 @@ interface Located {
   manifest: string | undefined
 }
 
-function describeMissing(channel: string, missing: readonly Located[]): Pick<FoundPackages, 'missing'> {
+function describeMissing(missing: readonly Located[]): Pick<FoundPackages, 'missing'> {
   if (missing.length === 0) return {}
   const names = missing.map(({ id }) => id).join(' and ')
   const command = `npm i ${missing.map(({ id, version }) => `${id}@${version}`).join(' ')}`
   const noun = missing.length === 1 ? 'package' : 'packages'
-  return { missing: `The channel "${channel}" needs the ${noun} ${names}; run: ${command}` }
+  return { missing: `needs the ${noun} ${names}; run: ${command}` }
 }
 
-function describeUntested(channel: string, found: readonly Located[]): Pick<FoundPackages, 'untested'> {
+function describeUntested(found: readonly Located[]): Pick<FoundPackages, 'untested'> {
   const others = found.flatMap(({ id, version, manifest }) => {
     const installed = manifest && versionIn(manifest)
     return installed && installed !== version ? [`${id} ${installed} instead of ${version}`] : []
   })
   if (others.length === 0) return {}
-  return { untested: `The channel "${channel}" was not tested with the installed ${others.join(' and ')}.` }
+  return { untested: `was not tested with the installed ${others.join(' and ')}` }
 }
 
 function versionIn(manifest: string): string | undefined {

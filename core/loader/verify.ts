@@ -52,7 +52,7 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   for (const [field, need] of Object.entries(needs[kind]))
     yield fieldFault(field, need, { value: extension[field], compile })
   yield settingsFault(kind, extension['config'])
-  if (kind === 'channel') yield limitsFault(extension['limits'] as Fields)
+  if (kind === 'channel') yield* channelFaults(extension, compile)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
   if (kind === 'preset') yield* presetFaults(extension, compile)
 }
@@ -85,8 +85,26 @@ function fieldFault(
   }
 }
 
+/** The library of a schema that is no JSON Schema, also of one inside a JSON Schema. */
+function foreignLibrary(schema: unknown, depth = 0): string | undefined {
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || depth > 8) return undefined
+  const { vendor } = ((schema as Fields)['~standard'] ?? {}) as { vendor?: unknown }
+  if (typeof vendor === 'string') return vendor
+  // Older versions of Zod have no such mark.
+  if (isObject(schema) && isObject(schema['_def']) && typeof schema['parse'] === 'function') return 'zod'
+  if (!isObject(schema)) return undefined
+  for (const child of Object.values(schema)) {
+    const vendorOfChild = foreignLibrary(child, depth + 1)
+    if (vendorOfChild !== undefined) return vendorOfChild
+  }
+  return undefined
+}
+
 /** Compiling is slow, so tests compile the built-in schemas instead of every start. */
 function schemaFault(field: string, schema: unknown, compile: boolean): string | undefined {
+  const library = compile ? foreignLibrary(schema) : undefined
+  if (library !== undefined)
+    return `\`${field}\` is a schema of ${library}, not a JSON Schema; build it with Type, or convert it`
   if (!isObject(schema)) return `\`${field}\` must be a JSON Schema; an empty one is Type.Object({})`
   if (!compile) return undefined
   try {
@@ -130,12 +148,38 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
     if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
 }
 
+function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
+  yield limitsFault(channel['limits'] as Fields)
+  for (const field of ['login', 'logout'])
+    if (channel[field] !== undefined) yield fieldFault(field, 'function', { value: channel[field], compile })
+  yield packagesFault(channel['packages'])
+}
+
+const packagesFault = (packages: unknown): string | undefined =>
+  packages === undefined || (isObject(packages) && Object.values(packages).every(isText))
+    ? undefined
+    : '`packages` must be an object with a version for each package, such as { grammy: "1.46.0" }'
+
 function limitsFault(limits: Fields): string | undefined {
   if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1)
     return '`limits.maxText` must be a whole number of at least 1'
-  return ['native', 'reconcile', 'none'].includes(limits['idempotency'] as string)
-    ? undefined
-    : '`limits.idempotency` must be "native", "reconcile" or "none"'
+  const { maxFileBytes } = limits
+  if (maxFileBytes !== undefined && (!Number.isSafeInteger(maxFileBytes) || (maxFileBytes as number) < 1))
+    return '`limits.maxFileBytes` must be a whole number of at least 1'
+  for (const [key, values] of Object.entries(limitChoices))
+    if (!values.includes(limits[key] as string | undefined))
+      return `\`limits.${key}\` must be ${values
+        .filter((value) => value !== undefined)
+        .map((value) => `"${value}"`)
+        .join(', ')}`
+  return undefined
+}
+
+/** `undefined`: the key may be absent. */
+const limitChoices: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  idempotency: ['native', 'reconcile', 'none'],
+  unit: [undefined, 'utf16', 'codepoints', 'bytes'],
+  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain'],
 }
 
 /** @returns what is wrong with one tool, also with a tool that a toolset opens later */

@@ -86,6 +86,7 @@ function buildEndpoints(
     connections: connections.states,
     logins,
     tools: registry.list,
+    toolsets: registry.states,
     routes,
   })
 }

@@ -71,6 +71,49 @@ describe('svc-gateway check', () => {
     })
   })
 
+  it('prints what each plugin brings', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { defineChannel, defineToolset, Type } from 'svc-gateway/plugin'
+      const connect = () => { throw new Error('must not be called') }
+      const tool = { name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: () => 1 }
+      export default [
+        defineToolset({ name: 'dice', description: 'Dice.', tools: [tool], open: connect }),
+        defineChannel({ name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
+          limits: { maxText: 100, idempotency: 'none' }, connect, packages: { 'x-pager': '1.0.0' } }),
+      ]`
+    writeFileSync(join(folder, 'dice.mjs'), plugin)
+    writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./dice.mjs'],\n channels: { pager: {} } }")
+    expect(await run(folder, ['check'])).toEqual({
+      code: 0,
+      stdout: './dice.mjs: toolset dice (roll, more when it is opened), channel pager\nok\n',
+      stderr: 'warning: line 2: channels.pager needs the package x-pager; run: npm i x-pager@1.0.0\n',
+    })
+  })
+
+  it('exits with 1 if a plugin cannot be imported, and names the line', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'broken.ts'), 'const x: number = 1\nthrow new Error("boom")')
+    writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./broken.ts'] }")
+    const { code, stdout, stderr } = await run(folder, ['check'])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(
+      /^The plugin "\.\/broken\.ts" was refused: importing it failed \(Error: boom, at .*broken\.ts:2:/,
+    )
+    expect(stderr).toMatch(/\nA plugin cannot be used; see above\.\n$/)
+  })
+
+  it('reports a missing key of a toolset that has no section', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { defineToolset, Type } from 'svc-gateway/plugin'
+      export default defineToolset({ name: 'weather', description: 'Weather.',
+        config: Type.Object({ apiKey: Type.String({ secret: true }) }),
+        open: async () => ({ tools: [], close: async () => {} }) })`
+    writeFileSync(join(folder, 'weather.mjs'), plugin)
+    writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./weather.mjs'] }")
+    const { code, stderr } = await run(folder, ['check'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('tools.weather.apiKey is required')])
+  })
+
   it('prints warnings and exits with 0', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
@@ -141,7 +184,7 @@ describe('svc-gateway check', () => {
     const { code, stderr } = await run(folder, ['check'])
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^warning: The plugin "\.\/pager\.js" was refused: .*\n.* has a problem:\n {2}line 1: channels\.pager is not /,
+      /^The plugin "\.\/pager\.js" was refused: .*relative to [^ ]*\); fix it.*\n.* has a problem:\n {2}line 1: channels\.pager is not /,
     )
   })
 

@@ -33,7 +33,7 @@ function start(connect: Connect = async () => undefined, changes: Partial<Channe
     receive: async () => 'accepted',
     onConnected: () => undefined,
     state: () => createTestContext().state,
-    findMissingPackages: ({ packages }) => packages && 'The channel "pager" needs the package pager; run: npm i pager',
+    findMissingPackages: ({ packages }) => packages && 'needs the package pager; run: npm i pager',
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     log,
   })

@@ -111,7 +111,7 @@ describe('a broken plugin', () => {
       'that does not parse as JavaScript',
       'a.mjs',
       'const x = 1\nexport default b c',
-      /importing it failed \(SyntaxError: .*, at .*a\.mjs:2:1\)/,
+      /importing it failed \(SyntaxError: .*, at .*a\.mjs:2:1\d\)/,
     ],
     [
       'that imports what is not there',
@@ -183,6 +183,32 @@ describe('a broken plugin', () => {
       'a.ts',
       channel('config: Type.Object({ accounts: Type.String() })'),
       /`config` declares "accounts", which every channel already has; rename it/,
+    ],
+    [
+      'with a schema of Zod',
+      'a.ts',
+      channel("config: { '~standard': { version: 1, vendor: 'zod' } }"),
+      /`config` is a schema of zod, not a JSON Schema; build it with Type, or convert it/,
+    ],
+    [
+      'with a schema of Zod inside',
+      'a.ts',
+      channel("config: Type.Object({ url: { '~standard': { version: 1, vendor: 'zod' } } })"),
+      /`config` is a schema of zod/,
+    ],
+    [
+      'with a schema that is a function',
+      'a.ts',
+      channel("target: Object.assign(() => 1, { '~standard': { vendor: 'arktype' } })"),
+      /`target` is a schema of arktype/,
+    ],
+    ['with odd packages', 'a.ts', channel("packages: ['grammy']"), /`packages` must be an object with a version/],
+    ['with an odd login', 'a.ts', channel('login: true'), /`login` must be a function/],
+    [
+      'with an unknown format',
+      'a.ts',
+      channel('limits: { maxText: 5, idempotency: "none", format: "bbcode" }'),
+      /`limits\.format` must be "markdown", "html", "whatsapp", "plain"/,
     ],
     ['without limits', 'a.ts', channel('limits: undefined'), /`limits` must be an object/],
     [

@@ -1,6 +1,7 @@
 // The tool registry: opens toolsets, leaves out invalid and duplicate tools, and closes toolsets.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
+  AuthError,
   defineTool,
   defineToolset,
   type ExtensionContext,
@@ -76,9 +77,57 @@ describe('the tool registry', () => {
     const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
     expect(registry.problems).toEqual([
-      'The toolset "broken" is left out: it could not be opened (Error: no connection).',
+      'The toolset "broken" is left out: it could not be opened (Error: no connection); it is tried again.',
     ])
     await registry.close()
+  })
+
+  it('tries again to open a toolset, and adds its tools', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const failures = [new Error('no connection'), new TypeError('not yet')]
+    const late = toolset('late', {
+      open: async () => {
+        const failure = failures.shift()
+        if (failure) throw failure
+        return { tools: [tool('found')], close: async () => {} }
+      },
+    })
+    const context = createTestContext()
+    const registry = await open([late], () => context)
+    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'Error: no connection' }])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'TypeError: not yet' }])
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(registry.states()).toEqual([{ toolset: 'late', state: 'open' }])
+    expect(registry.find('found')?.toolset).toBe('late')
+    expect(context.logged.map(({ message }) => message)).toEqual([
+      'toolset could not be opened; it is tried again',
+      'toolset could not be opened; it is tried again',
+      'toolset opened',
+    ])
+  })
+
+  it('does not try again to open a toolset whose credentials are refused, or one that was closed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const opened: string[] = []
+    const failing = (name: string, error: Error) =>
+      toolset(name, {
+        open: async () => {
+          opened.push(name)
+          throw error
+        },
+      })
+    const refused = await open([failing('refused', new AuthError('The key was revoked.'))])
+    expect(refused.states()).toEqual([{ toolset: 'refused', state: 'unauthorized', reason: 'The key was revoked.' }])
+    expect(refused.problems).toEqual([
+      'The toolset "refused" is left out: it could not be opened (The key was revoked.); change its settings.',
+    ])
+    const closed = await open([failing('closed', new Error('no connection'))])
+    await closed.close()
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(opened).toEqual(['refused', 'closed'])
   })
 
   it('leaves out an invalid tool of an opened toolset', async () => {

@@ -153,13 +153,8 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
   })
 }
 
-/** A section without required keys gets its defaults even if it is absent. */
-function toolsetSection(config: JsonSchema) {
-  const section = objectSchema(config)
-  return section.required.every((key) => 'default' in (section.properties[key] ?? {}))
-    ? { default: {}, ...config, ...section }
-    : { ...config, ...section }
-}
+/** An absent section counts as an empty one: it gets its defaults, and its required keys are missing. */
+const toolsetSection = (config: JsonSchema) => ({ default: {}, ...config, ...objectSchema(config) })
 
 /** The section `providers`. The keys of each entry depend on its `kind`. */
 export function providersSection(providers: ConfigurableExtensions['providers'], document: unknown) {
