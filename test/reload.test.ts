@@ -53,6 +53,16 @@ describe('a reload', () => {
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 200 })
   })
 
+  it('says that new plugins need a restart, if only they know a section', async () => {
+    const running = await startGateway()
+    const changes = { plugins: ['./pager.mjs'], channels: { pager: { url: 'http://127.0.0.1' } } }
+    const refused = await change(running, changes).catch((error: unknown) => error)
+    expect((refused as ConfigError).problems.map(({ path, problem }) => `${path} ${problem}`)).toEqual([
+      expect.stringMatching(/^channels\.pager is not a known key/),
+      expect.stringMatching(/^plugins has changed, which needs a restart; /),
+    ])
+  })
+
   it('returns the keys that need a restart and applies the rest', async () => {
     const running = await startGateway()
     const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error', pretty: true } }

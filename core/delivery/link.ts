@@ -171,8 +171,8 @@ export function createLink(deps: LinkDeps, account: Account): Link {
 
   function giveUp(reason: string): void {
     setState(channel.login ? 'login_required' : 'unauthorized', reason)
-    const then = channel.login ? 'log in again' : 'it is not tried again until the configuration changes'
-    deps.log.error({ ...fields, reason }, `the platform refused the credentials of the channel; ${then}`)
+    if (channel.login) deps.log.error({ ...fields, reason }, 'channel needs a login')
+    else deps.log.error({ ...fields, reason }, 'channel refused by its platform; it waits for another configuration')
   }
 
   /** Also closes a connection that `connect` returns later. Never rejects. */

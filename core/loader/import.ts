@@ -57,9 +57,8 @@ export function describeImportError(error: unknown): string {
   return place === undefined ? firstLineOf(error) : `${firstLineOf(error)}, at ${place}`
 }
 
-/** This file, also where a source map names it. */
-const isOwn = (path: string): boolean =>
-  path.startsWith(import.meta.filename) || /[\\/]core[\\/]loader[\\/]import\.ts:/.test(path)
+/** Code of this folder, also where a source map names it. */
+const isOwn = (path: string): boolean => path.startsWith(import.meta.dirname) || /[\\/]core[\\/]loader[\\/]/.test(path)
 
 /** `at connect (file:///plugins/pager.js:3:7)` → `/plugins/pager.js:3:7` */
 function placeInPlugin(error: unknown): string | undefined {

@@ -183,9 +183,8 @@ describe('svc-gateway check', () => {
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./pager.js'], channels: { pager: {} } }")
     const { code, stderr } = await run(folder, ['check'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^The plugin "\.\/pager\.js" was refused: .*relative to [^ ]*\); fix it.*\n.* has a problem:\n {2}line 1: channels\.pager is not /,
-    )
+    expect(stderr).toMatch(/^The plugin "\.\/pager\.js" was refused: .*relative to [^ ]*\); fix it/)
+    expect(stderr).toMatch(/\n.* has a problem:\n {2}line 1: channels\.pager is not /)
   })
 
   it('explains how to create a configuration if there is none', async () => {

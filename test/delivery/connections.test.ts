@@ -99,9 +99,7 @@ describe('refused credentials', () => {
     await vi.advanceTimersByTimeAsync(600_000)
     expect(contexts).toHaveLength(1)
     expect(health()).toMatchObject({ state: 'unauthorized', reason: 'The token [redacted] was revoked.' })
-    expect(logged).toEqual([
-      'the platform refused the credentials of the channel; it is not tried again until the configuration changes',
-    ])
+    expect(logged).toEqual(['channel refused by its platform; it waits for another configuration'])
     await connections.update({ pager: { enabled: true, allowFrom: ['*'] } })
     await vi.advanceTimersByTimeAsync(0)
     expect(health().state).toBe('connected')
