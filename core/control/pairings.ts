@@ -1,7 +1,7 @@
 // The endpoints of pairing: list the senders that wait for approval or have it, approve one, and withdraw an approval.
 import { channelName, type NamedChannels } from '../config/channels/names.ts'
 import type { Config } from '../config/schema.ts'
-import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/pairing.ts'
+import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/inbound/pairing.ts'
 import { failures } from '../http/failure.ts'
 import { notBlank, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'

@@ -58,10 +58,13 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
     throw new InputError(found.reason)
   }
 
+  /** With the channel's name instead of an alias. */
+  const withName = <Named extends { channel?: string | undefined }>(named: Named): Named =>
+    named.channel === undefined ? named : { ...named, channel: recipients.channelName(named.channel) }
+
   /** The session's own last route takes precedence. `last` means the last route of the main session. */
   const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
-    const { to, accountId, channel: named, threadId } = applyHeaders(target, sender)
-    const channel = named === undefined ? undefined : recipients.channelName(named)
+    const { to, accountId, channel, threadId } = applyHeaders(withName(target), withName(sender))
     const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
     if (!own || (to !== undefined && to.trim() !== own.to))
       return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }

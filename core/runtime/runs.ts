@@ -1,8 +1,8 @@
 // Builds the execution of runs: attempts, outcomes, the heartbeat, and runs from channel messages.
 import { createTurn } from '../agents/turn.ts'
-import { createAttachments, maxAttachmentBytes } from '../delivery/attachments.ts'
-import { createChatCommands } from '../delivery/chat-commands.ts'
-import { createInbound, type Receive } from '../delivery/inbound.ts'
+import { createAttachments, maxAttachmentBytes } from '../delivery/inbound/attachments.ts'
+import { createChatCommands } from '../delivery/inbound/chat-commands.ts'
+import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
 import { createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'

@@ -26,7 +26,7 @@ async function start(
 ): Promise<RunningGateway & { chat: Chat; operate: RunningGateway['post'] }> {
   const dir = temporaryFolder()
   const chat = await startChat()
-  const { plugins, channels } = chat.config(dir, { 'chat-none': {} })
+  const { plugins, channels } = chat.config(dir, { 'chat-none': {}, 'chat-native': { dmPolicy: 'pairing' } })
   const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
   writeFileSync(join(dir, 'moody.mjs'), plugin)
   const running = await startGateway(
@@ -120,6 +120,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/schedules',
     '/api/sessions',
     '/api/outbox',
+    '/api/pairings',
     '/api/channels',
     '/api/channels/phone/login',
   ])
@@ -160,6 +161,11 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     await operate(`/api/outbox/${id}/retry`, {})
     await chat.attempted(2)
   }
+
+  await chat.say({ from: { id: 'ann' } })
+  const [{ code }] = (await get('/api/pairings')).body.items
+  for (const one of [code, 'nothing']) await operate(`/api/pairings/${one}/approve`, {})
+  for (let n = 0; n < 2; n++) await operate('/api/pairings/revoke', { channel: 'chat-native', sender: 'ann' })
 
   const invoke = (tool: string, args = {}) => operate('/tools/invoke', { tool, args })
   for (const call of [

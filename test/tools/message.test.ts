@@ -23,14 +23,14 @@ describe('the message tool', () => {
 
   it('sends to the last route of the session by default, and belongs to the run', async () => {
     const { chat, get, sent } = await startTools()
-    await chat.say({ text: 'Hi.', group: 'group', to: 'team' })
+    await chat.say({ text: 'Hi.', group: 'group', mentioned: true, to: 'team' })
     await chat.holds(1)
     await chat.say({ text: '/message {"text":"By the way."}' })
     const [, aside, reply] = await chat.holds(3)
     expect([aside, reply]).toMatchObject([{ to: 'ann', text: 'By the way.' }, { to: 'ann' }])
     const run = (await get(`/runs/${reply!.key.split(':')[0]}`)).body
     expect(run.deliveries).toMatchObject([{ to: 'ann', channel: 'chat-native', status: 'sent' }, { to: 'ann' }])
-    await chat.say({ text: '/message {"text":"To the team."}', group: 'group', to: 'team' })
+    await chat.say({ text: '/message {"text":"To the team."}', group: 'group', mentioned: true, to: 'team' })
     expect(await sent('To the team.')).toMatchObject({ to: 'team' })
   })
 

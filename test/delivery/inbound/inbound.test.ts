@@ -1,8 +1,8 @@
 // Messages from channels: who may write, which runs they start, and where the replies go.
 import { describe, expect, it } from 'vitest'
-import { startChat } from '../doubles/chat.ts'
-import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
-import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { startChat } from '../../doubles/chat.ts'
+import { messagesOf, type ModelServer, startModel } from '../../doubles/model.ts'
+import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../../helpers.ts'
 
 const quiet = { heartbeat: { every: 0 } }
 const open = { allowFrom: ['*'] }

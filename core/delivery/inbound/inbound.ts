@@ -1,19 +1,19 @@
 // Accepts messages from channels: each becomes a run in its session, and updates the session's last route. Both are
 // stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
-import { type Access, resolveAccess } from '../config/channels/access.ts'
-import type { Config } from '../config/schema.ts'
-import { InputError, type ChannelContext, type InboundMessage, type Log } from '../plugin.ts'
-import { agentSessionKey } from '../sessions/keys.ts'
-import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../store/store.ts'
+import { type Access, resolveAccess } from '../../config/channels/access.ts'
+import type { Config } from '../../config/schema.ts'
+import { InputError, type ChannelContext, type InboundMessage, type Log } from '../../plugin.ts'
+import { agentSessionKey } from '../../sessions/keys.ts'
+import type { RunSpec } from '../../store/run-spec.ts'
+import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/store.ts'
 import { findRefusal, groupOf, type Refusal } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
-import type { Account } from './connections.ts'
-import { readInboundMessage } from './inbound-message.ts'
+import type { Account } from '../connections.ts'
+import { readInboundMessage } from './message.ts'
 import type { Pairing } from './pairing.ts'
-import type { ReplyRoutes } from './reply-routes.ts'
+import type { ReplyRoutes } from '../reply-routes.ts'
 
 interface InboundDeps {
   channels: Config['channels']

@@ -1,6 +1,6 @@
 // The commands that people can write to an agent in a chat: /new, /stop and /status.
-import { startConversation } from '../sessions/conversation-start.ts'
-import type { AcceptCommand, Store } from '../store/store.ts'
+import { startConversation } from '../../sessions/conversation-start.ts'
+import type { AcceptCommand, Store } from '../../store/store.ts'
 
 export interface ChatCommand {
   name: 'new' | 'stop' | 'status'

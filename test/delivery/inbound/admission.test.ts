@@ -1,8 +1,8 @@
 // Which messages the agent reads, which agent answers, and in which session.
 import { describe, expect, it } from 'vitest'
-import { startChat } from '../doubles/chat.ts'
-import { startModel } from '../doubles/model.ts'
-import { type Document, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { startChat } from '../../doubles/chat.ts'
+import { startModel } from '../../doubles/model.ts'
+import { type Document, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 
 const defaults = { heartbeat: { every: 0 } }
 

@@ -1,8 +1,8 @@
 // Stores the files that come with a message in the workspace of the agent, and describes them to the agent.
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
-import { describeError } from '../errors.ts'
-import type { Attachment, InboundMessage, Log } from '../plugin.ts'
+import { describeError } from '../../errors.ts'
+import type { Attachment, InboundMessage, Log } from '../../plugin.ts'
 
 export interface Attachments {
   /** Returns the text of the message, with a line for each file. */

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { startChat } from '../doubles/chat.ts'
-import { type Document, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
-import { program } from '../program.ts'
+import { startChat } from '../../doubles/chat.ts'
+import { type Document, gatewayToken, startGateway, temporaryFolder } from '../../helpers.ts'
+import { program } from '../../program.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const authorization = `Bearer ${gatewayToken}`

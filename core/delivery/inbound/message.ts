@@ -1,7 +1,7 @@
 // Checks what a channel passes to `receive`, so that a mistake in a plugin is reported where it is made.
-import { InputError, type InboundMessage, type JsonSchema } from '../plugin.ts'
-import { compileCheck, notBlank, Type } from '../typebox.ts'
-import { wellFormed } from '../well-formed.ts'
+import { InputError, type InboundMessage, type JsonSchema } from '../../plugin.ts'
+import { compileCheck, notBlank, Type } from '../../typebox.ts'
+import { wellFormed } from '../../well-formed.ts'
 
 const NonEmpty = Type.String({ pattern: notBlank, description: 'a non-empty string' })
 const Text = Type.String({ description: 'a string' })

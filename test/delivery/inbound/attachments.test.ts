@@ -2,11 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createAttachments } from '../../core/delivery/attachments.ts'
-import { createTestContext } from '../contracts.ts'
-import { startChat } from '../doubles/chat.ts'
-import { startModel } from '../doubles/model.ts'
-import { startGateway, temporaryFolder } from '../helpers.ts'
+import { createAttachments } from '../../../core/delivery/inbound/attachments.ts'
+import { createTestContext } from '../../contracts.ts'
+import { startChat } from '../../doubles/chat.ts'
+import { startModel } from '../../doubles/model.ts'
+import { startGateway, temporaryFolder } from '../../helpers.ts'
 
 async function start() {
   const [chat, model] = [await startChat(), await startModel()]

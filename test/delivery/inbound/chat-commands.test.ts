@@ -1,8 +1,8 @@
 // The commands in a chat: /new, /stop and /status.
 import { describe, expect, it } from 'vitest'
-import { startChat } from '../doubles/chat.ts'
-import { messagesOf, startModel } from '../doubles/model.ts'
-import { type Document, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { startChat } from '../../doubles/chat.ts'
+import { messagesOf, startModel } from '../../doubles/model.ts'
+import { type Document, gatewayToken, startGateway, temporaryFolder } from '../../helpers.ts'
 
 async function start(settings: Document = { allowFrom: ['ann'] }) {
   const [chat, model] = [await startChat(), await startModel()]
