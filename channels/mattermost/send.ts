@@ -66,13 +66,10 @@ async function uploadFile(
 
 type Unsent = Exclude<SendResult, { outcome: 'sent' }>
 
-/** The server still works on the first of two equal posts. */
-const pendingTwin = 'api.post.deduplicate_create_post.pending'
-
+/** An error 500 leaves it open, also the one that says that the server still works on the first of two equal posts. */
 function toUnsent(error: unknown): Unsent {
   if (!(error instanceof StatusError)) return resultOfError(error)
   const result = { ...resultOfResponse(error), detail: error.message }
-  if (error.code === pendingTwin) return { outcome: 'unknown', detail: error.message }
   // The account may not write there; its token is fine.
   return error.status === 403 ? { outcome: 'failed', reason: 'permanent', detail: error.message } : result
 }
