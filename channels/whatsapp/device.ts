@@ -9,7 +9,10 @@ import { createReceiver } from './receive.ts'
 import { createSender } from './send.ts'
 import { closeCode, closeCodeOf, openSocket } from './socket.ts'
 
-const notLinked = 'The account is not linked. Log in with `svc-gateway channels login whatsapp`.'
+const notLinked = (accountId: string): string =>
+  `The account is not linked. Log in with: svc-gateway channels login whatsapp${
+    accountId === 'default' ? '' : ` --account ${accountId}`
+  }`
 
 /** WhatsApp asks a device to restart after it was linked. It does not do so again and again. */
 const maxRestarts = 3
@@ -17,13 +20,15 @@ const maxRestarts = 3
 export async function connectDevice(config: Config, context: ChannelContext): Promise<Connection> {
   const library = await loadLibrary()
   const credentials = await openCredentials(context.state, library)
-  if (!credentials.isLinked()) throw new AuthError(notLinked)
+  if (!credentials.isLinked()) throw new AuthError(notLinked(context.accountId))
   for (let restarts = 0; ; restarts++) {
+    context.signal.throwIfAborted()
     const device = createDevice({ library, config, context, credentials })
     const code = await device.opened
     if (code === undefined) return device.connection
     await device.connection.close()
-    if (code !== closeCode.restartRequired || restarts === maxRestarts) throw await errorOf(code, credentials)
+    if (code !== closeCode.restartRequired || restarts === maxRestarts)
+      throw await errorOf(code, { credentials, accountId: context.accountId })
   }
 }
 
@@ -48,9 +53,9 @@ function createDevice({ library, config, context, credentials }: DeviceOptions) 
   })
   receiver.listen(socket)
   sender.listen(socket)
-  const opened = watchState(socket, async (code) => {
+  const opened = watchState(socket, context.signal, async (code) => {
     stop.abort()
-    const error = await errorOf(code, credentials)
+    const error = await errorOf(code, { credentials, accountId: context.accountId })
     context.lost(error instanceof AuthError ? error : error.message)
   })
   const connection: Connection = {
@@ -69,11 +74,18 @@ function createDevice({ library, config, context, credentials }: DeviceOptions) 
 
 /**
  * Resolves when the connection is open, or with the code with which it was closed before.
+ * @param stop ends the waiting
  * @param onLost called when an open connection is closed
  */
-function watchState(socket: WASocket, onLost: (code: number) => Promise<void>): Promise<number | undefined> {
+function watchState(
+  socket: WASocket,
+  stop: AbortSignal,
+  onLost: (code: number) => Promise<void>,
+): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
   let isOpen = false
+  const abort = (): void => resolve(closeCode.closed)
+  stop.addEventListener('abort', abort)
   socket.ev.on('connection.update', (update) => {
     if (update.connection === 'open') {
       isOpen = true
@@ -84,15 +96,20 @@ function watchState(socket: WASocket, onLost: (code: number) => Promise<void>): 
     resolve(code)
     if (isOpen) void onLost(code)
   })
-  return promise
+  return promise.finally(() => stop.removeEventListener('abort', abort))
+}
+
+interface Account {
+  credentials: Credentials
+  accountId: string
 }
 
 /** What a close code means. After a logout the credentials are worthless, so they are deleted. */
-async function errorOf(code: number, credentials: Credentials): Promise<Error> {
+async function errorOf(code: number, { credentials, accountId }: Account): Promise<Error> {
   switch (code) {
     case closeCode.loggedOut:
       await credentials.wipe()
-      return new AuthError(`WhatsApp has unlinked this device. ${notLinked}`)
+      return new AuthError(`WhatsApp has unlinked this device. ${notLinked(accountId)}`)
     case closeCode.forbidden:
       return new AuthError('WhatsApp has blocked this account.')
     case closeCode.multideviceMismatch:

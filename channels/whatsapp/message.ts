@@ -31,7 +31,7 @@ export async function readMessage(
   if (!content) return undefined
   const from = toAddress(await findNumber(context, sender, inGroup ? participantAlt : remoteJidAlt))
   const attachments = readAttachments(context, content)
-  const text = withoutMention(readText(content), me)
+  const text = inGroup ? withoutMention(readText(content), me) : readText(content)
   if (text.trim() === '' && attachments.length === 0) return undefined
   return {
     id,
@@ -89,7 +89,7 @@ function isMentioned(content: proto.IMessage, me: ReadContext['me']): boolean {
 /** In the text, a mention is `@` and the number or the LID. */
 function withoutMention(text: string, me: ReadContext['me']): string {
   return [me.id, ...(me.lid ? [me.lid] : [])]
-    .reduce((rest, own) => rest.replaceAll(`@${parseJid(own).user}`, ''), text)
+    .reduce((rest, own) => rest.replaceAll(new RegExp(`@${parseJid(own).user}(?!\\d)`, 'g'), ''), text)
     .trim()
 }
 

@@ -75,6 +75,19 @@ describe('linking', () => {
     expect(await send(connection, 'hello')).toMatchObject({ outcome: 'sent' })
   })
 
+  it('shows new codes when the first ones are used up', async () => {
+    const server = await openWhatsapp()
+    onTestFinished(() => server.close())
+    const codes: string[] = []
+    for await (const step of login(server, createState(new Map()))) {
+      if (!('qr' in step)) continue
+      codes.push(step.qr)
+      if (codes.length === 1) server.closeWith('408')
+      else server.scan(step.qr)
+    }
+    expect(codes).toHaveLength(2)
+  })
+
   it('ends at once if the account is linked', async () => {
     const { server, state } = await openLinked(linked)
     const steps = []
@@ -136,6 +149,17 @@ describe('a connection that WhatsApp closes', () => {
     server.unlink()
     expect(await lost).toMatchObject({ name: 'AuthError', message: expect.stringContaining('unlinked') })
     expect([...records]).toEqual([])
+  })
+
+  it('is given up when the gateway stops while it is being opened', async () => {
+    const { server, state } = await openLinked(linked)
+    server.ignoreLogins()
+    const context = { ...createTestContext(), accountId: 'default', lost: () => undefined }
+    const connecting = whatsapp.connect(server.config, { ...context, state, receive: async () => 'accepted' as const })
+    await server.until(() => server.sockets() === 1)
+    context.abort()
+    await expect(connecting).rejects.toThrow()
+    await server.until(() => server.sockets() === 0)
   })
 
   it.each([

@@ -69,6 +69,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
   const faults: Fault[] = []
   let messageCount = 0
   let restarts = 0
+  let ignoresLogins = false
 
   const check = (): void => {
     for (const waiter of waiting) if (waiter.fits()) waiter.resolve()
@@ -101,6 +102,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
       socket.send(iq('pair', 'set', [{ tag: 'pair-device', attrs: {}, content: refs }]))
       return
     }
+    if (ignoresLogins) return
     const jid = `${String(username)}:${device}@${server}`
     if (!devices.has(jid) || isRefused) {
       socket.send({ tag: 'failure', attrs: { reason: '401', location: 'test' } })
@@ -367,6 +369,8 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     /** The next login is answered with the request to connect again. */
     restartNext: () => void restarts++,
     forgetSession: (number: string) => personOf(number).forgetSessions(),
+    ignoreLogins: () => void (ignoresLogins = true),
+    sockets: () => sockets.size,
     /** The owner removes the device on the phone. */
     unlink(): void {
       devices.delete(deviceJid)
