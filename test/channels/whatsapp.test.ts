@@ -186,7 +186,7 @@ describe('WhatsApp in a gateway', () => {
     const { server, records } = await openLinked(linked)
     const dir = temporaryFolder()
     const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
-    for (const [key, value] of records) await store.setState('channel:whatsapp:default', key, value)
+    await Promise.all([...records].map(([key, value]) => store.setState('channel:whatsapp:default', key, value)))
     await store.close()
     const model = await startModel()
     const gateway = await startGateway(
