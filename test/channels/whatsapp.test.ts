@@ -4,7 +4,6 @@ import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ExtensionState, Json } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { startModel } from '../doubles/model.ts'
 import { openWhatsapp } from '../doubles/whatsapp.ts'
 import {
   connect,
@@ -18,8 +17,6 @@ import {
   send,
   to,
 } from '../doubles/whatsapp-account.ts'
-import { startGateway, temporaryFolder } from '../helpers.ts'
-import { openStore } from '../store/open-store.ts'
 
 let linked: LinkedAccount
 beforeAll(async () => {
@@ -177,52 +174,5 @@ describe('a connection that WhatsApp closes', () => {
     server.restartNext()
     const { connection } = await connect(server, state)
     expect(await send(connection, 'hello')).toMatchObject({ outcome: 'sent' })
-  })
-})
-
-describe('WhatsApp in a gateway', () => {
-  /** A gateway whose account is linked. */
-  async function start() {
-    const { server, records } = await openLinked(linked)
-    const dir = temporaryFolder()
-    const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
-    await Promise.all([...records].map(([key, value]) => store.setState('channel:whatsapp:default', key, value)))
-    await store.close()
-    const model = await startModel()
-    const gateway = await startGateway(
-      {
-        agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' } },
-        providers: model.providers,
-        channels: { whatsapp: { ...server.config, allowFrom: [to] } },
-      },
-      dir,
-    )
-    await server.until(() => server.connected() === 1)
-    return { server, model, ...gateway }
-  }
-
-  it('answers a webhook on WhatsApp', async () => {
-    const { server, model, post, logged } = await start()
-    model.script({ text: 'The backup has **failed**.' })
-    const hook = { message: 'hi', channel: 'whatsapp', to, wakeMode: 'next-heartbeat' }
-    expect(await post('/hooks/agent', hook)).toMatchObject({ status: 200 })
-    await server.until(() => server.received.length === 1)
-    expect(server.received).toMatchObject([{ to, text: 'The backup has *failed*.' }])
-    const { advSecretKey } = JSON.parse(linked.records.get('credentials') as string) as { advSecretKey: string }
-    expect(logged.join('\n')).not.toContain(advSecretKey)
-  })
-
-  it('answers messages of allowed senders, in order', async () => {
-    const { server, model } = await start()
-    model.script({ text: 'Hello Alice.' }, { text: 'Fine.' })
-    await server.say('from a stranger', { from: '15553334444' })
-    for (const text of ['Hello?', 'How are you?']) await server.say(text)
-    await server.until(() => server.received.length === 2)
-    expect(await model.prompt(0)).toContain('Hello?')
-    expect(server.received).toMatchObject([
-      { to, text: 'Hello Alice.' },
-      { to, text: 'Fine.' },
-    ])
-    expect(server.chatStates).toContainEqual({ to: '15551112222@s.whatsapp.net', state: 'composing' })
   })
 })
