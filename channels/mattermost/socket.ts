@@ -1,4 +1,5 @@
 // The WebSocket: hands over each new post, and reports the connection as lost when it breaks or misses something.
+import type Library from '@mattermost/client'
 import type { ChannelContext } from 'svc-gateway/plugin'
 import { isPost, type Post } from './inbound.ts'
 
@@ -19,18 +20,7 @@ const never = 2 ** 31 - 1
 export async function openSocket({ url, botToken, context, onPost }: SocketDeps) {
   const { default: library } = await import('@mattermost/client')
   const hello = Promise.withResolvers<void>()
-  const raw = { close: (): void => undefined }
-  const client = new library.WebSocketClient({
-    newWebSocketFn(address) {
-      const socket = createSocket(address, context.log)
-      raw.close = () => socket.close()
-      return socket
-    },
-    minWebSocketRetryTime: never,
-    maxWebSocketRetryTime: never,
-    reconnectJitterRange: 0,
-    clientPingInterval: never,
-  })
+  const { client, closeSocket } = createClient(library, context.log)
   let state: 'opening' | 'open' | 'ended' = 'opening'
   let watchdog: NodeJS.Timeout | undefined
 
@@ -56,7 +46,7 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
     state = 'ended'
     clearInterval(watchdog)
     quietly(() => client.close())
-    raw.close()
+    closeSocket()
   }
 
   function watch(): void {
@@ -79,6 +69,19 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   state = 'open'
   watch()
   return { close, showTyping: (channelId: string) => client.userTyping(channelId, '') }
+}
+
+/** The library's `close` does not end a socket that is still connecting, so `closeSocket` has to. */
+function createClient(library: typeof Library, log: ChannelContext['log']) {
+  let socket: WebSocket | undefined
+  const client = new library.WebSocketClient({
+    newWebSocketFn: (url) => (socket = createSocket(url, log)),
+    minWebSocketRetryTime: never,
+    maxWebSocketRetryTime: never,
+    reconnectJitterRange: 0,
+    clientPingInterval: never,
+  })
+  return { client, closeSocket: () => socket?.close() }
 }
 
 /** An event contains the post as a string of JSON. */

@@ -1,5 +1,6 @@
 // The Slack channel: receives messages through Socket Mode, and sends text and files through the Web API.
-import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import type { WebClient } from '@slack/web-api'
+import { type ChannelContext, type Connection, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { createBacklog } from './backlog.ts'
 import { createDirectory } from './directory.ts'
 import { toAuthError } from './errors.ts'
@@ -23,9 +24,6 @@ const Config = Type.Object({
   ),
 })
 
-/** How long one call of the Web API may take. Its outcome is unknown afterwards. */
-const callMs = 25_000
-
 export default defineChannel<Static<typeof Config>>({
   name: 'slack',
   description: 'Messages in Slack, through an app with Socket Mode.',
@@ -39,45 +37,42 @@ export default defineChannel<Static<typeof Config>>({
 
   async connect({ botToken, appToken, apiRoot = 'https://slack.com/api/' }, context) {
     const { WebClient } = await import('@slack/web-api')
-    // By default, the library repeats calls whose answer was lost, and posts such messages twice.
-    const options = {
-      slackApiUrl: apiRoot,
-      retryConfig: { retries: 0 },
-      rejectRateLimitedCalls: true,
-      timeout: callMs,
-      logger: silentLogger,
-    }
+    const options = { ...clientOptions, slackApiUrl: apiRoot }
     const web = new WebClient(botToken, options)
     const self = await web.auth.test().catch((error: unknown) => {
       throw toAuthError(error, 'the bot token')
     })
     const directory = createDirectory(web)
     const read = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
-    const onEvent = async (event: unknown): Promise<void> => {
-      const message = await read(event)
-      if (message) await context.receive(message)
-      else context.log.debug({}, 'an event was ignored: it is not a message of a person')
-    }
-    const backlog = createBacklog({ web, context, onEvent })
-    const socket = await openSocket({
-      appToken,
-      options,
-      context,
-      async onEvent(event) {
-        await onEvent(event)
-        await backlog.note(event)
-      },
-    })
-    // What is written from now on arrives as an event, so no message is between the two.
-    backlog.start()
-    return {
-      ...createSender({ web, directory, state: context.state }),
-      async close() {
-        await Promise.all([backlog.close(), socket.close()])
-      },
-    }
+    const { close } = await openInbound({ web, appToken, options, context, read })
+    return { ...createSender({ web, directory, state: context.state }), close }
   },
 })
+
+interface InboundDeps extends Omit<Parameters<typeof openSocket>[0], 'onEvent'> {
+  web: WebClient
+  context: ChannelContext
+  read: ReturnType<typeof createReader>
+}
+
+async function openInbound({ web, read, context, ...deps }: InboundDeps): Promise<Pick<Connection, 'close'>> {
+  async function onEvent(event: unknown): Promise<void> {
+    const message = await read(event)
+    if (message) await context.receive(message)
+    else context.log.debug({}, 'an event was ignored: it is not a message of a person')
+  }
+
+  async function onNewEvent(event: unknown): Promise<void> {
+    await onEvent(event)
+    await backlog.note(event)
+  }
+
+  const backlog = createBacklog({ web, context, onEvent })
+  const socket = await openSocket({ ...deps, context, onEvent: onNewEvent })
+  // What is written from now on arrives as an event, so no message is between the two.
+  backlog.start()
+  return { close: async () => void (await Promise.all([backlog.close(), socket.close()])) }
+}
 
 /** The library's own log lines may contain messages and addresses with tickets. */
 const ignore = () => undefined
@@ -89,4 +84,13 @@ const silentLogger = {
   setLevel: ignore,
   setName: ignore,
   getLevel: () => 'error' as never,
+}
+
+/** By default, the library repeats a call whose answer was lost, and so posts a message twice. */
+const clientOptions = {
+  retryConfig: { retries: 0 },
+  rejectRateLimitedCalls: true,
+  // The outcome of a call is unknown afterwards.
+  timeout: 25_000,
+  logger: silentLogger,
 }
