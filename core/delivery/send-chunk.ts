@@ -60,7 +60,8 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
   const { idempotency } = channel.limits
   if (idempotency === 'native') return 'repeatable'
   if (idempotency === 'none' || !connection.reconcile) return 'unknown'
-  const ask = async (): Promise<unknown> => await connection.reconcile?.(key, delivery.to)
+  const { to, threadId } = delivery
+  const ask = async (): Promise<unknown> => await connection.reconcile?.(key, to, threadId ?? undefined)
   try {
     const answer = await withTimeout(ask(), timeoutMs)
     if (answer === late) return 'unasked'
