@@ -70,9 +70,10 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
   }
 
   const start = (delivery: StoredDelivery): void => {
+    const { id: deliveryId, channel, accountId } = delivery
     const done = attempt(delivery)
       .catch((error: Error) =>
-        log.error({ deliveryId: delivery.id, ...describeError(error) }, 'could not record a delivery'),
+        log.error({ channel, accountId, deliveryId, ...describeError(error) }, 'could not record a delivery'),
       )
       .finally(() => {
         sending.delete(done)
@@ -89,7 +90,7 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     const end: DeliveryEnd =
       pausedUntil === undefined
         ? await send(delivery)
-        : { status: 'retry', reason: paused, nextAt: pausedUntil, uncertain: delivery.uncertain }
+        : { status: 'retry', reason: delivery.reason ?? paused, nextAt: pausedUntil, uncertain: delivery.uncertain }
     const { id, fencingToken } = delivery
     if (end.status === 'sent' || end.status === 'retry')
       return void (await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import { createTestContext } from '../contracts.ts'
 import { newSchedule } from '../contracts/store-samples.ts'
-import { temporaryFolder } from '../helpers.ts'
+import { gatewayToken, temporaryFolder } from '../helpers.ts'
 import { refused, startTools } from '../tools/calls.ts'
 
 const to = { channel: 'chat-native', to: 'ann' }
@@ -40,6 +40,18 @@ describe('cron', () => {
     const { askAgent, sent } = await startTools()
     expect(await askAgent('/cron {"action":"add","message":"Think of the milk.","at":"1s"}')).toContain('nextAt')
     expect(await sent('Received: Think of the milk.')).toMatchObject({ to: 'ann' })
+  })
+
+  it('delivers to the channel in the header of the client that adds it', async () => {
+    const { post, chat } = await startTools({ channels: { console: { defaultTo: 'desk' } } })
+    const args = { action: 'add', message: 'Think of the milk.', at: '1h' }
+    const headers = { authorization: `Bearer ${gatewayToken}`, 'x-svc-message-channel': 'console' }
+    expect((await post('/tools/invoke', { tool: 'cron', args }, headers)).status).toBe(200)
+    const other = { ...headers, 'x-svc-message-channel': 'chat-native' }
+    expect(await post('/tools/invoke', { tool: 'cron', args }, other)).toMatchObject(
+      refused(expect.stringContaining('"chat-native" is not configured')),
+    )
+    expect(chat.held).toEqual([])
   })
 
   it('is visible only to its own agent', async () => {
