@@ -35,12 +35,10 @@ export async function readWorkspaceFile(
   maxBytes: number,
 ): Promise<Uint8Array> {
   const { data, size } = await createWorkspace(folder).read(path, { maxBytes })
-  if (size > maxBytes) throw new InputError(tooLarge(path, { size, maxBytes }))
+  if (size > maxBytes)
+    throw new InputError(`${JSON.stringify(path)} has ${size} bytes, and at most ${maxBytes} can be sent there.`)
   return data
 }
-
-export const tooLarge = (path: string, { size, maxBytes }: { size: number; maxBytes: number }): string =>
-  `${JSON.stringify(path)} has ${size} bytes, and at most ${maxBytes} can be sent there.`
 
 interface Target {
   path: string
