@@ -49,24 +49,23 @@ export async function logout(channel: string, { account, ...options }: AccountOp
 }
 
 /** Returns a function that shows a code, if it is another one than before. In a terminal it replaces that one. */
-function createScreen(): (view: LoginView) => void {
+function createScreen(): (view: LoginView) => Promise<void> {
   const { stdout } = process
   let last: string | undefined
   let lines = 0
-  return ({ qr, code }) => {
+  return async ({ qr, code }) => {
     const shown = qr ?? code
     if (shown === undefined || shown === last) return
     if (stdout.isTTY && lines > 0) stdout.write(`\x1b[${lines}A\x1b[J`)
-    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(shown)}\n` : describeQrCode(qr)
+    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(shown)}\n` : await describeQrCode(qr)
     stdout.write(text)
     last = shown
     lines = text.split('\n').length - 1
   }
 }
 
-function describeQrCode(qr: string): string {
-  const picture = drawQrCode(qr)
-  if (picture === undefined) throw new CommandError('The code is too long for a QR code.')
+async function describeQrCode(qr: string): Promise<string> {
+  const picture = await drawQrCode(qr)
   const hint = 'Scan this code with the app. It is renewed here until you do; Ctrl-C stops it.'
   return `${process.stdout.isTTY ? colour(picture) : picture}${hint}\n`
 }

@@ -1,6 +1,6 @@
 // The tools `<channel>_login`, with which an agent links and unlinks the accounts of channels.
 import { type Extensions, ownSource } from '../loader/registry.ts'
-import { type Channel, defineTool, InputError, type Tool, type Toolset, Type } from '../plugin.ts'
+import { type Channel, defineTool, type Tool, type Toolset, Type } from '../plugin.ts'
 import type { Logins } from './login.ts'
 import { drawQrCode } from './qr-code.ts'
 
@@ -62,12 +62,6 @@ const createLoginTool = ({ name }: Channel<never>, logins: Logins): Tool =>
         return { status: 'not_linked' }
       }
       const view = action === 'start' ? await logins.start(target) : logins.status(target)
-      return { ...view, ...(view.qr !== undefined && { picture: pictureOf(view.qr) }) }
+      return { ...view, ...(view.qr !== undefined && { picture: await drawQrCode(view.qr) }) }
     },
   })
-
-function pictureOf(qr: string): string {
-  const picture = drawQrCode(qr)
-  if (picture === undefined) throw new InputError('The code is too long for a QR code.')
-  return picture
-}
