@@ -13,6 +13,8 @@ export interface Endpoint {
   method: 'GET' | 'POST'
   path: string
   schema: EndpointSchema
+  /** True: the log has the path without its parameters. */
+  hasSecretPath?: boolean
   handle(request: EndpointRequest): Promise<unknown>
 }
 
@@ -27,7 +29,7 @@ export interface EndpointRequest<Params = unknown, Query = unknown, Body = unkno
 
 type TypeOf<Schema> = Schema extends TSchema ? Static<Schema> : unknown
 
-type Definition<Schema extends EndpointSchema> = Pick<Endpoint, 'method' | 'path'> & {
+type Definition<Schema extends EndpointSchema> = Pick<Endpoint, 'method' | 'path' | 'hasSecretPath'> & {
   schema: Schema
   handle(
     request: EndpointRequest<TypeOf<Schema['params']>, TypeOf<Schema['querystring']>, TypeOf<Schema['body']>>,

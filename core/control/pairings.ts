@@ -28,6 +28,7 @@ export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps):
     endpoint({
       method: 'POST',
       path: '/api/pairings/:code/approve',
+      hasSecretPath: true,
       schema: {
         summary: 'Approves the sender that was given this code.',
         params: Type.Object({ code: Type.String({ description: 'Upper and lower case are the same.' }) }),

@@ -35,11 +35,12 @@ export function registerControl(
       done()
     })
     routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
-    for (const { method, path, schema, handle } of endpoints) {
+    for (const { method, path, schema, hasSecretPath = false, handle } of endpoints) {
       routeGroup.route({
         method,
         url: path,
         schema,
+        config: { hasSecretPath },
         handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }),
       })
     }

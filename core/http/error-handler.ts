@@ -27,7 +27,7 @@ export function createErrorHandler({ log, listener, resolveClient }: ErrorHandle
     logFailure(log, error, {
       reqId: request.id,
       method: raw.method ?? '',
-      path: pathOf(raw),
+      path: request.routeOptions.config.hasSecretPath ? (request.routeOptions.url ?? '') : pathOf(raw),
       bodyBytes,
       client: resolveClient(raw).address,
     })

@@ -31,6 +31,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True: the route also answers while the gateway starts and stops. */
     alwaysAvailable?: boolean
+    /** True: the path may hold a secret, so the log has only its pattern. */
+    hasSecretPath?: boolean
   }
 }
 
