@@ -72,7 +72,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
 
 const isSigned = ({ verifiers }: HookRoute): boolean => verifiers.length > 0
 
-const badSignature = 'The signature is missing or wrong; check the secret and the scheme of the sender.'
+const badSignature = 'The signature or the secret is missing or wrong; compare the sender with the auth of this hook.'
 
 const noHook = () => new GatewayError('not_found', 'There is no hook of this name.')
 

@@ -13,7 +13,7 @@ interface HookGuardOptions {
 
 export interface HookGuard {
   hasToken(request: FastifyRequest): boolean
-  /** Records the result of an authentication. Throws `unauthorized`, with the sentence, or `rate_limited`. */
+  /** Records whether the sender is authenticated. If not, throws `unauthorized`, with `sentence`, or `rate_limited`. */
   judge(request: FastifyRequest, isAuthenticated: boolean, sentence?: string): void
 }
 
