@@ -32,7 +32,14 @@ afterAll(async () => {
 
 describe('docs/plugins.md', () => {
   it('has complete examples, and all of them load', () => {
-    expect(examples.map(({ name }) => name)).toEqual(['dice', 'notes', 'pager', 'house-models', 'status-page'])
+    expect(examples.map(({ name }) => name)).toEqual([
+      'dice',
+      'notes',
+      'pager',
+      'linked-pager',
+      'house-models',
+      'status-page',
+    ])
     expect(extensions.problems).toEqual([])
   })
 
