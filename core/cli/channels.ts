@@ -33,7 +33,7 @@ export async function login(channel: string, { account, ...options }: AccountOpt
   const show = createScreen()
   let view = (await control.post(path, { account })) as LoginView
   while (view.status === 'waiting') {
-    show(view)
+    await show(view)
     await delay(pollMs)
     view = (await control.get(path + query)) as LoginView
   }

@@ -1,7 +1,7 @@
 // Sends one chunk or the file of a delivery. If the response was lost, it is sent again only if that cannot duplicate
 // it.
 import { isInputError } from '../input-error.ts'
-import { describePluginError } from '../loader/plugin-error.ts'
+import { describeThrown } from '../errors.ts'
 import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../plugin.ts'
 import type { StoredDelivery } from '../store/store.ts'
 import { readSendResult } from './send-result.ts'
@@ -69,7 +69,7 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
     log.error({ returned: typeof answer }, "reconcile must return 'sent', 'absent' or 'unknown'")
     return 'unknown'
   } catch (error) {
-    log.warn(describePluginError(error), 'the channel could not look up a message')
+    log.warn(describeThrown(error), 'the channel could not look up a message')
     return 'unasked'
   }
 }
@@ -85,7 +85,7 @@ async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | typeo
     const answer = await withTimeout(attempt(), timeoutMs)
     return answer === late ? late : readSendResult(answer, log)
   } catch (error) {
-    log.error(describePluginError(error), 'the channel failed while sending')
+    log.error(describeThrown(error), 'the channel failed while sending')
     // If a plugin throws, it is unknown what the platform did.
     return { outcome: 'unknown', detail: 'The channel failed while sending.' }
   }

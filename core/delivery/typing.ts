@@ -1,5 +1,5 @@
 // Shows that the agent is typing while a run answers a message of a channel.
-import { describePluginError } from '../loader/plugin-error.ts'
+import { describeThrown } from '../errors.ts'
 import type { Json, Log } from '../plugin.ts'
 import type { StoredRun } from '../store/store.ts'
 import type { Connections } from './connections.ts'
@@ -31,7 +31,7 @@ export function createTyping({ connections, log, everyMs = 4_000 }: TypingDeps):
     try {
       await connections.get(channel, accountId)?.connection?.typing?.(to, isOn, route)
     } catch (error) {
-      log.debug({ channel, accountId, ...describePluginError(error) }, 'typing could not be shown')
+      log.debug({ channel, accountId, ...describeThrown(error) }, 'typing could not be shown')
     }
   }
 

@@ -18,8 +18,7 @@ describe('the log', () => {
         channel: 'chat-none',
         accountId: 'default',
         deliveryId: expect.any(String),
-        error: 'Error',
-        reason: 'the chat service answered 500',
+        reason: 'Error: the chat service answered 500',
         at: expect.stringMatching(/chat\.mjs:\d+/),
       },
     ])
@@ -48,7 +47,9 @@ describe('the log', () => {
     chat.scriptReconcile('fail')
     const { put, ended, logged } = await startOutbox(chat)
     await ended(await put({ channel: 'chat-reconcile' }))
-    expect(linesOf(logged, 'could not look up')).toMatchObject([{ channel: 'chat-reconcile', error: 'Error' }])
+    expect(linesOf(logged, 'could not look up')).toMatchObject([
+      { channel: 'chat-reconcile', reason: expect.stringMatching(/^Error: /) },
+    ])
   })
 })
 
