@@ -1,7 +1,7 @@
 // Tests the log of repeated failures: two lines per outage, and the description of the cause.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Type } from 'svc-gateway/plugin'
-import { createConnections } from '../core/delivery/connections.ts'
+import { createConnections } from '../core/delivery/connections/connections.ts'
 import { describeError, GatewayError } from '../core/errors.ts'
 import { createOutage } from '../core/outage.ts'
 import { createPoller } from '../core/store/poller.ts'

@@ -1,7 +1,7 @@
 // The endpoints for channels: the state of each account, login and logout.
-import type { ConnectionState } from '../delivery/link.ts'
-import { linkStates } from '../delivery/link.ts'
-import type { Logins } from '../delivery/login.ts'
+import type { ConnectionState } from '../delivery/connections/link.ts'
+import { linkStates } from '../delivery/connections/link.ts'
+import type { Logins } from '../delivery/connections/login.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { isInputError } from '../input-error.ts'

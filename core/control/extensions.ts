@@ -1,5 +1,5 @@
 // The endpoint that lists plugins and their extensions, channels, presets, tools and routes.
-import type { ConnectionState } from '../delivery/link.ts'
+import type { ConnectionState } from '../delivery/connections/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
 import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'

@@ -10,7 +10,7 @@ import {
 } from '../plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, DeliveryFile, Store } from '../store/store.ts'
-import { mediaTypeOf } from './media-type.ts'
+import { mediaTypeOf } from './outbox/media-type.ts'
 import type { Address, Recipients } from './recipient.ts'
 
 export interface ToolDelivery {

@@ -2,7 +2,7 @@
 import { describeThrown } from '../errors.ts'
 import type { Json, Log } from '../plugin.ts'
 import type { StoredRun } from '../store/store.ts'
-import type { Connections } from './connections.ts'
+import type { Connections } from './connections/connections.ts'
 
 export interface Typing {
   /** Shows it in the conversation of a run, where there is one, until `work` ends. */

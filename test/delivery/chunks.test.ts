@@ -1,6 +1,6 @@
 // Splitting a reply into chunks: nothing is lost, no chunk is too long, and every code block is closed.
 import { describe, expect, it } from 'vitest'
-import { splitIntoChunks } from '../../core/delivery/chunks.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 

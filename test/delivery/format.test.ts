@@ -1,6 +1,6 @@
 // The Markdown of agents in the format of a channel: what each mark becomes, and that nothing of it can do harm.
 import { describe, expect, it } from 'vitest'
-import { splitIntoChunks } from '../../core/delivery/chunks.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import type { ChannelLimits } from '../../core/plugin.ts'
 import { createRandom, seed } from '../config/random.ts'
 

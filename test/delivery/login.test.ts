@@ -1,8 +1,8 @@
 // Logins of channels: what is shown, how they end, and what happens to the connection meanwhile.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createConnections } from '../../core/delivery/connections.ts'
-import { createLogins } from '../../core/delivery/login.ts'
-import { addLoginTools, declareLoginTools } from '../../core/delivery/login-tools.ts'
+import { createConnections } from '../../core/delivery/connections/connections.ts'
+import { createLogins } from '../../core/delivery/connections/login.ts'
+import { addLoginTools, declareLoginTools } from '../../core/delivery/connections/login-tools.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Tool } from '../../core/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'

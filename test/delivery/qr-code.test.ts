@@ -1,6 +1,6 @@
 // Tests QR codes in the terminal.
 import { expect, it } from 'vitest'
-import { drawQrCode } from '../../core/delivery/qr-code.ts'
+import { drawQrCode } from '../../core/delivery/connections/qr-code.ts'
 
 it('draws light squares, two rows in one line, with a margin', async () => {
   const lines = (await drawQrCode('hello')).split('\n')

@@ -10,7 +10,7 @@ import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/s
 import { findRefusal, groupOf, type Refusal } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
-import type { Account } from '../connections.ts'
+import type { Account } from '../connections/connections.ts'
 import { readInboundMessage } from './message.ts'
 import type { Pairing } from './pairing.ts'
 import type { ReplyRoutes } from '../reply-routes.ts'

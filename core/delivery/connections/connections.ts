@@ -1,8 +1,8 @@
 // Connects the configured accounts of every channel, and applies changes of the configuration.
 import { isDeepStrictEqual } from 'node:util'
-import { resolveAccounts } from '../config/accounts.ts'
-import type { Config } from '../config/schema.ts'
-import type { Channel } from '../plugin.ts'
+import { resolveAccounts } from '../../config/accounts.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Channel } from '../../plugin.ts'
 import { type Account, type ConnectionState, createLink, type Link, type LinkDeps } from './link.ts'
 
 export type { Account, ConnectionState, Link } from './link.ts'

@@ -1,9 +1,9 @@
 // One account of a channel: connects it, connects it again after failures, and disconnects it for a login.
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAuthError } from '../auth-error.ts'
-import { describeThrown } from '../errors.ts'
-import { createExtensionLog } from '../loader/extension-log.ts'
-import { createOutage } from '../outage.ts'
+import { isAuthError } from '../../auth-error.ts'
+import { describeThrown } from '../../errors.ts'
+import { createExtensionLog } from '../../loader/extension-log.ts'
+import { createOutage } from '../../outage.ts'
 import type {
   Channel,
   ChannelContext,
@@ -12,7 +12,7 @@ import type {
   InboundMessage,
   Log,
   LoginContext,
-} from '../plugin.ts'
+} from '../../plugin.ts'
 
 export interface Account {
   channel: Channel

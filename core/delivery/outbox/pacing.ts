@@ -1,6 +1,6 @@
 // Pauses an account whose platform limits messages to several recipients in a row. If it limits only one recipient, the
 // others go on.
-import type { StoredDelivery } from '../store/store.ts'
+import type { StoredDelivery } from '../../store/store.ts'
 
 type Sender = Pick<StoredDelivery, 'channel' | 'accountId'>
 

@@ -1,5 +1,5 @@
 // Finds where a chunk ends: after a paragraph, a line or a word, and inside a word only if it fits into no chunk.
-import { changeMarks, type Mark } from './format/styled-text.ts'
+import { changeMarks, type Mark } from './styled-text.ts'
 
 /** A word, a line break, or other whitespace. */
 export interface Token {

@@ -1,8 +1,8 @@
 // Splits a reply into chunks that fit a channel: at paragraphs, lines or words, and inside a word only if it is too
 // long. Marks that a cut divides, such as a code block, are closed and opened again.
-import type { ChannelLimits } from '../plugin.ts'
-import { formatMarkdown } from './format/format.ts'
-import { changeMarks, type Mark, type StyledText } from './format/styled-text.ts'
+import type { ChannelLimits } from '../../plugin.ts'
+import { formatMarkdown } from './format.ts'
+import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
 import { findCut, type Token } from './find-cut.ts'
 
 type Limits = Pick<ChannelLimits, 'maxText' | 'unit' | 'format'>

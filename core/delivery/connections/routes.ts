@@ -1,11 +1,11 @@
 // GET and POST /channels/<name>[/<account>]: requests of messaging platforms, which the channel verifies itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { describeThrown, GatewayError } from '../errors.ts'
-import { readBody } from '../http/body.ts'
-import { failures } from '../http/failure.ts'
-import { type RouteInfo, setRouteGroup } from '../http/route-list.ts'
-import type { Throttle } from '../http/throttle.ts'
-import type { Connection, Log, PlatformRequest, PlatformResponse } from '../plugin.ts'
+import { describeThrown, GatewayError } from '../../errors.ts'
+import { readBody } from '../../http/body.ts'
+import { failures } from '../../http/failure.ts'
+import { type RouteInfo, setRouteGroup } from '../../http/route-list.ts'
+import type { Throttle } from '../../http/throttle.ts'
+import type { Connection, Log, PlatformRequest, PlatformResponse } from '../../plugin.ts'
 import type { Connections } from './connections.ts'
 import type { Link } from './link.ts'
 

@@ -1,6 +1,6 @@
 // The tools `<channel>_login`, with which an agent links and unlinks the accounts of channels.
-import { type Extensions, ownSource } from '../loader/registry.ts'
-import { type Channel, defineTool, type Tool, type Toolset, Type } from '../plugin.ts'
+import { type Extensions, ownSource } from '../../loader/registry.ts'
+import { type Channel, defineTool, type Tool, type Toolset, Type } from '../../plugin.ts'
 import type { Logins } from './login.ts'
 import { drawQrCode } from './qr-code.ts'
 

@@ -1,8 +1,8 @@
 // Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
-import type { Channel, Log } from '../plugin.ts'
-import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../store/store.ts'
-import { splitIntoChunks } from './chunks.ts'
-import type { Link } from './connections.ts'
+import type { Channel, Log } from '../../plugin.ts'
+import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
+import { splitIntoChunks } from '../format/chunks.ts'
+import type { Link } from '../connections/connections.ts'
 import { type Chunk, type ChunkEnd, sendChunk } from './send-chunk.ts'
 
 /** Time limits for deliveries. */
