@@ -31,7 +31,7 @@ const samples = {
   wakeMode: 'next-heartbeat',
   deliver: true,
   channel: 'telegram',
-  to: 'ops',
+  to: '123456789',
   accountId: 'second',
   threadId: '7',
   model: 'builtin/rules',

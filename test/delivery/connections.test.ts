@@ -100,7 +100,7 @@ describe('refused credentials', () => {
     expect(contexts).toHaveLength(1)
     expect(health()).toMatchObject({ state: 'unauthorized', reason: 'The token [redacted] was revoked.' })
     expect(logged).toEqual(['channel refused by its platform; it waits for another configuration'])
-    await connections.update({ pager: { enabled: true, allowFrom: ['*'] } })
+    await connections.update({ pager: { enabled: true, token: 'another' } })
     await vi.advanceTimersByTimeAsync(0)
     expect(health().state).toBe('connected')
   })

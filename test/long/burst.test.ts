@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
 import { temporaryFolder } from '../helpers.ts'
-import { get, post, start, waitingTexts } from './process.ts'
+import { get, post, start, waitingTexts } from '../reliability/process.ts'
 
 const replies = 200
 

@@ -9,7 +9,7 @@ import { defineToolset } from '../../core/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { temporaryFolder } from '../helpers.ts'
-import { countResources, countServers, createFragileGateway, fixtures, mcpTools } from './runtimes.ts'
+import { countResources, countServers, createFragileGateway, fixtures, mcpTools } from '../reliability/runtimes.ts'
 
 const fails = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
