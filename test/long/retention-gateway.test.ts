@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, writeConfig } from '../helpers.ts'
-import { surviveCrashesWhileForgetting } from './crash-scenarios.ts'
+import { surviveCrashesWhileForgetting } from '../reliability/crash-scenarios.ts'
 
 const [minute, hour, day] = [60_000, 60 * 60 * 1000, 24 * 60 * 60 * 1000]
 const calm = { agents: { defaults: { heartbeat: { every: 0 } } } }
