@@ -84,7 +84,7 @@ export interface Attachment {
   size?: number
   /**
    * Downloads the file. Called at most once, before `receive` resolves, and only for senders that may write to the
-   * agent. If it rejects or the file is too large, the agent is told that there was a file.
+   * agent. If it rejects or the file is too large, the prompt only mentions the file.
    */
   read?(signal: AbortSignal): Promise<Uint8Array>
 }

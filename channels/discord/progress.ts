@@ -1,4 +1,4 @@
-// Remembers how far Discord's messages were received, so that a new connection continues there.
+// Stores how far Discord's messages were received, so that a new connection continues there.
 import type { SessionInfo } from '@discordjs/ws'
 import type { ExtensionState, Json } from 'svc-gateway/plugin'
 import { keepLatest } from './keep-latest.ts'
@@ -11,7 +11,7 @@ export interface Progress {
   conversations(): [channelId: string, messageId: string][]
   /** Stores that a session continues here. */
   keepSession(session: SessionInfo): Promise<void>
-  /** A message was handed over. If the agent reads it, this is stored, and its conversation is remembered. */
+  /** Stores that a message was received, and its conversation if the agent reads it. */
   received(message: { channelId: string; id: string; isRead: boolean; session: SessionInfo | undefined }): Promise<void>
   /** The agent has begun a conversation, so answers to it must not be missed. */
   begun(channelId: string, messageId: string): Promise<void>

@@ -38,7 +38,7 @@ export function createSender({ api, progress, context }: SenderDeps): Required<P
           allowed_mentions: { parse: [] },
           flags: withoutPreviews,
         })
-        await progress.begun(channelId, id).catch(() => context.log.debug({}, 'a conversation could not be remembered'))
+        await progress.begun(channelId, id).catch(() => context.log.debug({}, 'a conversation could not be stored'))
         return { outcome: 'sent', id }
       } catch (error) {
         if (failureOf(error).status === 401) context.lost(new AuthError(refusedToken))

@@ -16,7 +16,7 @@ export interface SentLog {
   record(key: string, way: Way | undefined): Promise<void>
 }
 
-/** How many messages are remembered. The gateway asks soon after a crash, before it has sent that many others. */
+/** How many messages are kept. The gateway asks soon after a crash, before it has sent that many others. */
 const longest = 300
 const stateKey = 'sent'
 

@@ -66,7 +66,10 @@ describe('connecting', () => {
   const connect = (cliPath: string) =>
     imessage.connect({ cliPath }, { ...createTestContext(), accountId: 'a', receive: vi.fn(), lost: vi.fn() })
 
-  it.runIf(process.platform !== 'darwin')('says that the default program runs only on a Mac', async () => {
+  it('says that the default program runs only on a Mac', async () => {
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform')!
+    onTestFinished(() => void Object.defineProperty(process, 'platform', platform))
+    Object.defineProperty(process, 'platform', { ...platform, value: 'linux' })
     await expect(connect('imsg')).rejects.toThrow('works only on a Mac. Set cliPath')
   })
 

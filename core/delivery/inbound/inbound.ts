@@ -50,7 +50,7 @@ const idempotencyMs = 7 * 24 * 60 * 60 * 1000
 const longestName = 200
 
 /** A message that the agent reads, and everything that was resolved about it. */
-interface Admitted {
+interface Inbound {
   message: InboundMessage
   agent: InboundAgent
   sessionKey: string
@@ -81,15 +81,15 @@ export function createInbound(deps: InboundDeps): Receive {
     const scope = `channel:${channel}:${accountId}`
     // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
     if (await store.hasKey({ scope, key: message.id }, at)) return 'duplicate'
-    const admitted = {
+    const inbound = {
       ...resolveSession(access, { channel, message, agents }),
       message,
       address: toAddress(source, message),
       at,
     }
-    const work = await planWork(deps, admitted)
+    const work = await planWork(deps, inbound)
     const bodyHash = createHash('sha256').update(message.text).digest('hex')
-    const { sessionKey, agent, address } = admitted
+    const { sessionKey, agent, address } = inbound
     const result = await accept({
       at,
       idempotency: { scope, key: message.id, bodyHash, expiresAt: at + idempotencyMs, reply: '' },
@@ -140,7 +140,7 @@ interface SessionRequest extends Pick<InboundDeps, 'agents'> {
 function resolveSession(
   access: Access,
   { channel, message, agents }: SessionRequest,
-): Pick<Admitted, 'agent' | 'sessionKey'> {
+): Pick<Inbound, 'agent' | 'sessionKey'> {
   const { group, from, to } = message
   const agent = agents.get(groupOf(access, message)?.agentId ?? access.agentId)
   if (group) return { agent, sessionKey: agentSessionKey(agent.id, `${channel}:${group}:${to}`) }
@@ -157,15 +157,14 @@ const toAddress = (
 type Work = Pick<AcceptCommand, 'runs' | 'deliveries' | 'state'>
 
 /** A command is answered at once. Text after /new is the first message of the new conversation. */
-async function planWork(deps: InboundDeps, admitted: Admitted): Promise<Work> {
+async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
   const { commands, createId } = deps
-  const { message, address } = admitted
+  const { message, address } = inbound
   const command = parseChatCommand(message.text)
-  if (!command) return { runs: [await planRun(deps, admitted)] }
-  const { answer, state } = await commands.execute(command, admitted)
+  if (!command) return { runs: [await planRun(deps, inbound)] }
+  const { answer, state } = await commands.execute(command, inbound)
   const goesOn = command.name === 'new' && (command.rest !== '' || message.attachments?.length)
-  if (goesOn)
-    return { state, runs: [await planRun(deps, { ...admitted, message: { ...message, text: command.rest } })] }
+  if (goesOn) return { state, runs: [await planRun(deps, { ...inbound, message: { ...message, text: command.rest } })] }
   return {
     state,
     deliveries: [{ id: createId(), runId: '', ...address, text: answer, status: 'pending', reason: null }],
@@ -174,7 +173,7 @@ async function planWork(deps: InboundDeps, admitted: Admitted): Promise<Work> {
 
 async function planRun(
   { attachments, maxAttempts, createId }: InboundDeps,
-  { message, agent, sessionKey, address, at }: Admitted,
+  { message, agent, sessionKey, address, at }: Inbound,
 ): Promise<NonNullable<AcceptCommand['runs']>[number]> {
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
