@@ -91,6 +91,10 @@ interface Origin {
   file: string
 }
 
+/** The name of an extension, and the aliases of a channel, which requests may use like names. */
+const namesOf = (extension: Extension): readonly string[] =>
+  extension.kind === 'channel' ? [extension.name, ...(extension.aliases ?? [])] : [extension.name]
+
 function createRegistry() {
   const byKind = {
     channel: new Map<string, Channel>(),
@@ -112,11 +116,12 @@ function createRegistry() {
   }
 
   function duplicateFault(extension: Extension): string | undefined {
-    const twin = byKind[extension.kind].get(extension.name)
+    const names = namesOf(extension)
+    const twin = [...byKind[extension.kind].values()].find((one) => namesOf(one).some((name) => names.includes(name)))
     if (twin)
       return `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``
-    const names = toolNames(extension)
-    const double = names.find((name, index) => toolSources.has(name) || names.indexOf(name) !== index)
+    const tools = toolNames(extension)
+    const double = tools.find((name, index) => toolSources.has(name) || tools.indexOf(name) !== index)
     return double && `"${toolSources.get(double) ?? 'itself'}" already has a tool "${double}"; rename it`
   }
 

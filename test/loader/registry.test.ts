@@ -151,6 +151,12 @@ describe('a broken plugin', () => {
       channel('name: "Big Pager"'),
       /^The channel "Big Pager" from .* its name must be lower-case letters, digits and dashes, 64 at most/,
     ],
+    [
+      'with an alias that is the name of one of ours',
+      'a.ts',
+      channel('aliases: ["telegram"]'),
+      /^The channel "pager" from .*: "svc-gateway" already has one of that name/,
+    ],
     ['with a name that is taken', 'a.ts', channel('name: "last"'), /the name "last" is reserved/],
     [
       'with the name of one of ours',
