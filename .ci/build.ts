@@ -1,9 +1,10 @@
-// Builds dist/: one file for each entry point and extension, with shared chunks, source maps and types. With --if-stale
+// Builds dist/: one file for each entry point, with shared chunks, source maps and types. With --if-stale
 // only when a source is newer, so that `npm start` runs the current sources without stripping types at every start.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown'
+import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
+import { listBuiltins } from '../core/loader/discover.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
@@ -51,11 +52,11 @@ async function bundleGateway(): Promise<string[]> {
     testing: 'test/contracts.ts',
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',
-    ...extensionFiles(),
+    builtins: builtins.name,
   }
   const external = (id: string): boolean => /^[\w@]/.test(id) && !/^(typebox|svc-gateway)(\/|$)/.test(id)
   const modules = await bundle(
-    { input, external },
+    { input, external, plugins: [builtins] },
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
@@ -68,15 +69,16 @@ async function bundleGateway(): Promise<string[]> {
   return modules
 }
 
-/** An extension is one file, or a folder with an index file. */
-function extensionFiles(): Record<string, string> {
-  const folders = ['channels', ...readdirSync(join(root, 'plugins')).map((name) => `plugins/${name}`)]
-  const files = folders.flatMap((folder) =>
-    readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
-      entry.isDirectory() ? `${folder}/${entry.name}/index.ts` : `${folder}/${entry.name}`,
-    ),
-  )
-  return Object.fromEntries(files.map((file) => [file.replace(/\.ts$/, ''), file]))
+/** The module that core/loader/import.ts imports from the build: a list of what all built-in extensions export. */
+const builtins: Plugin & { name: string } = {
+  name: 'builtin-extensions',
+  resolveId: (id) => (id === builtins.name ? id : null),
+  load: async (id) => {
+    if (id !== builtins.name) return null
+    const files = await listBuiltins(root)
+    const imports = files.map((file, index) => `import extension${index} from ${JSON.stringify(file)}\n`)
+    return `${imports.join('')}export default [${files.map((_, index) => `extension${index}`).join(', ')}].flat()`
+  },
 }
 
 /** A sandbox process gets its code as one text and cannot read files. */

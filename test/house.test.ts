@@ -127,6 +127,14 @@ const rules: readonly Rule[] = [
     /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|route-context|incoming-request|mcp|socket)\.ts$)/,
   ),
   {
+    name: 'nothing loads node:http at the start',
+    broken: [['channels/a.ts', `// A.\nimport { Agent } from 'node:http'`]],
+    check: (file) =>
+      !file.path.startsWith('test/') && /^import (?!type).*'node:https?'/m.test(file.code)
+        ? 'imports node:http, which also loads its fetch and WebSocket clients; import it when it is needed'
+        : undefined,
+  },
+  {
     name: 'only the store contains SQL',
     broken: [['core/agents/a.ts', "// A.\nconst sql = 'SELECT id FROM runs'"]],
     check: (file) =>

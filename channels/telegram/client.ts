@@ -1,7 +1,5 @@
 // The client of the Bot API, and what its errors mean. The messages of its network errors contain the bot token, so
 // nobody passes them on.
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type { Api, InputFile } from 'grammy'
 
 export interface Client {
@@ -29,8 +27,9 @@ const timeoutSeconds = 180
 export async function openClient({ botToken, apiRoot }: { botToken: string; apiRoot: string }): Promise<Client> {
   const { Api, InputFile } = await import('grammy')
   const root = apiRoot.replace(/\/+$/, '')
+  const { Agent } = await (root.startsWith('https:') ? import('node:https') : import('node:http'))
   // With the library's own agent, connections would stay open after `close`.
-  const agent = new (root.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true })
   const api = new Api(botToken, { apiRoot: root, timeoutSeconds, baseFetchConfig: { agent } as object })
   return {
     api,

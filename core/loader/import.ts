@@ -1,12 +1,13 @@
-// Imports plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` resolves to the contract of this
-// gateway.
+// Imports the built-in extensions, and plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin`
+// resolves to the contract of this gateway.
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import { describeThrown, firstLineOf } from '../errors.ts'
 import * as contract from '../plugin.ts'
+import { listBuiltins } from './discover.ts'
 
 export interface ImportedModule {
   /** The path of the module. */
@@ -37,7 +38,15 @@ export function createImporter(dir: string): Importer {
   }
 }
 
-export async function importFile(file: string): Promise<ImportedModule> {
+/** The build has all built-in extensions in one module, because reading a file for each would slow down the start. */
+export async function importBuiltins(): Promise<ImportedModule[]> {
+  if (extname(import.meta.filename) === '.ts')
+    return await Promise.all((await listBuiltins(join(import.meta.dirname, '..', '..'))).map(importFile))
+  const { file, exported } = await importFile(join(import.meta.dirname, 'builtins.js'))
+  return (exported as unknown[]).map((one) => ({ file, exported: one }))
+}
+
+async function importFile(file: string): Promise<ImportedModule> {
   return { file, exported: defaultOf(await import(pathToFileURL(file).href)) }
 }
 

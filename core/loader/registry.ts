@@ -2,8 +2,7 @@
 // the others start.
 import { firstLineOf } from '../errors.ts'
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
-import { discoverExtensions } from './discover.ts'
-import { createImporter, describeImportError, type ImportedModule, importFile } from './import.ts'
+import { createImporter, describeImportError, type ImportedModule, importBuiltins } from './import.ts'
 import { createPackages, type FoundPackages } from './packages.ts'
 import { findFault } from './verify.ts'
 
@@ -36,12 +35,12 @@ export interface Extensions {
 /** Never rejects because of a plugin. */
 export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Extensions> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const own = (await discoverExtensions()).map((file) => load(ownSource, importFile(file), importLimitMs))
   const theirs = importer
     ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs))
     : []
   const registry = createRegistry()
-  for (const module of await Promise.all([...own, ...theirs])) registry.addModule(module)
+  for (const module of await importBuiltins()) registry.addModule({ source: ownSource, module })
+  for (const module of await Promise.all(theirs)) registry.addModule(module)
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
   const packages = createPackages(dir)
   return {

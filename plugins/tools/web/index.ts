@@ -1,6 +1,6 @@
 // A tool that fetches a page from the web and returns its readable text. It connects only to public addresses.
 import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
-import { createAddresses } from './addresses.ts'
+import { type Addresses, createAddresses } from './addresses.ts'
 import { download, type Download, isAllowed, readUrl } from './download.ts'
 import { readHtml } from './readable.ts'
 
@@ -46,7 +46,8 @@ export default defineToolset<Static<typeof Config>>({
   config: Config,
   expected: () => [{ name: 'web_fetch', group: 'web' }],
   async open({ allowHosts, timeoutSeconds, maxBytes }) {
-    const addresses = createAddresses()
+    // Created at the first call, because the address lists would slow down the start.
+    let addresses: Addresses | undefined
     const webFetch = defineTool<Static<typeof Args>>({
       name: 'web_fetch',
       group: 'web',
@@ -55,6 +56,7 @@ export default defineToolset<Static<typeof Config>>({
       // A URL can carry data to any host. A listed host may return private data.
       effects: ({ url }) => (isAllowed(readUrl(url.trim()), allowHosts) ? ['reads-private'] : ['sends']),
       async execute({ url, maxCharacters = 20_000 }, { signal }) {
+        addresses ??= createAddresses()
         const limits = { maxBytes, maxRedirects: 5, addresses, allowHosts }
         const page = await withinTime({ seconds: timeoutSeconds, signal }, (limited) =>
           download(url.trim(), { ...limits, signal: limited }),
