@@ -16,7 +16,8 @@ export function createHmac(algorithm: HmacAlgorithm, secret: Buffer): Hmac {
   const inner = key.map((byte) => byte ^ 0x36)
   const outer = key.map((byte) => byte ^ 0x5c)
   return (text, encoding) => {
-    const digest = hash(algorithm, Buffer.concat([inner, text]), 'buffer')
-    return hash(algorithm, Buffer.concat([outer, digest]), encoding)
+    // A digest as text costs less than one as a buffer, whose memory is outside of the heap.
+    const digest = hash(algorithm, Buffer.concat([inner, text]), 'hex')
+    return hash(algorithm, Buffer.concat([outer, Buffer.from(digest, 'hex')]), encoding)
   }
 }
