@@ -1,5 +1,5 @@
 // All operations of the store by name. Every engine performs them, each inside one transaction.
-import { accept, type AcceptRecords } from './accept.ts'
+import { accept } from './accept.ts'
 import { hasKey, purgeExpiredKeys } from './idempotency.ts'
 import { getRequest, listRequests, recordRefusal } from './requests.ts'
 import {
@@ -13,6 +13,7 @@ import { getExposure, useEffects } from './exposure.ts'
 import { purgeBodies, purge } from './purge.ts'
 import { expireLeases, acquireLease, releaseLease } from './leases.ts'
 import { getLiveCounts } from './live-counts.ts'
+import type { PackedAccept } from './packed-accept.ts'
 import {
   advanceDelivery,
   claimDeliveries,
@@ -49,7 +50,7 @@ type Operations = {
     tx: Transaction,
     ...args: Parameters<Store[Name]>
   ) => ReturnType<Store[Name]>
-} & { readonly accept: (tx: Transaction, command: AcceptRecords) => ReturnType<Store['accept']> }
+} & { readonly accept: (tx: Transaction, command: PackedAccept) => ReturnType<Store['accept']> }
 
 export const writes = {
   accept,

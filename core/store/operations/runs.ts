@@ -22,10 +22,10 @@ export interface RunRecord extends Omit<NewRun, 'spec'> {
   message: string
 }
 
-export const toRunRecord = (run: NewRun): RunRecord => ({
-  ...run,
-  spec: JSON.stringify({ ...run.spec, message: undefined }),
-  message: run.spec.message,
+/** A message may be long, so that it has a column of its own: lists do not read it. */
+export const splitSpec = ({ message, ...others }: RunSpec): Pick<RunRecord, 'spec' | 'message'> => ({
+  spec: JSON.stringify(others),
+  message,
 })
 
 export async function insertRun(tx: Transaction, run: RunRecord, { at, idempotency }: InsertContext): Promise<void> {
@@ -158,6 +158,6 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   const { concurrencyKey: name, concurrencyLimit: limit, message } = row
   const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
   const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
-  await insertRun(tx, toRunRecord({ ...row, id: retry.id, spec, concurrencyLimit }), { at: retry.at })
+  await insertRun(tx, { ...row, id: retry.id, ...splitSpec(spec), concurrencyLimit }, { at: retry.at })
   return true
 }

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
-import { toAcceptRecords } from '../operations/accept.ts'
+import { packAccept } from '../operations/packed-accept.ts'
 import { maxPurgedKeys } from '../operations/idempotency.ts'
 import { type OperationName, operations } from '../operations/operations.ts'
 import type { AcceptCommand, OpeningStore, Store } from '../store.ts'
@@ -45,7 +45,7 @@ function createOperations({ call, callWithDeadline }: GroupCommit): Omit<Store, 
   return {
     ...(plain as unknown as Omit<Store, 'close'>),
     accept: (command) =>
-      callWithDeadline(['accept', [toAcceptRecords(command)]], countCharacters(command)) as ReturnType<Store['accept']>,
+      callWithDeadline(['accept', [packAccept(command)]], countCharacters(command)) as ReturnType<Store['accept']>,
     probe: () => callWithDeadline(['probe', []], 0) as Promise<void>,
     async purgeExpiredKeys(at) {
       let total = 0

@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AcceptRecords, toAcceptRecords } from '../../../core/store/operations/accept.ts'
-import { toRunRecord } from '../../../core/store/operations/runs.ts'
+import { packAccept, type PackedAccept } from '../../../core/store/operations/packed-accept.ts'
 import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
 import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
 import type { AcceptCommand, Store } from '../../../core/store/store.ts'
@@ -35,105 +34,104 @@ const route = {
 }
 
 /** For each operation, arguments that make it execute all of its statements. */
-const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'accept'> & { accept: [AcceptRecords][] } =
-  {
-    accept: [
-      [{ at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } }],
-      [{ at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } }],
-      [
-        {
-          at: start,
-          request: newRequest(),
-          idempotency: newKey({ key: 'other' }),
-          events: [newEvent()],
-          runs: [toRunRecord(newRun())],
-          route,
-        },
-      ],
-      [{ at: start, idempotency: newKey() }],
-    ],
-    recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
-    listRequests: [
-      [{}, page],
-      [{ hook: 'wake', text: 'disk' }, page],
-      [{ status: 'rejected' }, page],
-      [{ runStatus: 'failed' }, page],
-    ],
-    getRequest: [['a request']],
-    claimRuns: [[claim]],
-    renewRun: [[held, start]],
-    endRun: [
-      [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
-      [held, runEnd({ eventsRendered: false })],
-      [held, runEnd({ status: 'failed' })],
-    ],
-    releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
-    releaseUnheldRuns: [['me', ['held']]],
-    recoverExpiredRuns: [[start]],
-    retryRun: [['failed', { id: 'again', at: start }]],
-    cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
-    getRun: [['held']],
-    listRuns: [
-      [{}, page],
-      [{ sessionKey: 'agent:main:one' }, page],
-      [{ status: 'queued' }, page],
-      [{ status: 'running' }, page],
-      [{ status: 'failed' }, page],
-    ],
-    countQueuedRuns: [[]],
-    getNextRetryAt: [[start]],
-    getExposure: [['agent:main:one']],
-    useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
-    claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
-    listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
-    countWaitingEvents: [['agent:main:one']],
-    listSessionsWithWakes: [[]],
-    listWaitingWakes: [[]],
-    listTranscript: [['agent:main:one', page]],
-    getSession: [['agent:main:one']],
-    listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
-    getSessionCounts: [['agent:main:one']],
-    getLastRoute: [['s'], ['s', 'pager']],
-    claimDeliveries: [[claim]],
-    advanceDelivery: [['m', 1, 1]],
-    endDelivery: [
-      ['m', 1, { status: 'sent', platformId: null }, start],
-      ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
-    ],
-    recoverExpiredDeliveries: [[start]],
-    listRunDeliveries: [['held']],
-    listDeliveries: [
-      [{}, page],
-      [{ status: 'failed' }, page],
-    ],
-    hasKey: [[newKey(), start]],
-    getDelivery: [['m']],
-    retryDelivery: [['m', start]],
-    getNextDeliveryAt: [[]],
-    getLiveCounts: [[]],
-    addSchedule: [[newSchedule(), { at: start, most: 9 }]],
-    listAgentSchedules: [['main']],
-    listSchedules: [
-      [{}, page],
-      [{ agentId: 'main' }, page],
-    ],
-    removeSchedule: [['daily', 'main']],
-    moveSchedule: [['daily', { from: start, to: start + 1 }]],
-    listDueSchedules: [[start, 9]],
-    getNextScheduleAt: [[]],
-    getState: [['pager', 'cursor']],
-    setState: [['pager', 'cursor', 1]],
-    deleteState: [['pager', 'cursor']],
-    acquireLease: [['beat', 'me', start, start]],
-    releaseLease: [['beat', 'me']],
-    expireLeases: [[]],
-    purgeExpiredKeys: [[start]],
-    purge: [[{ before: start + 1 }]],
-    purgeBodies: [[{ before: start + 1 }]],
-    getSpace: [[]],
-    reclaimSpace: [[1]],
-    probe: [[]],
-  }
+const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'accept'> & { accept: [PackedAccept][] } = {
+  accept: (
+    [
+      { at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } },
+      { at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } },
+      {
+        at: start,
+        request: newRequest(),
+        idempotency: newKey({ key: 'other' }),
+        events: [newEvent()],
+        runs: [newRun()],
+        route,
+      },
+      { at: start, idempotency: newKey() },
+    ] satisfies AcceptCommand[]
+  ).map((command) => [packAccept(command)]),
+  recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
+  listRequests: [
+    [{}, page],
+    [{ hook: 'wake', text: 'disk' }, page],
+    [{ status: 'rejected' }, page],
+    [{ runStatus: 'failed' }, page],
+  ],
+  getRequest: [['a request']],
+  claimRuns: [[claim]],
+  renewRun: [[held, start]],
+  endRun: [
+    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
+    [held, runEnd({ eventsRendered: false })],
+    [held, runEnd({ status: 'failed' })],
+  ],
+  releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
+  releaseUnheldRuns: [['me', ['held']]],
+  recoverExpiredRuns: [[start]],
+  retryRun: [['failed', { id: 'again', at: start }]],
+  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
+  getRun: [['held']],
+  listRuns: [
+    [{}, page],
+    [{ sessionKey: 'agent:main:one' }, page],
+    [{ status: 'queued' }, page],
+    [{ status: 'running' }, page],
+    [{ status: 'failed' }, page],
+  ],
+  countQueuedRuns: [[]],
+  getNextRetryAt: [[start]],
+  getExposure: [['agent:main:one']],
+  useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
+  claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+  listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
+  countWaitingEvents: [['agent:main:one']],
+  listSessionsWithWakes: [[]],
+  listWaitingWakes: [[]],
+  listTranscript: [['agent:main:one', page]],
+  getSession: [['agent:main:one']],
+  listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
+  getSessionCounts: [['agent:main:one']],
+  getLastRoute: [['s'], ['s', 'pager']],
+  claimDeliveries: [[claim]],
+  advanceDelivery: [['m', 1, 1]],
+  endDelivery: [
+    ['m', 1, { status: 'sent', platformId: null }, start],
+    ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
+  ],
+  recoverExpiredDeliveries: [[start]],
+  listRunDeliveries: [['held']],
+  listDeliveries: [
+    [{}, page],
+    [{ status: 'failed' }, page],
+  ],
+  hasKey: [[newKey(), start]],
+  getDelivery: [['m']],
+  retryDelivery: [['m', start]],
+  getNextDeliveryAt: [[]],
+  getLiveCounts: [[]],
+  addSchedule: [[newSchedule(), { at: start, most: 9 }]],
+  listAgentSchedules: [['main']],
+  listSchedules: [
+    [{}, page],
+    [{ agentId: 'main' }, page],
+  ],
+  removeSchedule: [['daily', 'main']],
+  moveSchedule: [['daily', { from: start, to: start + 1 }]],
+  listDueSchedules: [[start, 9]],
+  getNextScheduleAt: [[]],
+  getState: [['pager', 'cursor']],
+  setState: [['pager', 'cursor', 1]],
+  deleteState: [['pager', 'cursor']],
+  acquireLease: [['beat', 'me', start, start]],
+  releaseLease: [['beat', 'me']],
+  expireLeases: [[]],
+  purgeExpiredKeys: [[start]],
+  purge: [[{ before: start + 1 }]],
+  purgeBodies: [[{ before: start + 1 }]],
+  getSpace: [[]],
+  reclaimSpace: [[1]],
+  probe: [[]],
+}
 
 /** Operations of the engine itself. */
 const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])
@@ -272,4 +270,4 @@ const countCharacters = (tx: Transaction, count: (characters: number) => void): 
   },
 })
 
-const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [toAcceptRecords(command)]])
+const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [packAccept(command)]])
