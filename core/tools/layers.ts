@@ -3,7 +3,8 @@ import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/s
 import type { Layer, NameList } from './evaluate.ts'
 import type { GroupPolicy } from './group.ts'
 import { normalizeName } from './names.ts'
-import { deniedToHooks, deniedToHttp, deniedToSubagents, loginTools, profiles } from './profiles.ts'
+import { deniedToHooks, deniedToHttp, deniedToSubagents, loginTools } from './denied-by-default.ts'
+import { profiles } from './profiles.ts'
 
 export interface LayerConfig {
   tools: ToolPolicyConfig & { subagents?: { tools?: ToolLists } }

@@ -114,7 +114,6 @@ interface AllowedTools {
   names: ReadonlySet<string>
 }
 
-/** No field contains a line break. */
 /** JSON, because a client chooses some of the values: two subjects must never share a key. */
 const keyOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook }: Subject): string =>
   JSON.stringify([caller, agentId, sessionKey, model, channel, accountId, fromHook])

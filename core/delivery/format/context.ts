@@ -1,7 +1,7 @@
 // What the renderers of Markdown share: the style, how deep they are, and how they are found.
 import type { MarkedToken } from './parse.ts'
 import type { Span } from './styled-text.ts'
-import type { Style } from './styles.ts'
+import type { Style } from './style.ts'
 
 export interface Context {
   style: Style

@@ -1,10 +1,14 @@
 // Converts the Markdown of agents into the format of a channel.
 import type { ChannelLimits } from '../../plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
+import { html } from './html.ts'
+import { plain, type Style } from './style.ts'
 import type { StyledText } from './styled-text.ts'
-import { styles } from './styles.ts'
+import { whatsapp } from './whatsapp.ts'
 
 type Format = NonNullable<ChannelLimits['format']>
+
+const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain }
 
 /** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
 export async function formatMarkdown(markdown: string, format: Format): Promise<StyledText> {

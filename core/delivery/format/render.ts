@@ -3,7 +3,7 @@ import { type Context, plain, type Renderers, renderWith } from './context.ts'
 import { renderInline } from './inline.ts'
 import { type MarkedToken, parseMarkdown, type Token, type Tokens } from './parse.ts'
 import { bareText, joinSpans, prefixLines, type Span, wrap } from './styled-text.ts'
-import type { Style } from './styles.ts'
+import type { Style } from './style.ts'
 
 export const renderMarkdown = (markdown: string, style: Style): Span[] =>
   joinBlocks(parseMarkdown(markdown), { style, depth: 0, isQuoted: false })

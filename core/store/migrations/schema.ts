@@ -7,7 +7,7 @@ import { exposure } from './004-exposure.ts'
 import { useFieldTerms } from './005-field-terms.ts'
 import { deliveryFile } from './006-delivery-file.ts'
 import type { Dialect } from './dialect.ts'
-import type { Transaction } from '../operations/transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 export interface Migration {
   name: string

@@ -9,7 +9,7 @@ import { insertRun } from './runs.ts'
 import { advanceSchedule } from './schedules.ts'
 import { saveRoute, touchSession } from './sessions.ts'
 import { setState } from './state.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 /** One object for all calls: it is cloned once per commit on its way to the main thread. */
 const accepted: AcceptResult = { outcome: 'accepted' }

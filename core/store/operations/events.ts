@@ -1,6 +1,6 @@
 // Events wait in a session until a run claims them. They leave the queue when that run has rendered them.
 import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp, WaitingWake } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const insertSql = `
   INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id)

@@ -1,7 +1,7 @@
 // Records which sessions and runs hold external content, and which effects their tools have had since.
 import type { ToolEffect } from '../../plugin.ts'
 import type { EffectUse, Exposure } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 interface ExposureRow {
   fromStart: number

@@ -2,7 +2,7 @@
 // whose runs have all failed is released.
 import type { RunStatus } from '../run-spec.ts'
 import type { AcceptCommand, AcceptResult, Timestamp } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 type Idempotency = NonNullable<AcceptCommand['idempotency']>
 

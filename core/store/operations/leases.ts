@@ -1,6 +1,6 @@
 // Leases: only one owner may hold a lease, and its fencing token grows whenever the owner changes.
 import type { LeaseGrant, Store } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const acquireSql = `
   INSERT INTO lease (name, owner, fencing_token, until) VALUES (?, ?, 1, ?)

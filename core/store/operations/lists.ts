@@ -1,7 +1,7 @@
 // Lists, newest first. A list reads a window of rows by one index, filters them by their short columns, and reads only
 // the rows of the page completely.
 import type { Page, PageRequest } from '../store.ts'
-import type { Transaction, Value } from './transaction.ts'
+import type { Transaction, Value } from '../transaction.ts'
 
 /** The most rows and bytes that one call reads, so that it does not delay concurrent writes for long. */
 const maxWindowRows = 1000

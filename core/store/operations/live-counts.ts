@@ -1,6 +1,6 @@
 // Counts live runs, unsent deliveries and schedules with the partial indexes that hold only those rows.
 import type { LiveCounts } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const runsSql = `SELECT
   (SELECT count(*) FROM run WHERE status = 'queued') AS queued,

@@ -26,7 +26,8 @@ import {
   retryDelivery,
 } from './outbox.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
-import { claimRuns, getNextRetryAt, recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
+import { claimRuns, getNextRetryAt } from './run-claims.ts'
+import { recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns, retryRun } from './runs.ts'
 import {
   addSchedule,
@@ -41,7 +42,7 @@ import { listSessions } from './session-list.ts'
 import { getSession, getLastRoute, getSessionCounts, listTranscript } from './sessions.ts'
 import { deleteState, getState, probe, setState } from './state.ts'
 import type { Store } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 export type OperationName = Exclude<keyof Store, 'close'>
 

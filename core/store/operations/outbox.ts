@@ -12,8 +12,9 @@ import type {
 } from '../store.ts'
 import { insertEvents } from './events.ts'
 import { type Condition, listPage, mapPage } from './lists.ts'
-import { type ClaimOptions, recoveryLeaseMs } from './run-leases.ts'
-import type { Transaction } from './transaction.ts'
+import type { ClaimOptions } from './run-claims.ts'
+import { recoveryLeaseMs } from './run-leases.ts'
+import type { Transaction } from '../transaction.ts'
 
 const insertSql = `
   INSERT INTO outbox (

@@ -8,7 +8,7 @@ import type {
   PurgeStep,
   Timestamp,
 } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 /** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
 const maxRows = 200

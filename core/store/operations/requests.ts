@@ -15,7 +15,7 @@ import type {
   Timestamp,
 } from '../store.ts'
 import { type Condition, type Listing, listPage, mapPage } from './lists.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const insertSql = `
   INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body)

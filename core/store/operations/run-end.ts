@@ -5,7 +5,7 @@ import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDelivery } from './outbox.ts'
 import { appendTranscript, touchSession } from './sessions.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const endedColumns = `
   session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`

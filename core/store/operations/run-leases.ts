@@ -1,66 +1,8 @@
-// Run leases: claims queued runs in order, renews and releases their leases, and recovers runs whose lease has expired.
+// Run leases: renews and releases them, and recovers runs whose lease has expired.
 import type { RunRef, RunRetry, StoredRun, Timestamp } from '../store.ts'
-import { type RunRow, runColumns, toRun } from './runs.ts'
-import { touchSession } from './sessions.ts'
-import type { Transaction } from './transaction.ts'
-
-/**
- * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
- * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
- * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit.
- */
-const claimSql = `
-  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
-    owner = ?, lease_until = ?, started_at = ?
-  WHERE seq IN (
-    SELECT waiting.seq FROM run AS waiting
-    WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
-      SELECT live.seq FROM run AS live
-      WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running') AND live.aside = 0
-      ORDER BY live.session_key, live.seq LIMIT 1)
-    AND NOT EXISTS (SELECT 1 FROM run AS busy WHERE busy.session_key = waiting.session_key AND busy.status = 'running')
-    AND (waiting.concurrency_key IS NULL OR waiting.seq IN (
-      SELECT seq FROM (
-        SELECT seq, concurrency_limit, row_number() OVER (
-          PARTITION BY concurrency_key ORDER BY CASE status WHEN 'running' THEN 0 ELSE 1 END, seq) AS position
-        FROM run
-        WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS limited
-      WHERE position <= concurrency_limit))
-    ORDER BY waiting.seq LIMIT ?)
-  RETURNING ${runColumns}`
-
-export interface ClaimOptions {
-  owner: string
-  max: number
-  at: Timestamp
-  leaseMs: number
-}
-
-/** No retry waits longer than this. A later time was stored before the clock was set back. */
-const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
-
-const dueSql = `
-  UPDATE run SET not_before = NULL, aside = 0
-  WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
-const nextRetrySql = `
-  SELECT not_before AS "notBefore" FROM run
-  WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
-
-export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
-  const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
-  return row?.notBefore
-}
-
-export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
-  await tx.run(dueSql, at, at + maxRetryDelayMs)
-  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
-  for (const { sessionKey, agentId } of claimed)
-    await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
-  return claimed
-}
-
-/** RETURNING does not guarantee an order. */
-const toSortedRuns = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
+import { toSortedRuns } from './run-claims.ts'
+import { type RunRow, runColumns } from './runs.ts'
+import type { Transaction } from '../transaction.ts'
 
 const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
 

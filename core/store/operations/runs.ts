@@ -2,7 +2,7 @@
 import type { RunKind, RunResult, RunSpec } from '../run-spec.ts'
 import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from '../store.ts'
 import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const insertSql = `
   INSERT INTO run (

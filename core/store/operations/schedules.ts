@@ -1,7 +1,7 @@
 // Schedules are stored until they are removed or have fired for the last time. Each of their times fires once.
 import type { RunSpec } from '../run-spec.ts'
 import type { Firing, NewSchedule, Page, Store, StoredSchedule, Timestamp, Timing } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 /** Counts and inserts in one statement, so that two callers cannot exceed the limit together. */
 const insertSql = `

@@ -1,6 +1,6 @@
 // Lists sessions: those that have started, those that a queued run will start, and those in which only events wait.
 import type { SessionPage, SessionPosition, Store, StoredSession } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 /** The rows that one call reads when it filters. */
 const windowRows = 1000

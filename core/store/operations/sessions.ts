@@ -12,7 +12,7 @@ import type {
   Timestamp,
 } from '../store.ts'
 import { listPage, mapPage } from './lists.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const touchSql = `
   INSERT INTO session (key, agent_id, updated_at, unnamed) VALUES (?, ?, ?, ?)

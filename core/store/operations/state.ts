@@ -1,7 +1,7 @@
 // Key-value state of extensions, and the probe, which writes a row to check that writes are committed.
 import type { Json } from '../../plugin.ts'
 import type { Store } from '../store.ts'
-import type { Transaction } from './transaction.ts'
+import type { Transaction } from '../transaction.ts'
 
 const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
 const setSql = `

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
 import { type StoreCall, isWrite, perform } from '../operations/operations.ts'
-import type { Transaction } from '../operations/transaction.ts'
+import type { Transaction } from '../transaction.ts'
 import { type SqliteConnection, connect, connectReadOnly, type SqliteReadConnection } from './connection.ts'
 import { isDiskError, toFailure } from './failure.ts'
 

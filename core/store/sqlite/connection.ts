@@ -5,7 +5,7 @@ import type { Space } from '../store.ts'
 import type { Dialect } from '../migrations/dialect.ts'
 import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import type { Transaction, Value } from '../operations/transaction.ts'
+import type { Transaction, Value } from '../transaction.ts'
 
 export interface SqliteConnection {
   tx: Transaction

@@ -7,7 +7,7 @@ import { packAccept, type PackedAccept } from '../../../core/store/operations/pa
 import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
 import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
 import type { AcceptCommand, Store } from '../../../core/store/store.ts'
-import type { Transaction } from '../../../core/store/operations/transaction.ts'
+import type { Transaction } from '../../../core/store/transaction.ts'
 import {
   cancelledEnd,
   newRequest,

@@ -1,5 +1,5 @@
 // What an operation can do inside a transaction. An engine implements exactly this.
-import type { Space } from '../store.ts'
+import type { Space } from './store.ts'
 
 export type Value = string | number | null
 

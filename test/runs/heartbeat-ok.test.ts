@@ -1,6 +1,6 @@
 // Tests which replies count as an acknowledgement.
 import { describe, expect, it } from 'vitest'
-import { isAcknowledgement } from '../../core/runs/acknowledgement.ts'
+import { isAcknowledgement } from '../../core/runs/heartbeat-ok.ts'
 
 const limit = 300
 
