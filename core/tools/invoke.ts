@@ -1,12 +1,12 @@
 // Invokes a tool: checks policy and arguments, runs it within its deadline, and returns its result as plain JSON.
 import { GatewayError, throwSiteOf } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
+import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from './deadline.ts'
 import type { Policy } from './policy.ts'
-import { toJsonResult } from './result.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
 import type { Subject } from './subject.ts'
 
@@ -116,3 +116,29 @@ function whereThrown(error: unknown): { error?: string | undefined; at?: string 
   const { cause, at } = throwSiteOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)
   return { error: cause, at }
 }
+
+// ── Results ──────────────────────────────────────────────────────────────────────────────────────
+
+/** Maximum length of a result's JSON. A longer result is refused, not cut. */
+export const maxResultLength = 10 * 1024 * 1024
+
+/** A JSON copy of the value; undefined becomes null. Throws `tool_failed` if it cannot be JSON or is too long. */
+function toJsonResult(value: unknown): Json {
+  if (value === undefined || value === null) return null
+  const text = stringify(value)
+  if (text.length > maxResultLength) throw failed(`its result is longer than ${maxResultLength} characters of JSON`)
+  return wellFormedJson(text, JSON.parse(text) as Json)
+}
+
+function stringify(value: unknown): string {
+  try {
+    const text: unknown = JSON.stringify(value)
+    if (typeof text === 'string') return text
+  } catch (cause) {
+    throw failed('its result cannot be converted to JSON', cause)
+  }
+  throw failed(`its result is a ${typeof value}`)
+}
+
+const failed = (why: string, cause?: unknown) =>
+  new GatewayError('tool_failed', undefined, { cause: new TypeError(`The tool failed: ${why}.`, { cause }) })
