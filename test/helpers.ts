@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { readConfigFile } from '../core/config/file/read.ts'
 import { createRedactor, logSecrets } from '../core/config/redaction.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
@@ -14,6 +14,7 @@ import type { Log } from '../core/plugin.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
 import { program } from './program.ts'
+import { closeAtEnd, share } from './share.ts'
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'
 export const gatewayToken = 'gateway-token-of-the-tests-0123456789'
@@ -28,13 +29,10 @@ export const baseDocument: Document = {
 }
 
 export function temporaryFolder(): string {
-  const folder = createFolder()
-  onTestFinished(() => removeFolder(folder))
+  const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-'))
+  closeAtEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
-
-const createFolder = () => mkdtempSync(join(tmpdir(), 'svc-gateway-'))
-const removeFolder = (folder: string) => rmSync(folder, { recursive: true, force: true })
 
 /** Merges the sections one level deep over the base document. */
 export function writeConfig(dir: string, changes: Document = {}): string {
@@ -70,24 +68,17 @@ export interface Answer {
   body: any
 }
 
-/** Starts a gateway in this process on a free port. It is closed when the test ends. */
+/** Starts a gateway in this process on a free port. It is closed when the test ends, or the block that shares it. */
 export async function startGateway(changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> {
   const running = await openGateway(changes, dir)
-  onTestFinished(() => running.gateway.close())
+  closeAtEnd(() => running.gateway.close())
   return running
 }
 
 /** Starts one gateway for all tests of a block. The tests must not depend on each other. */
 export function shareGateway(changes: Document = {}): Pick<RunningGateway, 'post' | 'get'> {
-  let running: RunningGateway
-  beforeAll(async () => {
-    running = await openGateway(changes, createFolder())
-  })
-  afterAll(async () => {
-    await running.gateway.close()
-    removeFolder(running.dir)
-  })
-  return { post: (...args) => running.post(...args), get: (...args) => running.get(...args) }
+  const running = share(() => startGateway(changes))
+  return { post: (...args) => running().post(...args), get: (...args) => running().get(...args) }
 }
 
 async function openGateway(changes: Document, dir: string): Promise<RunningGateway> {

@@ -1,9 +1,12 @@
-// The test configuration: tests run from source, each file in its own process, without the long tests.
+// The test configuration: tests run from source, without the long tests.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+const root = join(import.meta.dirname, '..')
+const cache = join(root, 'node_modules', '.cache')
+
 export default defineConfig({
-  root: join(import.meta.dirname, '..'),
+  root,
   resolve: { conditions: ['svc-gateway-source'] },
   ssr: { resolve: { conditions: ['svc-gateway-source'] } },
   test: {
@@ -11,13 +14,15 @@ export default defineConfig({
     exclude: ['test/long/**', 'test/fixtures/**'],
     globalSetup: ['test/program.ts'],
     pool: 'forks',
+    // A process runs many files, so that it loads the gateway once. Tests restore what they change in their process.
+    isolate: false,
     // Most tests wait, so more files run at once than the machine has cores.
     maxWorkers: 4,
     execArgv: ['--conditions=svc-gateway-source'],
-    // Lets the processes that tests start share compiled code.
-    env: { XDG_CACHE_HOME: join(import.meta.dirname, '..', 'node_modules', '.cache') },
+    // Lets the processes and threads that tests start share compiled code.
+    env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
     // Node itself imports files outside the project, such as plugins that a test has installed.
-    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(join(import.meta.dirname, '..'))}/)`)] } },
+    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(root)}/)`)] } },
     deps: { interopDefault: false },
     testTimeout: 30_000,
     hookTimeout: 30_000,

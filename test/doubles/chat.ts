@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
 import type { InboundMessage, Json, OutboundMessage } from '../../core/plugin.ts'
 import type { Document } from '../helpers.ts'
+import { closeAtEnd } from '../share.ts'
 
 type Name = 'chat-native' | 'chat-reconcile' | 'chat-none'
 
@@ -79,7 +79,7 @@ export async function startChat(): Promise<Chat> {
   const server = createServer((request, response) => void service.serve(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  onTestFinished(async () => {
+  closeAtEnd(async () => {
     server.closeAllConnections()
     server.close()
     await once(server, 'close')

@@ -1,6 +1,6 @@
 // A model server for the openai-compatible provider: its configuration, and the prompts that it received.
-import { onTestFinished } from 'vitest'
 import { type Document } from '../helpers.ts'
+import { closeAtEnd } from '../share.ts'
 import { startOpenAiChat } from './openai.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
@@ -14,7 +14,7 @@ export interface ModelServer extends Omit<Wire, 'close'> {
 /** Starts the model `double/m`. It is closed when the test ends, which fails if a request was not scripted. */
 export async function startModel(): Promise<ModelServer> {
   const wire = await startOpenAiChat()
-  onTestFinished(() => wire.close())
+  closeAtEnd(() => wire.close())
   return {
     ...wire,
     providers: { double: { kind: 'openai-compatible', baseUrl: `${wire.url}/v1` } },

@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, hookToken } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 
 const lifted = { port: 0, auth: { token: gatewayToken }, tools: { allow: ['gateway'] } }
@@ -10,9 +11,12 @@ const start = (changes: object = {}) => startTools({ gateway: lifted, ...changes
 const canary = 'canary-of-a-provider-0123456789'
 const providers = { house: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: canary } }
 
+/** For tests that change nothing. */
+const unchanged = share(start)
+
 describe('gateway status', () => {
   it('returns the state of the gateway', async () => {
-    const { result } = await start()
+    const { result } = unchanged()
     await expect
       .poll(() => result('gateway', { action: 'status' }))
       .toMatchObject({
@@ -54,7 +58,7 @@ describe('gateway config.get', () => {
   })
 
   it.each(['agents.nobody', '__proto__', 'agents.constructor'])('returns nothing at %s', async (path) => {
-    const { call } = await start()
+    const { call } = unchanged()
     expect(await call('gateway', { action: 'config.get', path })).toMatchObject(
       refused('path is not in the configuration.'),
     )
@@ -63,6 +67,14 @@ describe('gateway config.get', () => {
 
 describe('gateway config.patch', () => {
   const patch = (changes: object) => ({ action: 'config.patch', patch: changes })
+  const secured = share(() =>
+    start({
+      providers,
+      agents: { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } },
+      tools: { deny: ['cron'] },
+      session: { scope: 'per-agent', historyTurns: 9 },
+    }),
+  )
 
   it('changes the file and keeps its comments and its secrets', async () => {
     const { result, dir } = await start({ providers })
@@ -108,7 +120,7 @@ describe('gateway config.patch', () => {
     [{ nonsense: { a: 1 } }, /nonsense.*cannot be changed/],
     [{ session: { historyTurns: -1 } }, /session.historyTurns must be/],
   ])('rejects an invalid change: %o', async (changes, sentence) => {
-    const { call, dir } = await start()
+    const { call, dir } = unchanged()
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
     expect(await call('gateway', patch(changes))).toMatchObject(refused(expect.stringMatching(sentence)))
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toBe(before)
@@ -162,13 +174,7 @@ describe('gateway config.patch', () => {
     { agents: { defaults: { heartbeat: { ackMaxChars: 100_000 } } } },
     { __proto__: null, constructor: { prototype: 1 } },
   ])('cannot change security settings or secrets: %j', async (changes) => {
-    const agents = { defaults: { heartbeat: { every: 0 } }, main: { tools: { deny: ['exec'] } } }
-    const { call, dir } = await start({
-      providers,
-      agents,
-      tools: { deny: ['cron'] },
-      session: { scope: 'per-agent', historyTurns: 9 },
-    })
+    const { call, dir } = secured()
     const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
     expect(await call('gateway', patch(changes))).toMatchObject(
       refused(expect.stringMatching(/cannot be changed by an agent/)),
@@ -182,8 +188,8 @@ describe('gateway config.patch', () => {
       first: { timeoutSeconds: 60 },
       second: { timeoutSeconds: 90 },
     }
+    const { call, dir } = await start({ agents })
     for (const changes of [{ agents: { first: null } }, { agents: { second: null } }, { agents: { first: 5 } }]) {
-      const { call, dir } = await start({ agents })
       const before = readFileSync(join(dir, 'gateway.json5'), 'utf8')
       expect(await call('gateway', patch(changes))).toMatchObject(
         refused(expect.stringMatching(/cannot be changed by an agent|invalid/)),
@@ -198,12 +204,12 @@ describe('gateway config.patch', () => {
   ])('cannot change a model if the policy %s depends on the provider', async (_whose, policy) => {
     const agents = { defaults: { heartbeat: { every: 0 } }, main: {} }
     const document = { providers, ...policy, agents: { ...agents, ...('agents' in policy ? policy.agents : {}) } }
+    const { call } = await start(document)
     for (const changes of [
       { defaults: { model: 'house/m' } },
       { main: { model: 'house/m' } },
       { defaults: { heartbeat: { model: 'house/m' } } },
     ]) {
-      const { call } = await start(document)
       const answer = await call('gateway', patch({ agents: changes }))
       expect(answer).toMatchObject(refused(expect.stringMatching(/model cannot be changed by an agent; .*byProvider/)))
     }
@@ -214,7 +220,7 @@ describe('gateway config.patch', () => {
   })
 
   it('cannot read environment variables through the file', async () => {
-    const { call } = await start()
+    const { call } = unchanged()
     const answer = await call('gateway', patch({ agents: { defaults: { systemPrompt: 'Say ${PATH}' } } }))
     expect(answer).toMatchObject(refused(expect.stringContaining('must not contain "${"')))
   })

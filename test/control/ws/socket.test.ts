@@ -2,9 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../../doubles/model.ts'
 import { ask, type Document, gatewayToken, hookToken, startGateway } from '../../helpers.ts'
+import { share } from '../../share.ts'
 import { connectRpc, login, refusal } from '../rpc-client.ts'
 
 const still = { agents: { defaults: { heartbeat: { every: 0 } } } }
+const shared = share(() => startGateway(still))
 const auth = (token: string) => JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'auth', params: { token } })
 
 async function startWithModel(changes: Document = {}) {
@@ -21,7 +23,7 @@ async function startWithModel(changes: Document = {}) {
 
 describe('the handshake at /ws', () => {
   it('returns 426 to a request without an upgrade, and 405 to other methods', async () => {
-    const { url, get, post } = await startGateway(still)
+    const { url, get, post } = shared()
     const { status, body, headers } = await get('/ws')
     expect([status, body.error.type, headers.get('upgrade')]).toEqual([426, 'upgrade_required', 'websocket'])
     expect((await post('/ws', {})).status).toBe(405)
@@ -32,7 +34,7 @@ describe('the handshake at /ws', () => {
   })
 
   it('returns 400 to a token in the URL, even to the right one', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const { status, body } = await refusal(`${url}/ws?token=${gatewayToken}`)
     expect([status, body.error.type]).toEqual([400, 'token_in_query'])
   })
@@ -61,7 +63,7 @@ describe('the handshake at /ws', () => {
   })
 
   it('is possible only at /ws; elsewhere an upgrade request is handled as HTTP', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     expect((await refusal(`${url}/healthz`)).body).toEqual({ ok: true })
     expect((await refusal(`${url}/ws/`)).body.error.type).toBe('not_found')
   })
@@ -75,7 +77,7 @@ describe('auth', () => {
     ['another method first', '{"jsonrpc":"2.0","id":"a","method":"subscribe"}'],
     ['a method that there is not', '{"jsonrpc":"2.0","id":"a","method":"nothing"}'],
   ])('refuses %s and closes the connection', async (_what, text) => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await connectRpc(url)
     const { id, error } = await client.exchange(text)
     expect([id, error.code, error.data]).toEqual(['a', -32_000, { type: 'unauthorized' }])
@@ -83,14 +85,14 @@ describe('auth', () => {
   })
 
   it('closes the connection when the first message is not valid', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await connectRpc(url)
     expect((await client.exchange('hello')).error).toMatchObject({ code: -32_700, data: { type: 'invalid_json' } })
     expect((await client.closed).code).toBe(1008)
   })
 
   it('allows one attempt per connection', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await connectRpc(url)
     client.socket.send(auth('wrong'))
     client.socket.send(auth(gatewayToken))
@@ -126,7 +128,7 @@ describe('auth', () => {
   })
 
   it('may be followed by more messages at once, also in one batch', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await connectRpc(url)
     const subscribe = '{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"topics":["event"]}}'
     expect(await client.exchange(`[${auth(gatewayToken)},${subscribe}]`)).toMatchObject([
@@ -136,7 +138,7 @@ describe('auth', () => {
   })
 
   it('does not log the credential', async () => {
-    const { url, logged } = await startGateway(still)
+    const { url, logged } = shared()
     await (await connectRpc(url)).exchange(auth('a-guess-at-the-token'))
     await login(url)
     expect(logged.join()).toContain('unauthorized')
@@ -166,7 +168,7 @@ describe('JSON-RPC', () => {
     ['params of the wrong type', request({ params: { id: 5 } }), [7, -32_602, 'invalid_request']],
     ['an unknown run', request({}), [7, -32_000, 'run_not_found']],
   ])('answers %s with the right code', async (_what, text, expected) => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     const { jsonrpc, ...answer } = await client.exchange(text)
     expect([jsonrpc, answer.id, answer.error.code, answer.error.data.type]).toEqual(['2.0', ...expected])
@@ -174,7 +176,7 @@ describe('JSON-RPC', () => {
   })
 
   it('names the invalid parameter without its value', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'x' })).error.message).toBe('text is required.')
     expect((await client.call('chat.send', { text: ' ' })).error.message).toBe('text must not be blank.')
@@ -184,7 +186,7 @@ describe('JSON-RPC', () => {
   })
 
   it('answers batches with batches and notifications with nothing', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     const answers = await client.exchange(
       JSON.stringify([
@@ -205,7 +207,7 @@ describe('JSON-RPC', () => {
   })
 
   it('refuses a batch that is too long', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     expect((await client.exchange(`[${'1,'.repeat(64)}1]`)).error).toMatchObject({
       code: -32_600,
@@ -216,7 +218,7 @@ describe('JSON-RPC', () => {
 
 describe('subscribe', () => {
   it('subscribes to all or to the named topics, until unsubscribed', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     expect((await client.call('subscribe')).result).toEqual({ topics: ['request', 'event', 'run', 'outbox', 'log'] })
     expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({
@@ -227,7 +229,7 @@ describe('subscribe', () => {
   })
 
   it('refuses all topics when one is unknown', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     const { error } = await client.call('subscribe', { topics: ['run', 'weather'] })
     expect([error.code, error.data.type, error.message]).toEqual([
@@ -285,7 +287,7 @@ describe('subscribe', () => {
   })
 
   it('notifies of log lines, without secrets', async () => {
-    const { url, get } = await startGateway(still)
+    const { url, get } = shared()
     const client = await login(url)
     await client.call('subscribe', { topics: ['log'] })
     await get(`/${gatewayToken}/${hookToken}`)
@@ -300,7 +302,7 @@ describe('subscribe', () => {
   })
 
   it('notifies every subscriber, and none that has unsubscribed', async () => {
-    const { url, post } = await startGateway(still)
+    const { url, post } = shared()
     const [first, second, left] = [await login(url), await login(url), await login(url)]
     for (const client of [first, second, left]) await client.call('subscribe', { topics: ['event'] })
     await left.call('unsubscribe')
@@ -414,7 +416,7 @@ describe('chat.send', () => {
   })
 
   it('refuses an invalid session key', async () => {
-    const { url } = await startGateway(still)
+    const { url } = shared()
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'agent:', text: 'Hello' })).error).toMatchObject({
       code: -32_602,
@@ -424,6 +426,8 @@ describe('chat.send', () => {
 })
 
 describe('tools.invoke', () => {
+  const restricted = share(() => startGateway({ ...still, tools: { deny: ['session_status'] } }))
+
   it.each<[string, number, Document]>([
     ['a tool', 200, { tool: ' sessions_list ', args: { limit: 1 } }],
     ['a tool in a session', 404, { tool: 'sessions_spawn', sessionKey: 'desk', args: { task: 'x' } }],
@@ -432,7 +436,7 @@ describe('tools.invoke', () => {
     ['arguments that do not fit', 400, { tool: 'sessions_list', args: { limit: 'x' } }],
     ['a session key that means nothing', 400, { tool: 'sessions_list', sessionKey: 'agent:' }],
   ])('returns for %s what POST /tools/invoke returns', async (_what, status, body) => {
-    const { url, post } = await startGateway({ ...still, tools: { deny: ['session_status'] } })
+    const { url, post } = restricted()
     const client = await login(url)
     const overHttp = await post('/tools/invoke', body, { authorization: `Bearer ${gatewayToken}` })
     expect(overHttp.status).toBe(status)
