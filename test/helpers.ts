@@ -14,6 +14,7 @@ import type { Log } from '../core/plugin.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
 import { program } from './program.ts'
+import './quiet-console.ts'
 import { closeAtEnd, share } from './share.ts'
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'

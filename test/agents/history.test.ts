@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { trimHistory, estimateTokens } from '../../core/agents/history.ts'
 import type { Json } from '../../core/plugin.ts'
+import { chooseSeed } from '../config/random.ts'
 
 const user = (content: string): Json => ({ role: 'user', content })
 const says = (text: string): Json => ({ role: 'assistant', content: [{ type: 'text', text }] })
@@ -65,9 +66,7 @@ describe('trimHistory', () => {
   })
 
   it('keeps each tool result with its call under random limits', () => {
-    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-    console.log(`SEED=${seed}`)
-    let state = seed
+    let state = chooseSeed()
     const random = (below: number) => ((state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >> 8) % below
     for (let round = 0; round < 300; round++) {
       const messages = Array.from({ length: random(8) }, (_, turn) =>

@@ -1,4 +1,6 @@
 // Random JSON5 texts, reproducible by their seed.
+import { onTestFailed } from 'vitest'
+
 export interface RandomText {
   text: string
   /** Every key with its line. */
@@ -7,6 +9,12 @@ export interface RandomText {
 
 /** A seed for a test to print; `SEED=` repeats it. */
 export const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+/** Returns the seed for a test, and prints it if the test fails. */
+export function chooseSeed(): number {
+  onTestFailed(() => console.info(`SEED=${seed}`))
+  return seed
+}
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
 export function createRandom(start: number): () => number {

@@ -1,7 +1,8 @@
 // Runs the fuzz loop briefly. The long form is in test/long.
 import { describe, expect, it } from 'vitest'
 import { startApp } from './app.ts'
-import { chooseSeed, createRandom, fuzzBodies, fuzzRequests } from './fuzzing.ts'
+import { chooseSeed } from '../config/random.ts'
+import { createRandom, fuzzBodies, fuzzRequests } from './fuzzing.ts'
 
 describe('mutated', () => {
   it('bodies get 200 or 400', async () => {

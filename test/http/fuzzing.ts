@@ -14,12 +14,6 @@ export function createRandom(seed: number): (below: number) => number {
   }
 }
 
-export function chooseSeed(): number {
-  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-  console.log(`SEED=${seed}`)
-  return seed
-}
-
 const payloads = [
   '{"action":"opened","issue":{"number":1,"title":"Crash: \\u00fc\\ud83d\\ude00","labels":[{"name":"bug"}]},' +
     '"sender":{"login":"x"}}',

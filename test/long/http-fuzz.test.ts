@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { startApp } from '../http/app.ts'
-import { chooseSeed, createRandom, fuzzBodies, fuzzRequests } from '../http/fuzzing.ts'
+import { chooseSeed } from '../config/random.ts'
+import { createRandom, fuzzBodies, fuzzRequests } from '../http/fuzzing.ts'
 
 function heapAfterCollection(): number {
   setFlagsFromString('--expose-gc')

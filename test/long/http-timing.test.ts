@@ -2,7 +2,8 @@
 // several secrets with Welch's t-test.
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../core/http/auth.ts'
-import { chooseSeed, createRandom } from '../http/fuzzing.ts'
+import { chooseSeed } from '../config/random.ts'
+import { createRandom } from '../http/fuzzing.ts'
 
 const guess = 'timing-token-0123456789-abcdefghijklmnop'
 const secrets = {

@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { printSeed, crashRepeatedly, createRandom } from '../store/crash.ts'
-
-const random = createRandom(printSeed())
+import { chooseSeed } from '../config/random.ts'
+import { crashRepeatedly, createRandom } from '../store/crash.ts'
 
 it.each(Array.from({ length: 10 }, (_, round) => round))(
   'loses no acknowledged work in twenty kills, round %i',
-  async () => {
+  async (round) => {
+    const random = createRandom(chooseSeed() + round)
     const dir = await mkdtemp(join(tmpdir(), 'store-crash-'))
     try {
       const acknowledged = await crashRepeatedly({ dir, cycles: 20, random, lifeMs: 500 })

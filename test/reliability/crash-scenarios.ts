@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../store/open-store.ts'
-import { createRandom, seed } from '../config/random.ts'
+import { chooseSeed, createRandom } from '../config/random.ts'
 import { cancelledEnd, newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
@@ -21,8 +21,7 @@ export async function surviveCrashes({
   cycles: number
   clients: number
 }): Promise<{ wakes: number; runs: number }> {
-  process.stdout.write(`SEED=${seed}\n`)
-  const next = createRandom(seed)
+  const next = createRandom(chooseSeed())
   const [dir, model] = [temporaryFolder(), await startModel()]
   const configFile = writeConfig(dir, crashConfig(dir, model))
   const random = (bound: number): number => Math.floor(next() * bound)
@@ -60,8 +59,7 @@ export async function surviveCrashesWhileForgetting({
   old: number
   maxMb: number
 }): Promise<void> {
-  process.stdout.write(`SEED=${seed}\n`)
-  const next = createRandom(seed)
+  const next = createRandom(chooseSeed())
   const [dir, model] = [temporaryFolder(), await startModel()]
   const size = (): number => statSync(join(dir, 'state/gateway.db')).size / 1024 / 1024
   const waiting = await leaveBehind(dir, old)

@@ -7,7 +7,8 @@ import { openStore } from './open-store.ts'
 import { connect } from '../../core/store/sqlite/connection.ts'
 import { newRun, start } from '../contracts/store-samples.ts'
 import { silent, url } from './acknowledging.ts'
-import { printSeed, crashRepeatedly, createRandom } from './crash.ts'
+import { chooseSeed } from '../config/random.ts'
+import { crashRepeatedly, createRandom } from './crash.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -17,7 +18,7 @@ afterEach(() => rm(dir, { recursive: true }))
 
 describe('kill -9 while accepting', () => {
   it('loses no acknowledged run and leaves no transaction half-done', async () => {
-    const random = createRandom(printSeed())
+    const random = createRandom(chooseSeed())
     expect(await crashRepeatedly({ dir, cycles: 6, random, lifeMs: 120 })).toBeGreaterThan(0)
   })
 })
@@ -32,7 +33,7 @@ describe('a truncated write-ahead log', () => {
 
     const { size } = await stat(join(dir, 'complete/gateway.db-wal'))
     const kept: number[] = []
-    for (const length of cutLengths(size, createRandom(printSeed()))) {
+    for (const length of cutLengths(size, createRandom(chooseSeed()))) {
       await cp(join(dir, 'complete'), join(dir, 'cut'), { recursive: true })
       await truncate(join(dir, 'cut/gateway.db-wal'), length)
       const found = await idsIn(join(dir, 'cut/gateway.db'))

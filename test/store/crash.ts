@@ -60,10 +60,3 @@ export function createRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
-
-/** Prints the seed, so that you can repeat a failed test with SEED=<seed>. */
-export function printSeed(): number {
-  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1_000_000))
-  console.info(`SEED=${seed}`)
-  return seed
-}

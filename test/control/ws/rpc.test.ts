@@ -1,10 +1,9 @@
 // Tests JSON-RPC with random messages: every request gets one response, under its own id.
 import { expect, it } from 'vitest'
+import { chooseSeed } from '../../config/random.ts'
 import { createRpc, method } from '../../../core/control/ws/rpc.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { Type } from '../../../core/typebox.ts'
-
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 function createRandom(seed: number) {
   let state = seed
@@ -22,8 +21,7 @@ const methods = new Map([
 ])
 
 it('answers every request exactly once', async () => {
-  console.log(`SEED=${seed}`)
-  const random = createRandom(seed)
+  const random = createRandom(chooseSeed())
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!
   const rpc = createRpc({ find: (name) => methods.get(name), caller: undefined, maxCalls: 8, onFailure: () => {} })
   const request = () => ({
