@@ -14,8 +14,10 @@ import type { Log } from '../core/plugin.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
 import { program } from './program.ts'
-import './quiet-console.ts'
+import { silenceConsoleChannel } from './quiet-console.ts'
 import { closeAtEnd, share } from './share.ts'
+
+silenceConsoleChannel()
 
 export const hookToken = 'hook-token-of-the-tests-0123456789'
 export const gatewayToken = 'gateway-token-of-the-tests-0123456789'

@@ -19,17 +19,18 @@ const good = `export default ({ payload }) => ({
 describe('an attack', () => {
   const opened = openSandbox({ ...files, 'good.js': good })
   let friend: TransformHandle
+  let foes: TransformHandle[]
   beforeAll(async () => {
     friend = opened.sandbox.load('good.js', { timeoutMs: 5000 })
-    await friend.ready
+    foes = names.map((_, index) => opened.sandbox.load(fileOf(index), { timeoutMs: 300 }))
+    await Promise.all([friend, ...foes].map(({ ready }) => ready))
   })
   afterAll(opened.close)
 
   it('is one of at least 60', () => expect(names.length).toBeGreaterThanOrEqual(60))
 
   it.each(names.map((name, index) => [name, index] as const))('is contained: %s', async (_name, index) => {
-    const handle = opened.sandbox.load(fileOf(index), { timeoutMs: 300 })
-    await handle.ready
+    const handle = foes[index]!
     expect(handle.state().state).toBe('ready')
     const attack = run(handle, { list: [1, 2] }).then(
       ({ result }) => JSON.stringify(result),
