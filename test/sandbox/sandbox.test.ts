@@ -1,10 +1,21 @@
 // The sandbox: the input and result of a transform, its limits, and the processes that run it.
 import { spawn } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
 import type { TransformError } from '../../core/sandbox/transform-error.ts'
+import { share } from '../share.ts'
 import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
 
 const returning = (code: string): string => `export default (input) => { ${code} }`
+
+/** Loads transforms with these bodies into one sandbox, for all tests of a block. */
+const shareTransforms = (bodies: readonly string[]): (() => Map<string, TransformHandle>) =>
+  share(async () => {
+    const { sandbox } = startSandbox(Object.fromEntries(bodies.map((body, n) => [`${n}.js`, returning(body)])))
+    const transforms = new Map(bodies.map((body, n) => [body, sandbox.load(`${n}.js`)]))
+    await Promise.all(Array.from(transforms.values(), ({ ready }) => ready))
+    return transforms
+  })
 
 describe('run', () => {
   it('passes the payload and the rest of the input, frozen', async () => {
@@ -76,7 +87,7 @@ describe('run', () => {
 })
 
 describe('the globals of a transform', () => {
-  it.each([
+  const uses = [
     [
       'Base64',
       `const same = atob(btoa('\\u00ff\\u0000hey')) === '\\u00ff\\u0000hey'
@@ -101,9 +112,12 @@ describe('the globals of a transform', () => {
        return { message: 'a-b'.replace(/(?<l>a)/u, '$<l>!') + [...new Map([[1, 2]])] + new A().x }`,
       'a!-b1,21',
     ],
-  ])('include %s', async (_name, code, message) => {
-    const { sandbox } = startSandbox({ 'use.js': returning(code) })
-    expect((await run(sandbox.load('use.js'), { data: btoa('{"to":"me@example.com"}') })).result).toEqual({ message })
+  ] as const
+  const transforms = shareTransforms(uses.map(([, code]) => code))
+
+  it.each(uses)('include %s', async (_name, code, message) => {
+    const payload = { data: btoa('{"to":"me@example.com"}') }
+    expect((await run(transforms().get(code)!, payload)).result).toEqual({ message })
   })
 })
 
@@ -126,7 +140,7 @@ describe('a result of a transform', () => {
     timeoutSeconds: 1.5,
     idempotencyKey: 'k',
   }
-  it.each([
+  const good: readonly [string, string, unknown][] = [
     ['nothing', 'return', undefined],
     ['null', 'return null', null],
     ['an object', `return ${JSON.stringify(all)}`, all],
@@ -137,12 +151,8 @@ describe('a result of a transform', () => {
       Array.from({ length: 200 }, (_, i) => ({ message: String(i) })),
     ],
     ['fields that are undefined', `return { message: 'x', to: undefined }`, { message: 'x' }],
-  ])('may be %s', async (_name, code, expected) => {
-    const { sandbox } = startSandbox({ 'ok.js': returning(code) })
-    expect((await run(sandbox.load('ok.js'))).result).toEqual(expected)
-  })
-
-  it.each([
+  ]
+  const bad = [
     ['a string', `return 'x'`, 'it is a string'],
     ['true', 'return true', 'it is a boolean'],
     ['a function', 'return () => 1', 'it is a function'],
@@ -155,9 +165,15 @@ describe('a result of a transform', () => {
     ['a list of lists', 'return [[]]', 'must be an object'],
     ['more than a megabyte', `return { message: 'x'.repeat(1048577) }`, 'larger than 1048576'],
     ['a promise that never settles', 'return new Promise(() => {})', 'never settles'],
-  ])('may not be %s', async (_name, code, words) => {
-    const { sandbox } = startSandbox({ 'bad.js': returning(code) })
-    const error = await faultOf(run(sandbox.load('bad.js')))
+  ] as const
+  const transforms = shareTransforms([...good, ...bad].map(([, code]) => code))
+
+  it.each(good)('may be %s', async (_name, code, expected) => {
+    expect((await run(transforms().get(code)!)).result).toEqual(expected)
+  })
+
+  it.each(bad)('may not be %s', async (_name, code, words) => {
+    const error = await faultOf(run(transforms().get(code)!))
     expect([error.fault, error.code, error.status]).toEqual(['bad_result', 'transform_failed', 500])
     expect(error.message).toContain(words)
     expect(error.message).not.toContain('secret')

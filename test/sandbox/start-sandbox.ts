@@ -2,7 +2,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import type { Log } from '../../core/plugin.ts'
 import {
   createSandbox,
@@ -13,6 +12,7 @@ import {
 } from '../../core/sandbox/sandbox.ts'
 import type { TransformRun } from '../../core/sandbox/transform.ts'
 import { TransformError } from '../../core/sandbox/transform-error.ts'
+import { closeAtEnd } from '../share.ts'
 
 export interface Line {
   level: string
@@ -29,10 +29,10 @@ export interface TestSandbox {
   write(path: string, text: string): void
 }
 
-/** For one test, at whose end it is closed; `openSandbox` is for a whole file. */
+/** It is closed when the test ends, or the block that shares it. */
 export function startSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox {
   const opened = openSandbox(files, options)
-  onTestFinished(opened.close)
+  closeAtEnd(opened.close)
   return opened
 }
 
