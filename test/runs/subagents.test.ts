@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools, type ToolGateway } from '../tools/calls.ts'
 
 const lenientGateway = {
@@ -124,12 +125,14 @@ describe('a subagent', () => {
     await expect.poll(async () => (await gateway.call('sessions_spawn', { task: 'x' })).status).toBe(200)
   })
 
+  const lenient = share(() => startTools({ gateway: lenientGateway }))
+
   it.each([
     [{ task: 'x', agentId: 'nobody' }, /agentId is not a configured agent/],
     [{ task: ' ' }, /args.task must not be blank/],
     [{ task: 'x', timeoutSeconds: 100_000 }, /args.timeoutSeconds/],
   ])('is not started with the arguments %o', async (args, sentence) => {
-    const { call } = await startTools({ gateway: lenientGateway })
+    const { call } = lenient()
     expect(await call('sessions_spawn', args)).toMatchObject(refused(expect.stringMatching(sentence)))
   })
 

@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createWorkspace } from '../../core/tools/workspace.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools, type ToolGateway } from './calls.ts'
 
 async function start(): Promise<ToolGateway & { workspace: string; outside: string }> {
@@ -29,6 +30,8 @@ async function start(): Promise<ToolGateway & { workspace: string; outside: stri
   const gateway = await startTools({ agents: { defaults: { workspace: 'files', heartbeat: { every: 0 } } } }, dir)
   return { ...gateway, workspace, outside }
 }
+
+const shared = share(start)
 
 describe('files of the workspace', () => {
   it('are written, read, edited and listed', async () => {
@@ -103,7 +106,7 @@ describe('files of the workspace', () => {
     [{ old: 'x', new: 'y' }, 'old does not occur in the file; read it again.'],
     [{ old: 'a', new: 'y' }, 'old occurs 3 times in the file; make it longer, or set all.'],
   ])('are not edited if the text is missing or ambiguous: %o', async (edit, sentence) => {
-    const { call, result } = await start()
+    const { call, result } = shared()
     await result('write', { path: 'x', text: 'a a a' })
     expect(await call('edit', { path: 'x', ...edit })).toMatchObject(refused(sentence))
     expect(await result('edit', { path: 'x', old: 'a', new: 'b', all: true })).toEqual({ path: 'x', replaced: 3 })
@@ -160,7 +163,7 @@ describe('a path outside the workspace', () => {
     'x\0y',
     '..',
   ])('cannot be reached by the path %j', async (path) => {
-    const { call } = await start()
+    const { call } = shared()
     for (const [tool, args] of Object.entries({
       read: { path },
       write: { path, text: 'x' },

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { gatewayToken } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 
 /** Puts a file into the workspace of the agent. */
@@ -11,6 +12,9 @@ function putFile(dir: string, name: string, text: string): void {
   mkdirSync(workspace, { recursive: true })
   writeFileSync(join(workspace, name), text)
 }
+
+/** For tests in which nothing is sent. */
+const shared = share(startTools)
 
 describe('the message tool', () => {
   it('sends to a named recipient, and returns the delivery', async () => {
@@ -53,7 +57,7 @@ describe('the message tool', () => {
     [{ text: ' ' }, /args.text must not be blank/],
     [{ text: 'x', channel: 'chat-native' }, /has no recipient yet/],
   ])('refuses a message without a recipient: %o', async (args, sentence) => {
-    const { call } = await startTools()
+    const { call } = shared()
     expect(await call('message', args)).toMatchObject(refused(expect.stringMatching(sentence)))
   })
 
@@ -90,7 +94,7 @@ describe('the message tool', () => {
     [{ file: 'large.txt' }, /has 1001 bytes; the channel "chat-native" sends at most 1000/],
     [{}, /text is required without a file/],
   ])('refuses a file that cannot be sent: %o', async (args, sentence) => {
-    const { call, dir } = await startTools()
+    const { call, dir } = shared()
     putFile(dir, 'large.txt', 'x'.repeat(1001))
     expect(await call('message', { channel: 'chat-native', to: 'bob', ...args })).toMatchObject(
       refused(expect.stringMatching(sentence)),

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAddresses, PrivateAddressError } from '../../plugins/tools/web/addresses.ts'
 import { download } from '../../plugins/tools/web/download.ts'
 import { readHtml } from '../../plugins/tools/web/readable.ts'
+import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -95,13 +96,15 @@ describe('a page', () => {
       )
   })
 
+  const shared = share(startTools)
+
   it.each([
     ['ftp://example.com/', 'url must begin with http:// or https://.'],
     ['file:///etc/passwd', 'url must begin with http:// or https://.'],
     ['example.com', 'url must be a full URL, such as "https://example.com/page".'],
     ['http://ann:secret@example.com/', 'url must not contain a user or a password.'],
   ])('is not %s', async (url, sentence) => {
-    const { call } = await startTools()
+    const { call } = shared()
     expect(await call('web_fetch', { url })).toMatchObject(refused(sentence))
   })
 })
