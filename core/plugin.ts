@@ -376,9 +376,14 @@ export interface Preset<Payload = unknown, Config = unknown> {
   toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
 }
 
-/** Joins the lines of a message. Leaves out `undefined`, `null`, `false` and empty lines. */
-export const lines = (...parts: readonly (string | false | null | undefined)[]): string =>
-  parts.filter(Boolean).join('\n')
+type Optional = string | false | null | undefined
+
+/** Joins the lines of a message. Leaves out `undefined`, `null`, `false` and blank lines. */
+export const lines = (...parts: readonly Optional[]): string =>
+  parts.filter((part) => part && part.trim() !== '').join('\n')
+
+/** Joins the words of a sentence with one space each. Leaves out `undefined`, `null`, `false` and empty texts. */
+export const words = (...parts: readonly Optional[]): string => parts.filter(Boolean).join(' ')
 
 /** Looks up an untrusted word in a table. Only own keys count, so `constructor` finds nothing. */
 export const entryOf = <Value>(
@@ -393,6 +398,12 @@ export const entryOf = <Value>(
 export function clip(text: string | null | undefined, length = 2000): string {
   const trimmed = text?.trim() ?? ''
   return trimmed.length > length ? `${trimmed.slice(0, length).toWellFormed()} …` : trimmed
+}
+
+/** Puts a text on one line, shortens it like `clip`, and quotes it. A blank text stays empty, without quotes. */
+export function quote(text: string | null | undefined, length = 300): string {
+  const line = clip(text?.replaceAll(/\s+/g, ' '), length)
+  return line && `"${line}"`
 }
 
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────

@@ -1,29 +1,40 @@
 // The preset for Prometheus Alertmanager: one message per group of alerts, one session per kind of alert.
 import { hash } from 'node:crypto'
-import { clip, definePreset, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import {
+  clip,
+  definePreset,
+  lines,
+  type PresetRequest,
+  type Static,
+  type TSchema,
+  Type,
+  words,
+} from 'svc-gateway/plugin'
 
+const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Text = Maybe(Type.String())
 const Labels = Type.Record(Type.String(), Type.String())
 
 const Alert = Type.Object({
   status: Type.Enum(['firing', 'resolved']),
   labels: Labels,
-  annotations: Type.Optional(Labels),
-  startsAt: Type.Optional(Type.String()),
-  endsAt: Type.Optional(Type.String()),
-  generatorURL: Type.Optional(Type.String()),
-  fingerprint: Type.Optional(Type.String()),
+  annotations: Maybe(Labels),
+  startsAt: Text,
+  endsAt: Text,
+  generatorURL: Text,
+  fingerprint: Text,
 })
 
 const Payload = Type.Object({
-  version: Type.Optional(Type.String()),
+  version: Text,
   groupKey: Type.Optional(Type.Union([Type.String(), Type.Number()])),
   status: Type.Enum(['firing', 'resolved']),
-  receiver: Type.Optional(Type.String()),
-  groupLabels: Type.Optional(Labels),
-  commonLabels: Type.Optional(Labels),
-  commonAnnotations: Type.Optional(Labels),
-  externalURL: Type.Optional(Type.String()),
-  truncatedAlerts: Type.Optional(Type.Number()),
+  receiver: Text,
+  groupLabels: Maybe(Labels),
+  commonLabels: Maybe(Labels),
+  commonAnnotations: Maybe(Labels),
+  externalURL: Text,
+  truncatedAlerts: Maybe(Type.Number()),
   alerts: Type.Array(Alert),
 })
 type Payload = Static<typeof Payload>
@@ -42,15 +53,15 @@ export default definePreset<Payload>({
 const mostAlerts = 20
 
 function toAction({ payload }: PresetRequest<Payload>) {
-  const { alerts, status, truncatedAlerts = 0, externalURL } = payload
+  const { alerts, status, externalURL } = payload
   if (alerts.length === 0) return null
   const firing = alerts.filter((alert) => alert.status === 'firing').length
   const count = status === 'firing' ? `${firing} firing` : `${alerts.length} resolved`
-  const hidden = alerts.length - mostAlerts + truncatedAlerts
+  const hidden = Math.max(0, alerts.length - mostAlerts) + (payload.truncatedAlerts ?? 0)
   const message = lines(
     `Alertmanager: ${nameOf(payload)}, ${count}`,
     ...alerts.slice(0, mostAlerts).map(alertText),
-    alerts.length > mostAlerts || truncatedAlerts > 0 ? `… and ${Math.max(hidden, truncatedAlerts)} more` : undefined,
+    hidden > 0 && `… and ${hidden} more`,
     externalURL,
   )
   return { message, sessionKey: `hook:alertmanager:${nameOf(payload)}` }
@@ -58,19 +69,23 @@ function toAction({ payload }: PresetRequest<Payload>) {
 
 const nameOf = ({ commonLabels, groupLabels, receiver, alerts }: Payload): string =>
   clip(
-    commonLabels?.['alertname'] ?? groupLabels?.['alertname'] ?? alerts[0]?.labels['alertname'] ?? receiver ?? 'alerts',
+    commonLabels?.['alertname'] || groupLabels?.['alertname'] || alerts[0]?.labels['alertname'] || receiver || 'alerts',
     200,
   )
 
-function alertText({ status, labels, annotations = {}, startsAt, endsAt, generatorURL }: Alert): string {
+function alertText({ status, labels, annotations, startsAt, endsAt, generatorURL }: Alert): string {
   const where = Object.entries(labels)
     .filter(([name]) => name !== 'alertname')
     .map(([name, value]) => `${name}=${value}`)
     .join(' ')
-  const time = status === 'firing' ? startsAt && `since ${startsAt}` : endsAt && `until ${endsAt}`
+  const time = status === 'firing' ? timeText('since', startsAt) : timeText('until', endsAt)
   return lines(
-    `- ${status}: ${[labels['alertname'], where && `(${where})`, time].filter(Boolean).join(' ')}`,
-    ...Object.entries(annotations).map(([name, value]) => `  ${name}: ${clip(value, 500)}`),
+    words(`- ${status}:`, labels['alertname'], where && `(${where})`, time),
+    ...Object.entries(annotations ?? {}).map(([name, value]) => `  ${name}: ${clip(value, 500)}`),
     generatorURL && `  ${generatorURL}`,
   )
 }
+
+/** Year 1 stands for a time that is not known. */
+const timeText = (preposition: string, time: string | null | undefined): string =>
+  time && !time.startsWith('0001-') ? `${preposition} ${time}` : ''

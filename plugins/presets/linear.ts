@@ -7,14 +7,18 @@ import {
   InputError,
   lines,
   type PresetRequest,
+  quote,
   type Static,
   type TSchema,
   Type,
+  words,
 } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Named = Maybe(Type.Object({ name: Text }))
+const Project = Maybe(Type.Object({ id: Text, name: Text }))
+const Titled = Maybe(Type.Object({ id: Text, title: Text }))
 
 const Payload = Type.Object({
   action: Type.String({ minLength: 1 }),
@@ -34,13 +38,23 @@ const Payload = Type.Object({
       health: Text,
       priorityLabel: Text,
       dueDate: Text,
+      targetDate: Text,
       state: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
+      status: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
       assignee: Named,
-      team: Named,
+      lead: Named,
       user: Named,
+      externalUser: Named,
       botActor: Maybe(Type.Unknown()),
-      project: Maybe(Type.Object({ id: Text, name: Text })),
-      issue: Maybe(Type.Object({ identifier: Text, title: Text })),
+      project: Project,
+      projectId: Text,
+      issue: Maybe(Type.Object({ id: Text, identifier: Text, title: Text })),
+      issueId: Text,
+      // The subject of a comment, if it is not an issue:
+      projectUpdate: Maybe(Type.Object({ id: Text, project: Project })),
+      initiativeUpdate: Maybe(Type.Object({ id: Text, initiative: Project })),
+      documentContent: Maybe(Type.Object({ id: Text, document: Titled, project: Project, initiative: Project })),
+      documentContentId: Text,
     }),
   ),
 })
@@ -61,11 +75,15 @@ export default definePreset<Payload>({
 const changes: Readonly<Record<string, string>> = {
   stateId: 'state',
   state: 'state',
+  statusId: 'status',
   assigneeId: 'assignee',
+  delegateId: 'delegate',
+  leadId: 'lead',
   priority: 'priority',
   title: 'title',
   name: 'name',
   dueDate: 'due date',
+  startDate: 'start date',
   targetDate: 'target date',
   teamId: 'team',
   projectId: 'project',
@@ -87,49 +105,90 @@ const eventHandlers: Readonly<Record<string, (payload: Known) => ActionOverrides
   ProjectUpdate: describeUpdate,
 }
 
-const pastTenses: Readonly<Record<string, string>> = { create: 'created', update: 'changed', remove: 'removed' }
+const pastTenses: Readonly<Record<string, string>> = {
+  create: 'created',
+  update: 'changed',
+  remove: 'removed',
+  restore: 'restored',
+}
 
 function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
   const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
   const pastTense = entryOf(pastTenses, action)
   if (pastTense === undefined || (action === 'update' && changed.length === 0)) return null
-  const state = typeof data.state === 'string' ? data.state : data.state?.name
+  const [state, status] = [nameOf(data.state), nameOf(data.status)]
   const facts = [
-    state && `state ${state}`,
+    status ? `status ${status}` : state && `state ${state}`,
     data.priorityLabel && `priority ${data.priorityLabel}`,
     data.assignee?.name && `assigned to ${data.assignee.name}`,
-  ]
-  const subject = [type.toLowerCase(), data.identifier].filter(Boolean).join(' ')
+    data.lead?.name && `led by ${data.lead.name}`,
+  ].filter(Boolean)
+  const due = data.dueDate ?? data.targetDate
   const message = lines(
-    `Linear: ${actor?.name ?? 'Somebody'} ${pastTense} ${subject} "${clip(data.title ?? data.name, 300)}"`,
+    `Linear: ${words(actor?.name ?? 'Somebody', pastTense, type.toLowerCase(), data.identifier, quote(data.title ?? data.name))}`,
     changed.length > 0 && `Changed: ${changed.join(', ')}`,
-    facts.some(Boolean) && `Now: ${facts.filter(Boolean).join(', ')}`,
-    data.dueDate && `Due: ${data.dueDate}`,
+    facts.length > 0 && `Now: ${facts.join(', ')}`,
+    due && `Due: ${due}`,
     url,
-    action === 'create' && data.description && `\n${clip(data.description)}`,
+    action === 'create' && `\n${clip(data.description)}`,
   )
-  return { message, sessionKey: `hook:linear:${data.identifier ?? data.id ?? type}` }
+  // The identifier changes when an issue moves to another team; the id does not.
+  return { message, sessionKey: keyOf(data.id ?? data.identifier) }
 }
+
+const nameOf = (state: Known['data']['state']): string | null | undefined =>
+  typeof state === 'object' ? state?.name : state
+
+const keyOf = (id: string | null | undefined): string => `hook:linear:${id || 'linear'}`
 
 /** Comments of bots are skipped: an agent that comments would otherwise answer its own comments. */
 function describeComment({ action, actor, data, url }: Known) {
   if (action !== 'create' || data.botActor) return null
-  const who = actor?.name ?? data.user?.name ?? 'Somebody'
-  const message = lines(
-    `Linear: ${who} commented on ${data.issue?.identifier ?? 'an issue'} "${clip(data.issue?.title, 300)}"`,
-    url,
-    `\n${clip(data.body)}`,
-  )
-  return { message, sessionKey: `hook:linear:${data.issue?.identifier ?? data.id ?? 'comments'}` }
+  const who = actor?.name ?? data.user?.name ?? data.externalUser?.name ?? 'Somebody'
+  const { name, id } = commented(data)
+  return {
+    message: lines(`Linear: ${who} commented on ${name}`, url, `\n${clip(data.body)}`),
+    sessionKey: keyOf(id ?? data.id),
+  }
+}
+
+/** What a comment is about, and the id of its session. */
+function commented(data: Known['data']): { name: string; id: string | null | undefined } {
+  const { issue, projectUpdate: update, initiativeUpdate, documentContent: content, project } = data
+  if (issue) return { name: words('issue', issue.identifier, quote(issue.title)), id: issue.id ?? data.issueId }
+  if (update) {
+    const of = update.project?.name && `of project ${quote(update.project.name)}`
+    return { name: words('an update', of || 'of a project'), id: update.project?.id ?? update.id }
+  }
+  if (initiativeUpdate) return { name: 'an update of an initiative', id: initiativeUpdate.id }
+  if (content || data.documentContentId) return documented(content, data.documentContentId)
+  if (project) return { name: words('project', quote(project.name)), id: project.id }
+  return { name: data.issueId ? 'an issue' : 'something', id: data.issueId ?? data.projectId }
+}
+
+/** The description of a project or initiative is a document, too. */
+function documented(content: Known['data']['documentContent'], contentId: string | null | undefined) {
+  const { document, project, initiative } = content ?? {}
+  const owner = document ?? project ?? initiative
+  const name = document
+    ? words('document', quote(document.title))
+    : project
+      ? words('project', quote(project.name))
+      : initiative
+        ? words('initiative', quote(initiative.name))
+        : 'a document'
+  return { name, id: owner?.id ?? content?.id ?? contentId }
 }
 
 function describeUpdate({ action, actor, data, url }: Known) {
   if (action !== 'create') return null
-  const { project, health, body } = data
+  const { project, projectId, health, body } = data
   const who = actor?.name ?? data.user?.name ?? 'Somebody'
-  const head = `Linear: ${who} wrote how project "${clip(project?.name, 300)}" stands${health ? `: ${health}` : ''}`
+  // `onTrack` becomes `on track`.
+  const state = health?.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+  const head = words(who, 'posted an update of project', quote(project?.name))
   return {
-    message: lines(head, url, `\n${clip(body)}`),
-    sessionKey: `hook:linear:${project?.id ?? data.id ?? 'projects'}`,
+    message: lines(`Linear: ${head}${state ? `: ${state}` : ''}`, url, `\n${clip(body)}`),
+    sessionKey: keyOf(project?.id ?? projectId ?? data.id),
   }
 }

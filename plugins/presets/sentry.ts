@@ -2,12 +2,15 @@
 import {
   clip,
   definePreset,
+  entryOf,
   InputError,
   lines,
   type PresetRequest,
+  quote,
   type Static,
   type TSchema,
   Type,
+  words,
 } from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -15,6 +18,8 @@ const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
 // A project object, or its name or number.
 const Project = Maybe(Type.Union([Type.String(), Type.Number(), Type.Object({ name: Text, slug: Text })]))
+
+const Assignee = Maybe(Type.Union([Type.String(), Type.Object({ name: Text, email: Text, type: Text })]))
 
 /** An issue, or an event of an issue. */
 const Problem = Maybe(
@@ -27,10 +32,14 @@ const Problem = Maybe(
     level: Text,
     message: Text,
     environment: Text,
-    release: Maybe(Type.Unknown()),
     project: Project,
+    assignedTo: Assignee,
+    substatus: Text,
     count: Id,
     userCount: Maybe(Type.Number()),
+    // The address of an event in Sentry's API, which names the project.
+    url: Text,
+    project_url: Text,
     web_url: Text,
     permalink: Text,
     metadata: Maybe(Type.Object({ value: Text })),
@@ -58,12 +67,15 @@ const Payload = Type.Object({
   ),
   // From the legacy webhooks plugin:
   event: Problem,
+  /** The id of the issue. */
   id: Id,
   project_name: Text,
+  project_slug: Text,
   culprit: Text,
   level: Text,
   message: Text,
   url: Text,
+  triggering_rules: Maybe(Type.Array(Type.String())),
 })
 type Payload = Static<typeof Payload>
 type Problem = NonNullable<Payload['event']>
@@ -80,43 +92,82 @@ export default definePreset<Payload>({
 
 const silent: ReadonlySet<unknown> = new Set(['ignored', 'archived', 'uninstalled', 'deleted'])
 
+/** Requests for other resources are skipped, whatever they contain. */
+const known: ReadonlySet<unknown> = new Set([
+  undefined,
+  'issue',
+  'event_alert',
+  'activity_alert',
+  'metric_alert',
+  'error',
+  'comment',
+])
+
 function toAction({ payload, headers }: PresetRequest<Payload>) {
-  const { action, actor, data, event: older } = payload
-  if (headers['sentry-hook-resource'] === 'installation' || data?.installation || silent.has(action)) return null
+  const { action, data } = payload
+  const resource = headers['sentry-hook-resource']
+  if (!known.has(resource) || data?.installation || silent.has(action)) return null
   if (data?.metric_alert) return describeMetric(data, action)
-  if (data?.comment !== undefined && data.comment !== null) return describeComment(payload)
-  if (data?.issue) return describeProblem(issueVerb(action, actor?.name), data.issue)
+  if (resource === 'comment' || typeof data?.comment === 'string') return describeComment(payload)
+  if (data?.issue) return describeProblem(issueVerb(payload, data.issue), data.issue)
   const event = data?.event ?? data?.error
-  if (event)
-    return describeProblem(data?.triggered_rule ? `alert "${data.triggered_rule}"` : 'an error happened', event)
-  if (older ?? payload.url)
-    return describeProblem('an error happened', {
-      ...payload,
-      ...older,
-      project: payload.project_name,
-      permalink: payload.url,
-    })
+  if (event) return describeProblem(alertVerb(data?.triggered_rule), event)
+  if (payload.event ?? payload.url) return describeLegacy(payload)
   throw new InputError('data is required; it contains the issue, the event or the alert.')
 }
 
-function issueVerb(action: Payload['action'], who: string | null | undefined): string {
-  return action === 'created' ? 'new issue' : `issue ${action ?? 'changed'}${who ? ` by ${who}` : ''}`
+const alertVerb = (rule: string | null | undefined): string => (rule ? `alert ${quote(rule)}` : 'an error happened')
+
+function issueVerb({ action, actor, data }: Payload, { assignedTo, substatus }: Problem): string {
+  if (action === 'created') return 'new issue'
+  if (action === 'triggered') return data?.triggered_rule ? alertVerb(data.triggered_rule) : 'alert of an issue'
+  const assignee = typeof assignedTo === 'string' ? assignedTo : assignedTo?.name || assignedTo?.email
+  const details: Record<string, string | null | undefined | false> = {
+    assigned: assignee && `to ${assignee}`,
+    unresolved: (substatus === 'regressed' || substatus === 'escalating') && `(${substatus})`,
+  }
+  return words('issue', action ?? 'changed', entryOf(details, action), actor?.name && `by ${actor.name}`)
+}
+
+/** The event has an id of its own: the session is that of the issue, whose id is beside the event. */
+function describeLegacy({ event, id, triggering_rules: rules, url, ...payload }: Payload) {
+  const project = payload.project_name ?? payload.project_slug
+  return describeProblem(alertVerb(rules?.join(', ')), {
+    ...payload,
+    ...event,
+    level: event?.level ?? payload.level,
+    culprit: event?.culprit ?? payload.culprit,
+    message: event?.message || payload.message,
+    id: undefined,
+    issue_id: id ?? event?.issue_id ?? /\/issues\/(\d+)/.exec(url ?? '')?.[1],
+    ...(project && { project }),
+    web_url: undefined,
+    permalink: url,
+  })
 }
 
 function describeProblem(what: string, problem: Problem) {
-  const { project, title, shortId, culprit, level, environment, count, userCount, metadata, message } = problem
-  const name = typeof project === 'object' ? (project?.name ?? project?.slug) : project
-  const where = [culprit && `in ${culprit}`, environment && `on ${environment}`].filter(Boolean).join(' ')
-  const value = metadata?.value ?? message
+  const { title, shortId, culprit, level, environment, count, userCount, metadata, message } = problem
+  const name = projectOf(problem)
+  const subject = [quote(title || metadata?.value || message).slice(1, -1), shortId && `(${shortId})`]
+  const where = words(culprit && `in ${culprit}`, environment && `on ${environment}`)
+  const value = metadata?.value || message
   const text = lines(
-    `Sentry: ${what}${name ? ` in ${name}` : ''}: ${clip(title ?? message, 300)}${shortId ? ` (${shortId})` : ''}`,
+    `Sentry: ${words(what, name && `in ${name}`)}: ${words(...subject) || 'an error without a title'}`,
     where && `Where: ${where}`,
     level && `Level: ${level}`,
-    count ? `Seen ${count} times${userCount ? ` by ${userCount} users` : ''}` : undefined,
+    count ? words(`Seen ${count} times`, userCount ? `by ${userCount} users` : '') : undefined,
     value && !title?.includes(value) && clip(value),
     problem.web_url ?? problem.permalink,
   )
   return { message: text, sessionKey: `hook:sentry:${problem.issue_id ?? problem.id ?? 'sentry'}` }
+}
+
+/** An event has only the number of its project; the address of the event has the name. */
+function projectOf({ project, url, project_url: page }: Problem): string | undefined {
+  if (typeof project === 'object' && project) return project.name ?? project.slug ?? undefined
+  if (typeof project === 'string' && !/^\d+$/.test(project)) return project || undefined
+  return /\/projects\/[^/]+\/([^/?]+)/.exec(url ?? page ?? '')?.[1]
 }
 
 function describeMetric(
@@ -130,19 +181,24 @@ function describeMetric(
 ) {
   const rule = alert?.alert_rule
   return {
-    message: lines(`Sentry: metric alert ${action ?? ''}: ${clip(title ?? rule?.name, 300)}`, clip(text), link),
+    message: lines(
+      `Sentry: ${words('metric alert', action)}: ${clip(title || rule?.name, 300) || 'no title'}`,
+      clip(text),
+      link,
+    ),
     sessionKey: `hook:sentry:alert:${rule?.id ?? alert?.id ?? 'metric'}`,
   }
 }
 
 function describeComment({ action, actor, data }: Payload) {
   if (action !== 'created') return null
-  const where = data?.project_slug ? ` in ${data.project_slug}` : ''
+  const issue = words(
+    'issue',
+    data?.issue_id ? String(data.issue_id) : '',
+    data?.project_slug && `in ${data.project_slug}`,
+  )
   return {
-    message: lines(
-      `Sentry: ${actor?.name ?? 'Somebody'} commented on issue ${data?.issue_id ?? ''}${where}`,
-      `\n${clip(data?.comment)}`,
-    ),
+    message: lines(`Sentry: ${actor?.name ?? 'Somebody'} commented on ${issue}`, `\n${clip(data?.comment)}`),
     sessionKey: `hook:sentry:${data?.issue_id ?? 'sentry'}`,
   }
 }

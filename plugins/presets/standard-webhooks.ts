@@ -1,9 +1,15 @@
 // The preset for any service that follows Standard Webhooks: the type of the event, and its data in a few lines.
 import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
+const Name = Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()]))
+
 const Payload = Type.Object({
-  type: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  timestamp: Type.Optional(Type.Union([Type.String(), Type.Number()])),
+  type: Name,
+  // Other names of the type. A service may use them for something else.
+  event_type: Type.Optional(Type.Unknown()),
+  eventType: Type.Optional(Type.Unknown()),
+  event: Type.Optional(Type.Unknown()),
+  timestamp: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Null()])),
   data: Type.Optional(Type.Unknown()),
 })
 type Payload = Static<typeof Payload>
@@ -21,9 +27,14 @@ export default definePreset<Payload>({
 const mostLines = 30
 const deepest = 3
 
-/** Some services sign this way, but send an object without a type. */
+const typeNames = ['type', 'event_type', 'eventType', 'event'] as const
+
+/** Some services sign this way, but send an object without `data`, or without a type. */
 function toAction({ payload }: PresetRequest<Payload>) {
-  const { type, timestamp: _timestamp, data = type === undefined ? payload : undefined } = payload
+  const typeName = typeNames.find((name) => isName(payload[name]))
+  const type = typeName && (payload[typeName] as string)
+  const others = Object.entries(payload).filter(([name]) => name !== typeName && name !== 'timestamp')
+  const data = payload.data ?? Object.fromEntries(others)
   const facts = factsOf(data)
   if (type === undefined && facts.length === 0) throw new InputError('type is required; it names the event.')
   const more = facts.length > mostLines && `… and ${facts.length - mostLines} more`
@@ -33,11 +44,15 @@ function toAction({ payload }: PresetRequest<Payload>) {
   }
 }
 
+const isName = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '' && value.length <= 200
+
 /** Lists each value with its path: `customer.email: a@example.com`. */
 function factsOf(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined) return []
-  if (typeof value !== 'object')
-    return [`${path || 'data'}: ${clip(typeof value === 'string' ? value : JSON.stringify(value), 300)}`]
+  if (typeof value !== 'object') {
+    const text = clip(String(value).replaceAll(/\s+/g, ' '), 300)
+    return text ? [`${path || 'data'}: ${text}`] : []
+  }
   if (depth === deepest) return [`${path}: …`]
   return Object.entries(value).flatMap(([key, inner]) => factsOf(inner, path ? `${path}.${key}` : key, depth + 1))
 }

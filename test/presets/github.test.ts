@@ -16,7 +16,7 @@ describe('the preset github', () => {
   it('makes the expected message of each example payload', async () => {
     const told = events.map(({ name, payload }) => `${name} ${payload.action ?? '-'} → ${headOf(name, payload)}`)
     expect(told).toHaveLength(329)
-    await expect(`${told.join('\n')}\n`).toMatchFileSnapshot('golden/github.txt')
+    await expect(`${told.join('\n')}\n`).toMatchFileSnapshot('golden/github-examples.txt')
   })
 })
 

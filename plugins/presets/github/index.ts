@@ -8,6 +8,7 @@ import {
   InputError,
   lines,
   type PresetRequest,
+  words,
 } from 'svc-gateway/plugin'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
@@ -41,6 +42,7 @@ const silent: ReadonlySet<string> = new Set([
   'projects_v2',
   'projects_v2_item',
   'projects_v2_status_update',
+  'secret_scanning_scan',
 ])
 
 function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides | null {
@@ -49,16 +51,16 @@ function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides
   if ('payload' in payload)
     throw new InputError('The body is a form; set the content type of the webhook to application/json.')
   if (silent.has(event)) return null
-  const who = payload.sender?.login ?? 'Somebody'
+  const who = payload.sender?.login ?? payload.pusher?.name ?? 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
   const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)
   return eventText && { message: messageOf(eventText, payload), sessionKey: sessionOf(eventText, payload) }
 }
 
-function messageOf({ head, details = [], link, text }: EventText, { repository }: Payload): string {
-  const where = repository?.full_name ? ` in ${repository.full_name}` : ''
+function messageOf({ head, details = [], link, text }: EventText, { repository, organization }: Payload): string {
+  const where = repository?.full_name ?? organization?.login
   return lines(
-    `GitHub: ${clip(head, 500)}${where}`,
+    words(`GitHub: ${clip(head, 500)}`, where && !head.endsWith(` to ${where}`) && `in ${where}`),
     ...details,
     link ?? repository?.html_url,
     text && `\n${clip(text)}`,

@@ -29,9 +29,7 @@ const Subject = Maybe(
   }),
 )
 
-const Remark = Maybe(
-  Type.Object({ body: Text, html_url: Text, path: Text, commit_id: Text, state: Text, user: Person }),
-)
+const Remark = Type.Object({ body: Text, html_url: Text, path: Text, commit_id: Text, state: Text, user: Person })
 
 const Commit = Type.Object({ id: Text, message: Text, author: Maybe(Type.Object({ name: Text, username: Text })) })
 
@@ -39,32 +37,40 @@ const Commit = Type.Object({ id: Text, message: Text, author: Maybe(Type.Object(
 const Check = Maybe(
   Type.Object({
     name: Text,
+    /** The file of the workflow. */
+    path: Text,
     conclusion: Text,
     html_url: Text,
     head_branch: Text,
     head_sha: Text,
-    run_number: Numeral,
     pull_requests: PullNumbers,
     app: Maybe(Type.Object({ slug: Text })),
     output: Maybe(Type.Object({ title: Text, summary: Text })),
   }),
 )
 
-/** The subject of rarer events. */
-const Named = Maybe(Type.Object({ name: Text, title: Text, login: Text, html_url: Text }))
+/** The subject of rarer events. Each has one of these names. */
+const Named = Maybe(
+  Type.Object({ name: Text, title: Text, login: Text, full_name: Text, property_name: Text, html_url: Text }),
+)
 
 const Advisory = Maybe(Type.Object({ summary: Text, severity: Text, ghsa_id: Text, html_url: Text }))
 const Alert = Maybe(
   Type.Object({
     number: Numeral,
     html_url: Text,
+    secret_type: Text,
     secret_type_display_name: Text,
+    resolution: Text,
     affected_package_name: Text,
     security_advisory: Advisory,
-    rule: Maybe(Type.Object({ description: Text, severity: Text })),
+    rule: Maybe(Type.Object({ id: Text, description: Text, severity: Text })),
     dependency: Maybe(Type.Object({ package: Maybe(Type.Object({ name: Text })) })),
   }),
 )
+
+const Before = Maybe(Type.Object({ from: Maybe(Type.Unknown()) }))
+const Repositories = Maybe(Type.Array(Type.Object({ full_name: Text })))
 
 export const Payload = Type.Object({
   action: Text,
@@ -74,18 +80,26 @@ export const Payload = Type.Object({
   issue: Subject,
   pull_request: Subject,
   discussion: Subject,
-  comment: Remark,
-  review: Remark,
-  answer: Remark,
+  // A text in reviews of deployments.
+  comment: Maybe(Type.Union([Type.String(), Remark])),
+  review: Maybe(Remark),
+  answer: Maybe(Remark),
   assignee: Person,
   requested_reviewer: Person,
+  requested_team: Named,
   ref: Text,
   ref_type: Text,
+  before: Text,
+  after: Text,
+  created: Flag,
   deleted: Flag,
   forced: Flag,
   compare: Text,
   commits: Maybe(Type.Array(Commit)),
+  pusher: Maybe(Type.Object({ name: Text })),
   release: Maybe(Type.Object({ tag_name: Text, name: Text, body: Text, html_url: Text })),
+  // A file name in requests to start one.
+  workflow: Maybe(Type.Union([Type.String(), Type.Object({ name: Text, path: Text })])),
   workflow_run: Check,
   check_run: Check,
   state: Text,
@@ -94,21 +108,54 @@ export const Payload = Type.Object({
   description: Text,
   target_url: Text,
   deployment: Maybe(Type.Object({ environment: Text, ref: Text })),
-  deployment_status: Maybe(Type.Object({ state: Text, description: Text, target_url: Text, log_url: Text })),
+  deployment_status: Maybe(
+    Type.Object({ state: Text, description: Text, target_url: Text, log_url: Text, environment: Text }),
+  ),
+  environment: Text,
+  reviewers: Maybe(Type.Array(Type.Object({ reviewer: Named }))),
+  requestor: Person,
+  approver: Person,
+  workflow_job_run: Maybe(Type.Object({ environment: Text, html_url: Text })),
   build: Maybe(Type.Object({ status: Text, error: Maybe(Type.Object({ message: Text })) })),
   alert: Alert,
   security_advisory: Advisory,
+  repository_advisory: Advisory,
   member: Named,
+  membership: Maybe(Type.Object({ user: Person })),
+  invitation: Maybe(Type.Object({ login: Text, email: Text })),
   milestone: Named,
   package: Named,
+  registry_package: Named,
   key: Named,
   rule: Named,
+  repository_ruleset: Named,
+  definition: Named,
   blocked_user: Named,
   team: Named,
+  installation: Maybe(Type.Object({ account: Named, app_slug: Text })),
+  account: Named,
+  repositories: Repositories,
+  repositories_added: Repositories,
+  repositories_removed: Repositories,
+  marketplace_purchase: Maybe(Type.Object({ account: Named, plan: Named })),
+  sponsorship: Maybe(Type.Object({ sponsor: Person, sponsorable: Person, tier: Named })),
+  personal_access_token_request: Maybe(Type.Object({ owner: Person, token_name: Text })),
+  sub_issue: Subject,
+  parent_issue: Subject,
+  blocked_issue: Subject,
+  blocking_issue: Subject,
+  changes: Maybe(
+    Type.Object({
+      login: Before,
+      owner: Before,
+      repository: Maybe(Type.Object({ name: Before })),
+    }),
+  ),
+  status: Type.Optional(Type.Unknown()),
   forkee: Maybe(Type.Object({ full_name: Text, html_url: Text })),
   pages: Maybe(Type.Array(Type.Object({ title: Text, action: Text, html_url: Text }))),
 })
 export type Payload = Static<typeof Payload>
 export type Subject = NonNullable<Payload['issue']>
-export type Remark = NonNullable<Payload['comment']>
+export type Remark = Static<typeof Remark>
 export type Check = NonNullable<Payload['check_run']>

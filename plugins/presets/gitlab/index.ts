@@ -8,9 +8,11 @@ import {
   InputError,
   lines,
   type PresetRequest,
+  words,
 } from 'svc-gateway/plugin'
-import { Payload } from './payload.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'
+import type { EventText } from './event-text.ts'
+import { Payload } from './payload.ts'
 
 export default definePreset<Payload>({
   name: 'gitlab',
@@ -30,24 +32,36 @@ const eventId = (event: string | undefined, payload: Payload) =>
   event && `${event} ${hash('sha256', JSON.stringify(payload), 'base64')}`
 
 function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
-  const { object_kind: kind = payload.event_name, project, project_name: name } = payload
+  const kind = payload.object_kind ?? payload.event_name
   if (!kind) throw new InputError('object_kind is required; it names the event.')
+  const who = whoOf(payload)
   const handleEvent = entryOf(eventHandlers, kind)
-  const eventText = handleEvent ? handleEvent(payload, whoOf(payload)) : describeOther(kind, payload, whoOf(payload))
+  const eventText = handleEvent ? handleEvent(payload, who ?? 'Somebody') : describeOther(kind, payload, who)
   if (!eventText) return null
-  const path = project?.path_with_namespace ?? name
+  const { head, details = [], link, text, subject = '' } = eventText
+  const path = pathOf(payload, eventText)
+  const where = path ?? payload.project_name
+  const isNamed = where && !head.endsWith(` ${where}`)
   return {
     message: lines(
-      `GitLab: ${clip(eventText.head, 500)}${path ? ` in ${path}` : ''}`,
-      ...(eventText.details ?? []),
-      eventText.link ?? project?.web_url,
-      eventText.text && `\n${clip(eventText.text)}`,
+      words(`GitLab: ${clip(head, 500)}`, isNamed && `in ${where}`),
+      ...details,
+      link ?? payload.project?.web_url ?? payload.group?.web_url,
+      text && `\n${clip(text)}`,
     ),
-    sessionKey: `hook:gitlab:${path ?? 'gitlab'}${eventText.thing ?? ''}`,
+    sessionKey: `hook:gitlab:${path ?? payload.project_id ?? 'gitlab'}${subject}`,
   }
 }
 
-function whoOf({ user, user_name: name, user_username: username }: Payload): string {
-  const given = typeof user === 'string' ? user : (user?.name ?? user?.username)
-  return given ?? name ?? username ?? 'Somebody'
+/** The path of the project or group. `project_name` is only for display: it changes, and is not unique. */
+function pathOf({ project, repository }: Payload, { where, link }: EventText): string | undefined {
+  return project?.path_with_namespace ?? where ?? pathIn(repository?.homepage) ?? pathIn(link?.split('/-/', 1)[0])
+}
+
+const pathIn = (url: string | null | undefined): string | undefined =>
+  (url && URL.parse(url)?.pathname.replaceAll(/^\/|\/$/g, '')) || undefined
+
+function whoOf({ user, user_name: name, user_username: username }: Payload): string | undefined {
+  const given = typeof user === 'string' ? user : user?.name || user?.username
+  return given || name || username || undefined
 }

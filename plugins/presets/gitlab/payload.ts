@@ -5,18 +5,23 @@ import { type Static, type TSchema, Type } from 'svc-gateway/plugin'
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Numeral = Maybe(Type.Number())
+/** A field that has another type in some events. */
+const Mixed = Type.Optional(Type.Unknown())
 
 const Person = Maybe(Type.Object({ name: Text, username: Text }))
-const Subject = Maybe(Type.Object({ iid: Numeral, title: Text, url: Text }))
+const Subject = Maybe(Type.Object({ id: Numeral, iid: Numeral, title: Text, url: Text }))
+const Project = Maybe(Type.Object({ path_with_namespace: Text, web_url: Text }))
+const Group = Maybe(Type.Object({ group_path: Text, full_path: Text, web_url: Text }))
 
 export const Payload = Type.Object({
   object_kind: Text,
   event_name: Text,
   user: Maybe(Type.Union([Type.String(), Type.Object({ name: Text, username: Text })])),
-  user_name: Text,
-  user_username: Text,
-  project: Maybe(Type.Object({ path_with_namespace: Text, web_url: Text })),
+  project: Project,
   project_name: Text,
+  project_id: Numeral,
+  repository: Maybe(Type.Object({ homepage: Text })),
+  group: Group,
   ref: Text,
   before: Text,
   after: Text,
@@ -27,19 +32,27 @@ export const Payload = Type.Object({
     Type.Object({
       id: Numeral,
       iid: Numeral,
+      name: Text,
       title: Text,
       description: Text,
-      content: Text,
       url: Text,
       action: Text,
-      // A string in pipelines; in other events it may be an object.
-      status: Type.Optional(Type.Unknown()),
+      type: Text,
+      state: Text,
+      // A text in pipelines; in other events it may be an object.
+      status: Mixed,
       note: Text,
       noteable_type: Text,
       system: Maybe(Type.Boolean()),
       ref: Text,
       source_branch: Text,
       target_branch: Text,
+      draft: Maybe(Type.Boolean()),
+      active: Maybe(Type.Boolean()),
+      due_date: Text,
+      expires_at: Text,
+      severity: Text,
+      report_type: Text,
     }),
   ),
   issue: Subject,
@@ -57,12 +70,29 @@ export const Payload = Type.Object({
   build_failure_reason: Text,
   status: Text,
   // A name in deployments, an object in jobs.
-  environment: Type.Optional(Type.Unknown()),
+  environment: Mixed,
   deployable_url: Text,
   name: Text,
   tag: Maybe(Type.Union([Type.String(), Type.Boolean()])),
   description: Text,
   url: Text,
   action: Text,
+  // In pushes, the person who pushed. In events of members and of the system, the person or thing that it is about.
+  user_name: Text,
+  user_username: Text,
+  username: Text,
+  email: Text,
+  state: Text,
+  old_username: Text,
+  group_name: Text,
+  group_path: Text,
+  group_access: Text,
+  access_level: Text,
+  project_path_with_namespace: Text,
+  path_with_namespace: Text,
+  old_path_with_namespace: Text,
+  full_path: Text,
+  old_full_path: Text,
+  path: Text,
 })
 export type Payload = Static<typeof Payload>

@@ -1,0 +1,124 @@
+// The preset for Gmail: mails from a watcher or the Gmail API, or a notification that a mailbox has changed.
+import {
+  clip,
+  definePreset,
+  InputError,
+  lines,
+  type PresetRequest,
+  type Static,
+  type TSchema,
+  Type,
+} from 'svc-gateway/plugin'
+import { describeMail, hasContent, Mail } from './mail.ts'
+
+const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+const Text = Maybe(Type.String())
+const Mails = Maybe(Type.Array(Mail, { maxItems: 200 }))
+
+/** What Gmail publishes when a mailbox has changed. */
+const Change = Type.Object({
+  emailAddress: Text,
+  historyId: Maybe(Type.Union([Type.String(), Type.Number()])),
+})
+type Change = Static<typeof Change>
+
+/** Each entry of a history has `messages`, and says in the other fields what happened to them. */
+const Entry = Type.Object({
+  messages: Mails,
+  messagesAdded: Maybe(Type.Array(Type.Object({ message: Maybe(Mail) }))),
+  messagesDeleted: Maybe(Type.Array(Type.Unknown())),
+  labelsAdded: Maybe(Type.Array(Type.Unknown())),
+  labelsRemoved: Maybe(Type.Array(Type.Unknown())),
+})
+type Entry = Static<typeof Entry>
+
+const Payload = Type.Object({
+  /** From a watcher, which has already read the mails, or a list of the Gmail API. */
+  messages: Mails,
+  /** From the Gmail API. */
+  history: Maybe(Type.Array(Entry, { maxItems: 500 })),
+  /** From Pub/Sub: `data` is a change in base64. */
+  message: Maybe(Type.Object({ data: Maybe(Type.Union([Type.String(), Change])), messageId: Text, message_id: Text })),
+  /** From Pub/Sub without its wrapper, and beside a history. */
+  ...Change.properties,
+})
+type Payload = Static<typeof Payload>
+
+export default definePreset<Payload>({
+  name: 'gmail',
+  description: 'New mail in a Gmail mailbox.',
+  payload: Payload,
+  mapping: { name: 'Gmail' },
+  auth: { scheme: 'google-oidc' },
+  deliveryId: ({ payload: { message } }) => message?.messageId ?? message?.message_id ?? undefined,
+  toAction,
+})
+
+function toAction({ payload }: PresetRequest<Payload>) {
+  const { messages, history, message, emailAddress } = payload
+  const mails = messages ?? (history ? history.flatMap(addedIn) : undefined)
+  if (mails) {
+    const actions = describeMails(mails, payload)
+    return actions.length === 0 ? null : actions.length === 1 ? (actions[0] ?? null) : actions
+  }
+  if (message) return describeChange(readChange(message.data))
+  if (emailAddress) return describeChange(payload)
+  throw new InputError('messages (mails), history (from the Gmail API) or message (from Pub/Sub) is required.')
+}
+
+/** Deleted mails and changed labels are no new mail. */
+function addedIn(entry: Entry): Mail[] {
+  if (entry.messagesAdded) return entry.messagesAdded.flatMap(({ message }) => message ?? [])
+  return entry.messagesDeleted || entry.labelsAdded || entry.labelsRemoved ? [] : (entry.messages ?? [])
+}
+
+/** One action for each mail that can be read, and one for all mails of which only the id is known. */
+function describeMails(mails: readonly Mail[], change: Change) {
+  const bare = mails.filter((mail) => !hasContent(mail) && mail.id)
+  const others = mails.filter((mail) => hasContent(mail) || !mail.id)
+  return [...others.map(describeMail), ...(bare.length > 0 ? [describeIds(bare, change)] : [])]
+}
+
+const mostListed = 50
+
+function describeIds(mails: readonly Mail[], { emailAddress }: Change) {
+  const ids = [
+    ...new Set(mails.map(({ id, threadId }) => `- ${id}${threadId && threadId !== id ? ` (thread ${threadId})` : ''}`)),
+  ]
+  const more = ids.length > mostListed && `- and ${ids.length - mostListed} more`
+  const threads = new Set(mails.map(({ id, threadId }) => threadId || id))
+  const thread = threads.size === 1 ? [...threads][0] : undefined
+  return {
+    message: lines(
+      `Gmail: ${ids.length === 1 ? '1 new mail' : `${ids.length} new mails`}${emailAddress ? ` for ${clip(emailAddress, 200)}` : ''}.`,
+      'Fetch by id:',
+      ...ids.slice(0, mostListed).map((line) => clip(line, 500)),
+      more,
+    ),
+    sessionKey: `hook:gmail:${clip(thread ?? emailAddress, 200) || 'mailbox'}`,
+  }
+}
+
+/** Gmail reports that something has changed, but not what, so the agent must fetch it. */
+function describeChange({ emailAddress, historyId }: { emailAddress?: unknown; historyId?: unknown }) {
+  if (typeof emailAddress !== 'string' || !emailAddress.trim())
+    throw new InputError('message.data must be an object with emailAddress and historyId, in base64.')
+  const isKnown = typeof historyId === 'string' || typeof historyId === 'number'
+  return {
+    message: lines(
+      `Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`,
+      isKnown && `History id: ${historyId}`,
+      'Fetch what is new.',
+    ),
+    sessionKey: `hook:gmail:${clip(emailAddress, 200)}`,
+  }
+}
+
+function readChange(data: NonNullable<Payload['message']>['data']): { emailAddress?: unknown; historyId?: unknown } {
+  if (typeof data === 'object' && data !== null) return data
+  try {
+    return Object(JSON.parse(Buffer.from(data ?? '', 'base64').toString('utf8'))) as object
+  } catch {
+    return {}
+  }
+}

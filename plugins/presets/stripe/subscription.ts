@@ -1,0 +1,58 @@
+// The state and the prices of subscriptions, prices and coupons.
+import { words } from 'svc-gateway/plugin'
+import { dayOf } from './day.ts'
+import { money } from './money.ts'
+import type { Item, Price, Thing } from './payload.ts'
+
+/** A subscription that was cancelled stays active until its end. */
+export function subscriptionStatus(thing: Thing): string {
+  const { status, cancel_at: cancelAt, cancel_at_period_end: atPeriodEnd, ended_at: ended, trial_end: trialEnd } = thing
+  const periodEnd = thing.current_period_end ?? itemsOf(thing)[0]?.current_period_end
+  const end = cancelAt ?? (atPeriodEnd ? periodEnd : undefined)
+  const isOver = status === 'canceled' || status === 'incomplete_expired' || Boolean(ended)
+  const ending =
+    !isOver && (end ? `cancelled, ends on ${dayOf(end)}` : atPeriodEnd && 'cancelled, ends with its period')
+  return [
+    status?.replaceAll('_', ' '),
+    ending,
+    status === 'trialing' && !ending && trialEnd && `trial ends on ${dayOf(trialEnd)}`,
+    isOver && ended && `ended on ${dayOf(ended)}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** One line for each price. */
+export function priceText(thing: Thing): string | undefined {
+  const texts = itemsOf(thing).map((item) => {
+    const price = expanded(item.price) ?? expanded(item.plan)
+    return words(
+      price?.nickname,
+      price && describePrice(price),
+      item.quantity && item.quantity !== 1 ? `× ${item.quantity}` : '',
+    )
+  })
+  const own = thing.object === 'price' || thing.object === 'plan' ? every(thing) : undefined
+  const off =
+    thing.object === 'coupon' &&
+    (typeof thing.percent_off === 'number'
+      ? `${thing.percent_off} % off`
+      : typeof thing.amount_off === 'number' && `${money(thing.amount_off, thing.currency) ?? 'an amount'} off`)
+  const text = texts.filter(Boolean).slice(0, 10).join('; ') || own || off
+  return text ? `Price: ${text}` : undefined
+}
+
+const expanded = (price: Item['price']): Price | undefined => (typeof price === 'object' && price ? price : undefined)
+
+const describePrice = (price: Price): string =>
+  words(money(price.unit_amount ?? price.amount, price.currency), every(price))
+
+/** `per month`, or `every 3 months`. */
+function every({ recurring, ...flat }: Pick<Price, 'recurring' | 'interval' | 'interval_count'>): string {
+  const { interval, interval_count: count } = recurring ?? flat
+  if (!interval) return ''
+  return count && count > 1 ? `every ${count} ${interval}s` : `per ${interval}`
+}
+
+/** Other objects have an unrelated field `items`. */
+const itemsOf = ({ object, items }: Thing): readonly Item[] => (object === 'subscription' ? (items?.data ?? []) : [])
