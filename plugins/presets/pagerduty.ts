@@ -51,7 +51,7 @@ function toAction({ payload: { event } }: PresetRequest<Payload>) {
   const what = data.title ?? incident?.summary ?? ''
   const facts = [data.status, urgency && `${urgency} urgency`, priority?.summary && `priority ${priority.summary}`]
   const message = lines(
-    `PagerDuty: ${type.replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}` +
+    `PagerDuty: ${type.replace('incident.incident_', 'incident_').replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}` +
       (what ? ` "${clip(what, 300)}"` : ''),
     service?.summary && `Service: ${service.summary}`,
     facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,

@@ -148,11 +148,9 @@ function linkOf({ team_id: team }: Payload, event: Event): string | undefined {
  */
 const readable = (text: string): string =>
   text
-    .replaceAll(/<([@#!]?)([^<>|\s]*)\|([^<>]+)>/g, (_all, mark: string, target: string, label: string) => {
-      if (mark === '#') return `#${label}`
-      if (mark) return label.startsWith('@') ? label : `@${label}`
-      return label === target ? target : `${label} (${target})`
-    })
+    .replaceAll(/<#[^<>|\s]*\|([^<>]+)>/g, '#$1')
+    .replaceAll(/<[@!][^<>|\s]*\|@?([^<>]+)>/g, '@$1')
+    .replaceAll(/<([^<>|\s@#!][^<>|\s]*)\|([^<>]+)>/g, '$2 ($1)')
     .replaceAll(/<!(here|channel|everyone)>/g, '@$1')
     .replaceAll(/<((?:https?|mailto):[^<>|\s]+)>/g, '$1')
     .replaceAll('&lt;', '<')

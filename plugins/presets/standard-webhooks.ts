@@ -50,7 +50,7 @@ const isName = (value: unknown): boolean => typeof value === 'string' && value.t
 function factsOf(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object') {
-    const text = clip(String(value).replaceAll(/\s+/g, ' '), 300)
+    const text = clip((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '), 300)
     return text ? [`${path || 'data'}: ${text}`] : []
   }
   if (depth === deepest) return [`${path}: …`]

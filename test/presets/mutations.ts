@@ -8,22 +8,35 @@ export type Path = readonly string[]
 export function pathsOf(value: unknown, schemas: readonly Schema[], path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null || path.length === 7) return []
   // The elements of a list are alike.
-  return Object.entries(value)
-    .slice(0, Array.isArray(value) ? 2 : 60)
-    .flatMap(([key, inner]) => {
-      const found = schemas.flatMap((schema) => schemasOf(schema, key))
-      if (found.length === 0) return []
-      const here = [...path, key]
-      return [here, ...pathsOf(inner, found, here)]
-    })
+  const keys = Object.keys(value).slice(0, Array.isArray(value) ? 2 : 60)
+  return keys.flatMap((key) => {
+    const found = schemasFor(schemas, key)
+    const here = path.concat(key)
+    const inner = (value as Record<string, unknown>)[key]
+    return found.length === 0 ? [] : [here].concat(pathsOf(inner, found, here) as string[][])
+  })
 }
+
+/** The part of a payload that the schema describes. It keeps the tests fast: most of a payload is not read. */
+export function readOnly(value: unknown, schemas: readonly Schema[]): unknown {
+  if (Array.isArray(value)) return value.map((inner, index) => readOnly(inner, schemasFor(schemas, String(index))))
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).flatMap(([key, inner]) => {
+    const found = schemasFor(schemas, key)
+    return found.length === 0 ? [] : [[key, readOnly(inner, found)] as const]
+  })
+  return Object.fromEntries(fields)
+}
+
+const schemasFor = (schemas: readonly Schema[], key: string): Schema[] =>
+  schemas.flatMap((schema) => schemasOf(schema, key))
 
 /** The schemas of a field. A schema without any rule accepts all fields, so their values matter, too. */
 function schemasOf(schema: Schema, key: string): Schema[] {
   if (Array.isArray(schema['anyOf'])) return (schema['anyOf'] as Schema[]).flatMap((each) => schemasOf(each, key))
   const { properties, items, patternProperties, type } = schema as Record<string, Record<string, Schema> | undefined>
   if (properties && Object.hasOwn(properties, key)) return [properties[key]!]
-  if (items && /^\d+$/.test(key)) return [items as Schema]
+  if (items && /^\d+$/.test(key)) return [items]
   if (patternProperties) return Object.values(patternProperties)
   return type === undefined && !properties ? [{}] : []
 }

@@ -129,11 +129,15 @@ export const describeSponsorship: EventHandler = ({ action, sponsorship }, who) 
 })
 
 export const describeTokenRequest: EventHandler = ({ action, personal_access_token_request: request }, who) => {
-  const name = words('the request for a personal access token', quote(request?.token_name))
-  const owner = request?.owner?.login
-  return {
-    head: words(who, `${plain(action) || 'changed'} ${name}`, owner && owner !== who && `of ${owner}`),
+  const owner = request?.owner?.login ?? who
+  const name = words('personal access token', quote(request?.token_name))
+  const heads: Record<string, string> = {
+    created: `${owner} asks for access with ${name}`,
+    approved: `${who} approved the request of ${owner} for access with ${name}`,
+    denied: `${who} denied the request of ${owner} for access with ${name}`,
+    cancelled: `${owner} no longer asks for access with ${name}`,
   }
+  return headOf(heads, action)
 }
 
 /** GitHub reports the same change as `parent_issue_added`. */

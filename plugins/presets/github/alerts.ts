@@ -56,8 +56,5 @@ export const describeAdvisory: EventHandler = ({ action, ...payload }) => {
   if (action !== 'published' && action !== 'reported') return null
   const advisory = payload.repository_advisory ?? payload.security_advisory
   const name = words('Security advisory', advisory?.ghsa_id, advisory?.severity && `(${advisory.severity})`)
-  return {
-    head: words(`${name} was ${action}:`, quote(advisory?.summary) || 'no summary'),
-    link: advisory?.html_url,
-  }
+  return { head: words(name, quote(advisory?.summary), `was ${action}`), link: advisory?.html_url }
 }

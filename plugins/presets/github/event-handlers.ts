@@ -86,6 +86,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   team_add: describeTeam,
   repository: describeRepository,
   repository_import: describeImport,
+  security_and_analysis: (_payload, who) => ({ head: `${who} changed the security settings of the repository` }),
   repository_dispatch: ({ action }, who) => ({ head: words(who, 'sent the repository dispatch', quote(action)) }),
   meta: (_payload, who) => ({ head: `${who} deleted this webhook` }),
   installation: describeInstallation,

@@ -61,18 +61,16 @@ function describeChange(event: string, change: string): EventHandler {
     const isUser = kind === 'user' || kind === 'key'
     const subject = isUser
       ? `User ${personOf(payload.name, payload.username)}`
-      : words(kind === 'project' ? 'Project' : kind === 'group' ? 'Group' : 'Subgroup', quote(payload.name))
+      : words(kinds[kind], place ?? quote(payload.name))
     return {
       head: `${subject} ${change}`,
-      details: [
-        isUser && payload.email && `Email: ${payload.email}`,
-        !isUser && place && `Path: ${place}`,
-        before && `Before: ${before}`,
-      ],
+      details: [isUser && payload.email && `Email: ${payload.email}`, before && `Before: ${before}`],
       where: isUser ? undefined : place,
     }
   }
 }
+
+const kinds: Readonly<Record<string, string>> = { project: 'Project', group: 'Group', subgroup: 'Subgroup' }
 
 function personOf(name: Payload['name'], username: Payload['username']): string {
   if (!name) return username || 'somebody'

@@ -41,7 +41,7 @@ function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
   const { head, details = [], link, text, subject = '' } = eventText
   const path = pathOf(payload, eventText)
   const where = path ?? payload.project_name
-  const isNamed = where && !head.endsWith(` ${where}`)
+  const isNamed = where && !` ${head} `.includes(` ${where} `)
   return {
     message: lines(
       words(`GitLab: ${clip(head, 500)}`, isNamed && `in ${where}`),

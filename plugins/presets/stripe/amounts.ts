@@ -23,12 +23,13 @@ export function amountOf({ type, data: { object: thing, previous_attributes: bef
   return money(amount === undefined ? undefined : amount - (earlier ?? 0), thing.currency, thing.object)
 }
 
-/** How much of an amount was refunded in total. */
+/** How much of an amount was refunded in total. A transfer is reversed instead. */
 export function refundedOf(thing: Thing): string | undefined {
-  const refunded = numberOf(thing.amount_refunded) || numberOf(thing.amount_reversed)
-  if (!refunded) return undefined
-  const [part, whole] = [money(refunded, thing.currency), money(numberOf(thing.amount), thing.currency)]
-  return part && `Refunded: ${part}${whole ? ` of ${whole}` : ''}`
+  const [refunded, reversed] = [numberOf(thing.amount_refunded), numberOf(thing.amount_reversed)]
+  const part = money(refunded || reversed, thing.currency)
+  const whole = money(numberOf(thing.amount), thing.currency)
+  if (!part || !(refunded || reversed)) return undefined
+  return `${refunded ? 'Refunded' : 'Reversed'}: ${part}${whole ? ` of ${whole}` : ''}`
 }
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

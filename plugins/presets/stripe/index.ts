@@ -38,25 +38,26 @@ function messageOf(payload: Payload): string {
   const { id, type, livemode, account, data } = payload
   const thing = data.object
   const amount = amountOf(payload)
-  const [buyer, label] = [buyerOf(thing), labelOf(thing)]
+  const buyer = buyerOf(thing)
   const failure = thing.failure_message || thing.last_payment_error?.message || thing.last_setup_error?.message
-  const reason = failure || thing.failure_reason || thing.reason
+  const reason = failure || thing.failure_reason || thing.reason || thing.fraud_type
   return lines(
     `Stripe: ${type.replaceAll(/[._]+/g, ' ')}${amount ? `, ${amount}` : ''}`,
     livemode === false && 'This is a test: no real money.',
     buyer && `Customer: ${buyer}`,
-    label && `Name: ${label}`,
+    ...labelsOf(thing),
     statusOf(thing),
     refundedOf(thing),
-    changesOf(payload),
+    type.endsWith('.updated') && changesOf(payload),
     priceText(thing),
-    reason && `Reason: ${clip(reason, 500)}`,
+    reason && `Reason: ${clip(plain(reason), 500)}`,
     thing.evidence_details?.due_by ? `Evidence due: ${dayOf(thing.evidence_details.due_by)}` : undefined,
     thing.object === 'payout' && thing.arrival_date ? `Arrives: ${dayOf(thing.arrival_date)}` : undefined,
     thing.description && `For: ${clip(thing.description, 500)}`,
     typeof thing.number === 'string' && thing.number && `Number: ${thing.number}`,
     account && `Account: ${account}`,
     words('Object:', thing.object ?? 'object', thing.id),
+    typeof thing.charge === 'string' && thing.charge && `Charge: ${thing.charge}`,
     thing.hosted_invoice_url ?? `https://dashboard.stripe.com/${livemode === false ? 'test/' : ''}events/${id}`,
   )
 }
@@ -77,13 +78,19 @@ function buyerOf(thing: Thing): string {
 }
 
 /** The name of a product, coupon, promotion code, account … */
-const labelOf = (thing: Thing): string | undefined =>
-  thing.object === 'customer' ? undefined : thing.name || thing.code || thing.email || undefined
+const labelsOf = ({ object, name, code, email }: Thing): (string | false | null | undefined)[] =>
+  object === 'customer' ? [] : [name && `Name: ${name}`, code && `Code: ${code}`, email && `Email: ${email}`]
 
+/** A charge can succeed without being captured, and a checkout can be complete before it is paid. */
 function statusOf(thing: Thing): string | undefined {
-  const status = thing.object === 'subscription' ? subscriptionStatus(thing) : thing.status?.replaceAll('_', ' ')
-  return status ? `Status: ${status}` : undefined
+  const status = thing.object === 'subscription' ? subscriptionStatus(thing) : thing.status
+  const more = thing.object === 'charge' && thing.captured === false && thing.status === 'succeeded' && 'not captured'
+  const all = [status, more, thing.payment_status].filter(Boolean).join(', ')
+  return all ? `Status: ${plain(all)}` : undefined
 }
+
+/** Stripe writes its own words with underscores; other texts stay as they are. */
+const plain = (text: string): string => (/^[a-z_, ]+$/.test(text) ? text.replaceAll('_', ' ') : text)
 
 const mostChanges = 10
 

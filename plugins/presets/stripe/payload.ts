@@ -50,8 +50,13 @@ export const Thing = Type.Object({
   code: Text,
   description: Text,
   status: Text,
+  payment_status: Text,
+  captured: Flag,
   reason: Text,
   failure_reason: Text,
+  fraud_type: Text,
+  // The charge of a refund, dispute or warning: an id, or an object if it was expanded.
+  charge: Type.Optional(Type.Unknown()),
   number: Type.Optional(Type.Unknown()),
   failure_message: Text,
   last_payment_error: Failure,

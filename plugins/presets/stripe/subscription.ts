@@ -13,7 +13,7 @@ export function subscriptionStatus(thing: Thing): string {
   const ending =
     !isOver && (end ? `cancelled, ends on ${dayOf(end)}` : atPeriodEnd && 'cancelled, ends with its period')
   return [
-    status?.replaceAll('_', ' '),
+    status,
     ending,
     status === 'trialing' && !ending && trialEnd && `trial ends on ${dayOf(trialEnd)}`,
     isOver && ended && `ended on ${dayOf(ended)}`,
@@ -33,13 +33,16 @@ export function priceText(thing: Thing): string | undefined {
     )
   })
   const own = thing.object === 'price' || thing.object === 'plan' ? every(thing) : undefined
-  const off =
-    thing.object === 'coupon' &&
-    (typeof thing.percent_off === 'number'
-      ? `${thing.percent_off} % off`
-      : typeof thing.amount_off === 'number' && `${money(thing.amount_off, thing.currency) ?? 'an amount'} off`)
-  const text = texts.filter(Boolean).slice(0, 10).join('; ') || own || off
-  return text ? `Price: ${text}` : undefined
+  const text = texts.filter(Boolean).slice(0, 10).join('; ')
+  if (text) return `Price: ${text}`
+  return own ? `Billed: ${own}` : discountText(thing)
+}
+
+function discountText({ object, percent_off: percent, amount_off: amount, currency }: Thing): string | undefined {
+  if (object !== 'coupon') return undefined
+  if (typeof percent === 'number') return `Discount: ${percent} %`
+  const text = typeof amount === 'number' ? money(amount, currency) : undefined
+  return text && `Discount: ${text}`
 }
 
 const expanded = (price: Item['price']): Price | undefined => (typeof price === 'object' && price ? price : undefined)

@@ -173,6 +173,10 @@ export const stripe: Samples = {
         status: 'requires_capture',
       }),
     ),
+    one(
+      'a checkout that is not paid yet',
+      event('checkout.session.completed', { ...session, payment_status: 'unpaid' }),
+    ),
     one('a checkout in yen, of a test', event('checkout.session.completed', session, { livemode: false })),
     one(
       'a new customer',
@@ -224,6 +228,20 @@ export const stripe: Samples = {
     ),
     one('an invoice that was not paid', event('invoice.payment_failed', { ...invoice, amount_remaining: 600 })),
     one('a dispute of a connected account', event('charge.dispute.created', dispute, { account: 'acct_1' })),
+    one(
+      'a charge that is not captured yet',
+      event('charge.succeeded', { ...paid, amount_captured: 0, captured: false }),
+    ),
+    one(
+      'a warning of fraud',
+      event('radar.early_fraud_warning.created', {
+        id: 'issfr_1',
+        object: 'radar.early_fraud_warning',
+        actionable: true,
+        charge: 'ch_1',
+        fraud_type: 'made_with_stolen_card',
+      }),
+    ),
     one('a payout', event('payout.paid', payout)),
     one('a payout in forints', event('payout.paid', { ...payout, currency: 'huf' })),
     one('a payout in Taiwan dollars', event('payout.paid', { ...payout, amount: 80_000, currency: 'twd' })),
