@@ -4,7 +4,7 @@ import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { AuthError } from './auth-error.ts'
 import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
-import type { JsonSchema } from './typebox.ts'
+import { type JsonSchema, type TSchema, Type } from './typebox.ts'
 import type { ToolEffect, ToolApi } from './tool-api.ts'
 
 export { AuthError } from './auth-error.ts'
@@ -384,6 +384,9 @@ export const lines = (...parts: readonly Optional[]): string =>
 
 /** Joins the words of a sentence with one space each. Leaves out `undefined`, `null`, `false` and empty texts. */
 export const words = (...parts: readonly Optional[]): string => parts.filter(Boolean).join(' ')
+
+/** The schema of a field that a service may leave out or send as `null`. */
+export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 /** Looks up an untrusted word in a table. Only own keys count, so `constructor` finds nothing. */
 export const entryOf = <Value>(

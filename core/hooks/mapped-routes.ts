@@ -7,7 +7,7 @@ import { failures } from '../http/failure.ts'
 import { decode, parsePayload } from '../http/payload.ts'
 import type { Log } from '../plugin.ts'
 import type { Authentication } from '../store/store.ts'
-import type { HandshakeReply, SignedRequest, Verifier } from './auth/verifier.ts'
+import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
 import { type Dispatch, mappingSource } from './dispatch.ts'
 import { type AuthContext, handshakeOf, readIncomingRequest, skippedOf } from './incoming-request.ts'
 import { planActions } from './mapped-action.ts'
@@ -86,7 +86,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   const authenticated = isSigned(hookRoute) ? await authenticate(hook, request, deps) : undefined
   if (authenticated?.handshake) {
     context.record(name, handshakeOf(request, request.authContext as AuthContext))
-    return sendHandshake(reply, authenticated.handshake)
+    return sendServiceReply(reply, authenticated.handshake)
   }
   request.text = decode(request.rawBody)
   const payload = parsePayload(request.text, 'object-or-array-or-form', request.headers['content-type'])
@@ -103,12 +103,13 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
   if (actions.length === 0) {
     context.record(name, skippedOf(request, sender))
-    return { ok: true, skipped: true }
+    return acknowledge(reply, credential) ?? { ok: true, skipped: true }
   }
   const plan = planActions(dispatch, actions, mappingSource(name, mapping))
   const signedId = signedIdOf(credential, mapping, { request, mapped })
   const incoming = readIncomingRequest(request, { ...sender, signedId, providerId, source: mapping.source })
-  return await context.accept(exchange, incoming, plan)
+  const accepted = await context.accept(exchange, incoming, plan)
+  return acknowledge(reply, credential) ?? accepted
 }
 
 const readMappedRequest = ({ name, hookRoute }: Hook, request: FastifyRequest, payload: unknown): MappedRequest => ({
@@ -140,12 +141,14 @@ interface Credential {
   authentication?: Authentication
   /** The id of the request that the signature covers. */
   id?: string | undefined
+  /** The reply that the service expects. */
+  acknowledgement?: ServiceReply | undefined
 }
 
 interface Authenticated {
   credentials: readonly Credential[]
   /** The reply, where the request is a handshake. */
-  handshake: HandshakeReply | undefined
+  handshake: ServiceReply | undefined
 }
 
 /** Throws `unauthorized` unless the request shows at least one credential of this name; its body is not parsed yet. */
@@ -156,16 +159,21 @@ async function authenticate(
 ): Promise<Authenticated> {
   const signed = readSignedRequest(request, publicUrl)
   const credentials: Credential[] = []
-  let handshake: HandshakeReply | undefined
+  let handshake: ServiceReply | undefined
   for (const { verifier, secrets } of hookRoute.verifiers) {
     const verdict = await verifier.verify(signed)
     if (!verdict.ok) {
       log.info({ hook: name, reqId: request.id }, `not verified: ${verdict.reason}`)
       continue
     }
-    const { secretIndex, id } = verdict
+    const { secretIndex, id, acknowledgement } = verdict
     if (secretIndex !== undefined) secrets?.note(secretIndex, signed.now)
-    credentials.push({ verifier, authentication: { scheme: verifier.scheme, secret: secretIndex }, id })
+    credentials.push({
+      verifier,
+      authentication: { scheme: verifier.scheme, secret: secretIndex },
+      id,
+      acknowledgement,
+    })
     handshake ??= verdict.handshake
   }
   const { guard } = context
@@ -189,10 +197,14 @@ const readSignedRequest = (request: FastifyRequest, publicUrl: string | undefine
   now: Date.now(),
 })
 
-// ── Handshakes ──────────────────────────────────────────────────────────────────────────────────
+// ── Replies that services expect ──────────────────────────────────────────────────────────────────────────────────
 
-const sendHandshake = (reply: FastifyReply, { contentType, body }: HandshakeReply): FastifyReply =>
+const sendServiceReply = (reply: FastifyReply, { contentType, body }: ServiceReply): FastifyReply =>
   reply.type(contentType).serializer(String).send(body)
+
+/** Sends the reply that the service expects to an event; undefined when it expects none. */
+const acknowledge = (reply: FastifyReply, credential: Credential | undefined): FastifyReply | undefined =>
+  credential?.acknowledgement && sendServiceReply(reply, credential.acknowledgement)
 
 /** Some services check the URL once with a GET. */
 function registerChallenge(app: FastifyInstance, { name, hookRoute }: Hook, { guard, record }: RouteContext): void {
@@ -205,7 +217,7 @@ function registerChallenge(app: FastifyInstance, { name, hookRoute }: Hook, { gu
     guard.judge(request, handshake !== undefined, badSignature)
     const known = { hook: name, hiddenHeaders: verifier.hiddenHeaders, authentication, keepBody: false }
     record(name, handshakeOf(request, known))
-    return sendHandshake(reply, handshake as HandshakeReply)
+    return sendServiceReply(reply, handshake as ServiceReply)
   })
 }
 

@@ -57,6 +57,14 @@ function sample(
   }
 }
 
+/** A JSON Web Token, as Netlify signs it. */
+export function netlifyToken({ secret = 'the secret', text = body, claims = {} } = {}): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const sha256 = createHash('sha256').update(text).digest('hex')
+  const signed = `${part({ alg: 'HS256' })}.${part({ iss: 'netlify', sha256, ...claims })}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+
 const standard = (family: 'webhook' | 'svix', scheme: 'standard-webhooks' | 'svix') =>
   sample(scheme, `${family}-signature`, {
     what: `${scheme} as ${family}-*`,
@@ -173,6 +181,13 @@ export const samples: readonly Sample[] = [
   sample('jira', 'x-hub-signature', { headers: () => ({ 'x-hub-signature': `sha256=${hmac('hex', body)}` }) }),
   sample('sentry', 'sentry-hook-signature', { headers: () => ({ 'sentry-hook-signature': hmac('hex', body) }) }),
   sample('shopify', 'x-shopify-hmac-sha256', { headers: () => ({ 'x-shopify-hmac-sha256': hmac('base64', body) }) }),
+  ...['gitea', 'forgejo', 'gogs'].map((name) =>
+    sample('gitea', `x-${name}-signature`, {
+      what: `gitea in x-${name}-signature`,
+      headers: () => ({ [`x-${name}-signature`]: hmac('hex', body) }),
+    }),
+  ),
+  sample('netlify', 'x-webhook-signature', { headers: () => ({ 'x-webhook-signature': netlifyToken() }) }),
   sample('pagerduty', 'x-pagerduty-signature', {
     headers: () => ({ 'x-pagerduty-signature': `v1=${hmac('hex', body)}` }),
   }),

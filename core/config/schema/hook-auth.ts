@@ -16,6 +16,8 @@ export const hookSchemes = [
   'gitlab',
   'jira',
   'shopify',
+  'gitea',
+  'netlify',
   'twilio',
   'discord',
   'telegram',

@@ -7,7 +7,7 @@ const blockBytes = { sha1: 64, sha256: 64, sha512: 128 }
 export type HmacAlgorithm = keyof typeof blockBytes
 
 /** Signs a text with the secret. */
-export type Hmac = (text: Buffer, encoding: 'hex' | 'base64') => string
+export type Hmac = (text: Buffer, encoding: 'hex' | 'base64' | 'base64url') => string
 
 export function createHmac(algorithm: HmacAlgorithm, secret: Buffer): Hmac {
   const block = blockBytes[algorithm]

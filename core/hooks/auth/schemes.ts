@@ -1,7 +1,9 @@
 // How services sign their webhooks, as data: the signature header, the signed content, the timestamp and the secret.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
+import { acknowledgeInteraction, answerPing } from './discord.ts'
+import { netlifyText } from './netlify.ts'
 import { twilioText } from './twilio.ts'
-import type { HandshakeReply, SignedRequest } from './verifier.ts'
+import { jsonReply, plainText, type ServiceReply, type SignedRequest } from './verifier.ts'
 
 /** Where the timestamp is: in a header, after a prefix in the signature header, or in a field of the JSON body. */
 export type TimestampSource = { header: string } | { prefix: string } | { field: string }
@@ -10,7 +12,7 @@ export interface Signing {
   /** The header that holds the signature, in lower case. */
   header: string
   algorithm: 'sha256' | 'sha1' | 'sha512' | 'ed25519'
-  encoding: 'hex' | 'base64'
+  encoding: 'hex' | 'base64' | 'base64url'
   /** The prefix of each signature. A value with another prefix is not a signature of this scheme. */
   prefix: string
   /** Separates several signatures. Absent: there is one signature. */
@@ -27,13 +29,15 @@ export interface Signing {
   /** A prefix of the secret that is not part of the key. */
   secretPrefix?: string
   handshake?: Handshake
+  /** Returns the reply to an accepted or skipped payload. Absent: the service is content with any reply. */
+  acknowledge?: (payload: Readonly<Record<string, unknown>>) => ServiceReply | undefined
 }
 
 /** Returns the reply when a signed payload is a handshake. `sign` signs with the secret of the request. */
 export type Handshake = (
   payload: Readonly<Record<string, unknown>>,
   sign: (text: string) => string,
-) => HandshakeReply | undefined
+) => ServiceReply | undefined
 
 /** Schemes whose senders show a secret instead of signing, and its header. Undefined: the headers of the hook token. */
 export const tokenHeaders: Partial<Record<HookScheme, string | undefined>> = {
@@ -63,10 +67,14 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
   meta: [githubSigning],
   jira: [{ ...githubSigning, header: 'x-hub-signature' }],
   sentry: [{ ...plainSigning, header: 'sentry-hook-signature' }],
+  gitea: ['x-gitea-signature', 'x-forgejo-signature', 'x-gogs-signature'].map(bodySigning),
   shopify: [{ ...plainSigning, header: 'x-shopify-hmac-sha256', encoding: 'base64' }],
   pagerduty: [{ ...plainSigning, header: 'x-pagerduty-signature', separator: ',', prefix: 'v1=' }],
   twilio: [
     { ...plainSigning, header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', signed: twilioText },
+  ],
+  netlify: [
+    { ...plainSigning, header: 'x-webhook-signature', encoding: 'base64url', separator: '.', signed: netlifyText },
   ],
   stripe: [
     {
@@ -114,9 +122,14 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
       signed: '{timestamp}{body}',
       secretEncoding: 'hex',
       timestamp: { source: { header: 'x-signature-timestamp' }, ...seconds },
-      handshake: ({ type }) => (type === 1 ? json({ type: 1 }) : undefined),
+      handshake: answerPing,
+      acknowledge: acknowledgeInteraction,
     },
   ],
+}
+
+function bodySigning(header: string): Signing {
+  return { ...plainSigning, header }
 }
 
 /** Standard Webhooks, and Svix, on which it is based: with a shared secret, or with a key pair. */
@@ -139,16 +152,8 @@ function standardWebhooks(family: string): Signing[] {
 function answerZoom(
   { event, payload }: Parameters<Handshake>[0],
   sign: Parameters<Handshake>[1],
-): HandshakeReply | undefined {
+): ServiceReply | undefined {
   const plainToken = (payload as { plainToken?: unknown } | null | undefined)?.plainToken
   if (event !== 'endpoint.url_validation' || typeof plainToken !== 'string') return undefined
-  return json({ plainToken, encryptedToken: sign(plainToken) })
+  return jsonReply({ plainToken, encryptedToken: sign(plainToken) })
 }
-
-/** An echo is sent as plain text, so that no browser renders it as a page. */
-export const plainText = (body: string): HandshakeReply => ({ contentType: 'text/plain; charset=utf-8', body })
-
-const json = (value: object): HandshakeReply => ({
-  contentType: 'application/json; charset=utf-8',
-  body: JSON.stringify(value),
-})

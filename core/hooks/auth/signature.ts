@@ -3,11 +3,11 @@ import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { createMatcher } from '../../http/auth.ts'
 import { createGoogleCheck } from './google-oidc.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import { plainSigning, plainText, type Signing, signings, tokenHeaders } from './schemes.ts'
+import { plainSigning, type Signing, signings, tokenHeaders } from './schemes.ts'
 import { createTokenCheck } from './static-token.ts'
 import { compileSignedContent, readTimestamp } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
-import { rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
+import { plainText, rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
 
 /** `publicUrl`: the URL of the hook, where the configuration has it. A valid `auth` does not throw. */
 export function createVerifier(auth: HookAuth, publicUrl?: string): Verifier {
@@ -108,11 +108,13 @@ function createCheck(signing: Signing, auth: HookAuth): Check[] {
     if (!found) return rejected('the signature is wrong')
     if (isStale(signing, timestamp, request.now)) return rejected('the timestamp is too far from now')
     const id = signing.id === undefined ? undefined : request.header(signing.id)?.trim() || undefined
+    const payload = signing.handshake || signing.acknowledge ? payloadOf(request) : {}
     return {
       ok: true,
       secretIndex: found.index,
       id,
-      handshake: signing.handshake?.(payloadOf(request), found.key.sign),
+      handshake: signing.handshake?.(payload, found.key.sign),
+      acknowledgement: signing.acknowledge?.(payload),
     }
   }
   return rotation.size === 0 ? [] : [{ header: signing.header, verify }]

@@ -14,8 +14,8 @@ export interface SignedRequest {
   now: number
 }
 
-/** The reply to a handshake: a request with which a service checks that the address works. */
-export interface HandshakeReply {
+/** A reply that a service expects instead of the gateway's own. */
+export interface ServiceReply {
   contentType: string
   body: string
 }
@@ -23,10 +23,17 @@ export interface HandshakeReply {
 /**
  * `secretIndex` is the position of the secret that was used; absent: the scheme has no secrets. `id` is the id of the
  * request, where the signature covers it and a second sender cannot change it. `handshake` is the whole reply to a
- * request that is a handshake and carries no event. `reason` is for the log only: it would help an attacker.
+ * request that is a handshake and carries no event; `acknowledgement` is the reply to an accepted or skipped event.
+ * `reason` is for the log only: it would help an attacker.
  */
 export type Verdict =
-  | { ok: true; secretIndex?: number; id?: string | undefined; handshake?: HandshakeReply | undefined }
+  | {
+      ok: true
+      secretIndex?: number
+      id?: string | undefined
+      handshake?: ServiceReply | undefined
+      acknowledgement?: ServiceReply | undefined
+    }
   | { ok: false; reason: string }
 
 export interface Verifier {
@@ -38,7 +45,15 @@ export interface Verifier {
   /** Rejects with `keys_unavailable` when public keys cannot be fetched, or with the error of `request.header`. */
   verify(request: SignedRequest): Verdict | Promise<Verdict>
   /** Returns the reply to a handshake that comes as a GET. Absent: the scheme has no such handshake. */
-  answerChallenge?(query: URLSearchParams): HandshakeReply | undefined
+  answerChallenge?(query: URLSearchParams): ServiceReply | undefined
 }
 
 export const rejected = (reason: string): Verdict => ({ ok: false, reason })
+
+/** An echo is sent as plain text, so that no browser renders it as a page. */
+export const plainText = (body: string): ServiceReply => ({ contentType: 'text/plain; charset=utf-8', body })
+
+export const jsonReply = (value: object): ServiceReply => ({
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(value),
+})

@@ -1,0 +1,156 @@
+// The preset for Trello: cards that are created, moved, assigned, commented or done; one session per card.
+import { clip, definePreset, entryOf, lines, Maybe, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+
+const Text = Maybe(Type.String())
+const Flag = Maybe(Type.Boolean())
+const Named = Maybe(Type.Object({ id: Text, name: Text, shortLink: Text }))
+const Person = Maybe(Type.Object({ fullName: Text, username: Text }))
+
+const Payload = Type.Object({
+  action: Type.Object({
+    id: Type.String({ minLength: 1 }),
+    type: Type.String({ minLength: 1 }),
+    memberCreator: Person,
+    /** The program that acted for a member, through the API. */
+    appCreator: Maybe(Type.Object({ id: Text })),
+    member: Person,
+    data: Type.Object({
+      text: Text,
+      card: Maybe(
+        Type.Object({
+          id: Text,
+          name: Text,
+          idShort: Maybe(Type.Number()),
+          shortLink: Text,
+          desc: Text,
+          closed: Flag,
+          due: Text,
+          dueComplete: Flag,
+        }),
+      ),
+      old: Maybe(Type.Record(Type.String(), Type.Unknown())),
+      board: Named,
+      boardSource: Named,
+      boardTarget: Named,
+      list: Named,
+      listBefore: Named,
+      listAfter: Named,
+      member: Named,
+      attachment: Maybe(Type.Object({ name: Text, url: Text })),
+      checkItem: Maybe(Type.Object({ name: Text, state: Text })),
+      checklist: Named,
+    }),
+  }),
+})
+type Payload = Static<typeof Payload>
+type Action = Payload['action']
+type Data = Action['data']
+
+export default definePreset<Payload>({
+  name: 'trello',
+  description: 'Cards of Trello boards.',
+  payload: Payload,
+  mapping: { name: 'Trello' },
+  auth: {
+    scheme: 'hmac',
+    header: 'x-trello-webhook',
+    algorithm: 'sha1',
+    encoding: 'base64',
+    signed: '{body}{url}',
+  },
+  deliveryId: ({ payload }) => payload.action.id,
+  toAction,
+})
+
+function toAction({ payload: { action } }: PresetRequest<Payload>) {
+  const { data, memberCreator: creator } = action
+  const eventText = entryOf(eventHandlers, action.type)?.(action)
+  if (!eventText) return null
+  const { card, board } = data
+  const who = creator?.fullName || creator?.username || 'Somebody'
+  const message = lines(
+    `Trello: ${who} ${eventText.head}${board?.name ? ` (board "${clip(board.name, 200)}")` : ''}`,
+    ...(eventText.details ?? []),
+    card?.shortLink
+      ? `https://trello.com/c/${card.shortLink}`
+      : board?.shortLink && `https://trello.com/b/${board.shortLink}`,
+    eventText.text && `\n${clip(eventText.text)}`,
+  )
+  return { message, sessionKey: `hook:trello:${card?.id || board?.id || 'boards'}` }
+}
+
+interface EventText {
+  head: string
+  details?: readonly (string | false | null | undefined)[]
+  text?: string | null | undefined
+}
+
+/** By the type of the action. Other types are skipped. */
+const eventHandlers: Readonly<Record<string, (action: Action) => EventText | null>> = {
+  createCard: ({ data }) => describeNew('created', data),
+  copyCard: ({ data }) => describeNew('copied a card to', data),
+  emailCard: ({ data }) => describeNew('wrote an email that created', data),
+  convertToCardFromCheckItem: ({ data }) => describeNew('turned an item of a checklist into', data),
+  updateCard: ({ data }) => describeUpdate(data),
+  deleteCard: ({ data }) => ({ head: `deleted ${cardOf(data)}` }),
+  moveCardToBoard: ({ data }) => ({
+    head: `added ${cardOf(data)} from ${data.boardSource?.name ? `board "${data.boardSource.name}"` : 'another board'}`,
+  }),
+  moveCardFromBoard: ({ data }) => ({
+    head: `moved ${cardOf(data)} to ${data.boardTarget?.name ? `board "${data.boardTarget.name}"` : 'another board'}`,
+  }),
+  // Comments of programs are skipped: an agent that comments would otherwise answer its own comments.
+  commentCard: ({ data, appCreator: app }) =>
+    app?.id ? null : { head: `commented on ${cardOf(data)}`, text: data.text },
+  addMemberToCard: (action) => ({ head: `added ${memberOf(action)} to ${cardOf(action.data)}` }),
+  removeMemberFromCard: (action) => ({ head: `removed ${memberOf(action)} from ${cardOf(action.data)}` }),
+  addAttachmentToCard: ({ data }) => ({
+    head: `attached ${data.attachment?.name ? `"${clip(data.attachment.name, 200)}"` : 'a file'} to ${cardOf(data)}`,
+    details: [data.attachment?.url],
+  }),
+  updateCheckItemStateOnCard: ({ data }) =>
+    data.checkItem?.state === 'complete'
+      ? { head: `completed ${quoted(data.checkItem.name) || 'an item'} of ${cardOf(data)}` }
+      : null,
+}
+
+const describeNew = (verb: string, data: Data): EventText => ({
+  head: `${verb} ${cardOf(data)}${data.list?.name ? ` in list "${clip(data.list.name, 200)}"` : ''}`,
+  text: data.card?.desc,
+})
+
+/** Only some changes of a card are reported: not its position, its description, its labels or its cover. */
+function describeUpdate({ card, old, listBefore, listAfter, ...data }: Data): EventText | null {
+  const name = cardOf({ ...data, card })
+  if (listBefore && listAfter)
+    return {
+      head: `moved ${name}`,
+      details: [`List: ${listBefore.name || 'unnamed'} → ${listAfter.name || 'unnamed'}`],
+    }
+  if (hasChanged(old, 'closed')) return { head: `${card?.closed ? 'archived' : 'restored from the archive'} ${name}` }
+  if (hasChanged(old, 'dueComplete'))
+    return { head: `marked ${name} as ${card?.dueComplete ? 'complete' : 'not complete'}` }
+  if (hasChanged(old, 'due'))
+    return card?.due
+      ? { head: `set the due date of ${name} to ${card.due}` }
+      : { head: `removed the due date of ${name}` }
+  if (hasChanged(old, 'name')) return { head: `renamed ${name}`, details: [oldName(old)] }
+  return null
+}
+
+const hasChanged = (old: Data['old'], field: string): boolean => Object.hasOwn(old ?? {}, field)
+
+function oldName(old: Data['old']): string | undefined {
+  const { name } = old ?? {}
+  return typeof name === 'string' && name ? `Before: ${clip(name, 300)}` : undefined
+}
+
+const quoted = (text: string | null | undefined): string => (text ? `"${clip(text, 300)}"` : '')
+
+function cardOf({ card }: Pick<Data, 'card'>): string {
+  const name = quoted(card?.name) || (card?.idShort ? `#${card.idShort}` : '')
+  return name ? `card ${name}` : 'a card'
+}
+
+const memberOf = ({ member, data }: Action): string =>
+  member?.fullName || member?.username || data.member?.name || 'somebody'
