@@ -103,7 +103,7 @@ const commitsOf = ({ new: after, commits }: Change): string[] =>
     ? []
     : (commits ?? []).slice(0, mostListed).map(({ hash, message, author }) => {
         const name = author?.user?.display_name || author?.raw?.replace(/\s*<.*>$/, '') || 'unknown'
-        return `- ${short(hash)} ${clip(message?.split('\n', 1)[0], 300)} (${name})`
+        return ['-', short(hash), clip(message?.split('\n', 1)[0], 300), `(${name})`].filter(Boolean).join(' ')
       })
 
 /** The page of a deleted branch is gone. */

@@ -72,7 +72,7 @@ function describePush({ ref, before, after, commits, total_commits: total, compa
   if (isTest || isNothing(after) || (count === 0 && isNothing(before)) || ref?.startsWith('refs/tags/')) return null
   const listed = (commits ?? []).slice(0, mostListed).map(({ id, message, author }) => {
     const name = author?.username || author?.name || 'unknown'
-    return `- ${short(id)} ${clip(message?.split('\n', 1)[0], 300)} (${name})`
+    return ['-', short(id), clip(message?.split('\n', 1)[0], 300), `(${name})`].filter(Boolean).join(' ')
   })
   const number = count === 0 ? '' : ` ${count} ${count === 1 ? 'commit' : 'commits'}`
   return {
