@@ -1,36 +1,24 @@
 // Compiles and renders templates such as `Mail from {{ messages[0].from }}`. They look values up and run no code.
 import { GatewayError } from '../errors.ts'
+import { compileExpression, type Expression, type TemplateScope } from './template/expression.ts'
+import { isEmpty, toText } from './template/values.ts'
 
-/** The values that a template can use. */
-export interface TemplateScope {
-  payload: unknown
-  /** Names in lower case; without credentials and signatures. */
-  headers: Readonly<Record<string, unknown>>
-  query: Readonly<Record<string, unknown>>
-  /** The name of the hook, as in the URL. */
-  path: string
-  /** ISO 8601, UTC. */
-  now: string
-  /** Inside `forEach`: the element and its index, from 0. */
-  item?: unknown
-  index?: number
-}
+export { compilePath, type Expression, type TemplateScope } from './template/expression.ts'
 
-export type Expression = (scope: TemplateScope) => unknown
 /** Throws `invalid_request` if the text becomes too large. */
 export type Template = (scope: TemplateScope) => string
 
 const maxBytes = 1024 * 1024
 
-/** An invalid expression renders as empty text, like a missing value. `findTemplateProblem` reports it. */
+/**
+ * A template of several lines loses the lines whose placeholders are all empty. An invalid expression renders as empty
+ * text; `findTemplateProblems` reports it.
+ */
 export function compileTemplate(text: string): Template {
-  const segments = parseSegments(text).map(({ literal, inner }) => literal ?? compileExpression(inner) ?? renderNothing)
+  const lines = parseLines(text)
+  const render = lines.length > 1 && lines.some(({ isOptional }) => isOptional) ? renderLines : renderAll
   return (scope) => {
-    let rendered = ''
-    for (const segment of segments) {
-      rendered += typeof segment === 'string' ? segment : toText(segment(scope))
-      if (rendered.length > maxBytes) throw createTooLargeError()
-    }
+    const rendered = render(lines, scope)
     if (rendered.length > maxBytes / bytesPerCodeUnit && Buffer.byteLength(rendered) > maxBytes)
       throw createTooLargeError()
     return rendered
@@ -43,39 +31,41 @@ const bytesPerCodeUnit = 3
 const createTooLargeError = () =>
   new GatewayError('invalid_request', 'A template renders this payload to more than 1 MiB; send less.')
 
-/**
- * Compiles an expression such as `payload.items`, `headers.x-event` or `a.b[0]["any key"]`.
- * @returns undefined if it is invalid.
- */
-export function compileExpression(text: string): Expression | undefined {
-  const keys = parsePath(text.trim())
-  const [first, ...rest] = keys ?? []
-  if (keys === undefined || first === undefined) return undefined
-  if (first === 'headers') return ({ headers }) => lookUp(headers, lowerCaseFirst(rest))
-  return (scope) => (isScopeName(first, scope) ? lookUp(scope[first], rest) : lookUp(scope.payload, keys))
+export interface TemplateProblem {
+  /** The end of a sentence about the template. */
+  problem: string
+  /** The template can be used. */
+  warning: boolean
 }
 
-/** Describes the first invalid expression, or a brace that is never closed, as the end of a sentence. */
-export function findTemplateProblem(text: string): string | undefined {
+/** Describes each invalid expression, and braces that are never closed. */
+export function findTemplateProblems(text: string): TemplateProblem[] {
   const segments = parseSegments(text)
-  const invalid = segments.find(({ literal, inner }) => literal === undefined && !compileExpression(inner))
-  if (invalid)
-    return (
-      `contains {{${invalid.inner}}}, which is not a path such as {{ payload.items[0].name }} and always ` +
-      `renders as nothing`
-    )
-  return segments.at(-1)?.literal?.includes('{{')
-    ? 'contains "{{" without a closing "}}", so it is sent as plain text; add "}}"'
-    : undefined
+  const problems = segments.flatMap(({ inner, at }) => {
+    const problem = inner === undefined ? undefined : compileExpression(inner)
+    return typeof problem === 'string'
+      ? [{ problem: `contains {{${inner}}} at ${placeOf(text, at)}: ${problem}`, warning: false }]
+      : []
+  })
+  const unclosed = segments.at(-1)?.literal?.includes('{{')
+    ? [{ problem: 'contains "{{" without a closing "}}", so it is sent as plain text; add "}}"', warning: true }]
+    : []
+  return [...problems, ...unclosed]
+}
+
+function placeOf(text: string, at: number): string {
+  const lines = text.slice(0, at).split('\n')
+  const column = `character ${(lines.at(-1) ?? '').length + 1}`
+  return text.includes('\n') ? `line ${lines.length}, ${column}` : column
 }
 
 /** Whether the text contains an expression. */
 export const isTemplate = (text: string): boolean => text.includes('{{')
 
-type Key = string | number
-type Segment = { literal: string; inner: '' } | { literal?: never; inner: string }
+// ── Parsing ─────────────────────────────────────────────────────────────────────────────────────
 
-const renderNothing: Expression = () => undefined
+/** Plain text, or the text between two pairs of braces, and its position. */
+type Segment = { literal: string; inner?: never; at: number } | { literal?: never; inner: string; at: number }
 
 /** Braces that are never closed are text. A single pass, so that the time is linear in the length. */
 function parseSegments(text: string): Segment[] {
@@ -84,53 +74,97 @@ function parseSegments(text: string): Segment[] {
   for (;;) {
     const open = text.indexOf('{{', from)
     const close = open < 0 ? -1 : text.indexOf('}}', open + 2)
-    if (close < 0) return [...segments, { literal: text.slice(from), inner: '' }]
-    segments.push({ literal: text.slice(from, open), inner: '' }, { inner: text.slice(open + 2, close) })
+    if (close < 0) {
+      segments.push({ literal: text.slice(from), at: from })
+      return segments
+    }
+    segments.push({ literal: text.slice(from, open), at: from }, { inner: text.slice(open + 2, close), at: open })
     from = close + 2
   }
 }
 
-const step = /\.?([^\s.[\]{}()'"`]+)|\[(\d{1,9})\]|\["([^"]*)"\]|\['([^']*)'\]/y
+/** A line of the template. Line breaks that a value inserts do not begin a line. */
+interface Line {
+  /** The line break before it; empty for the first line. */
+  lineBreak: string
+  parts: (string | Expression)[]
+  /** Whether it contains a placeholder. */
+  isOptional: boolean
+}
 
-/** `a.b[0]` → `['a', 'b', 0]`; undefined if the text is not a path. */
-function parsePath(text: string): Key[] | undefined {
-  if (text === '' || text.startsWith('.')) return undefined
-  const keys: Key[] = []
-  step.lastIndex = 0
-  while (step.lastIndex < text.length) {
-    const at = step.lastIndex
-    const found = step.exec(text)
-    // A name needs a dot before it, except for the first one.
-    if (!found || (found[1] !== undefined && at > 0 && text[at] !== '.')) return undefined
-    keys.push(found[2] === undefined ? (found[1] ?? found[3] ?? found[4] ?? '') : Number(found[2]))
+function parseLines(text: string): Line[] {
+  let line: Line = { lineBreak: '', parts: [], isOptional: false }
+  const lines = [line]
+  for (const { literal, inner } of parseSegments(text)) {
+    if (inner !== undefined) {
+      const expression = compileExpression(inner)
+      line.parts.push(typeof expression === 'string' ? '' : expression)
+      line.isOptional = true
+      continue
+    }
+    // The texts at odd positions are the line breaks.
+    const [first = '', ...rest] = literal.split(/(\r?\n)/)
+    line.parts.push(first)
+    for (let at = 0; at < rest.length; at += 2)
+      lines.push((line = { lineBreak: rest[at] ?? '', parts: [rest[at + 1] ?? ''], isOptional: false }))
   }
-  return keys
+  return lines
 }
 
-/** Names of the scope take precedence over fields of the payload; `{{ payload.path }}` reaches the field. */
-function isScopeName(key: Key, scope: TemplateScope): key is keyof TemplateScope {
-  if (key === 'item' || key === 'index') return scope.index !== undefined
-  return key === 'payload' || key === 'query' || key === 'path' || key === 'now'
+// ── Rendering ───────────────────────────────────────────────────────────────────────────────────
+
+/** Text that grows to at most the maximum. */
+function append(text: string, more: string): string {
+  if (text.length + more.length > maxBytes) throw createTooLargeError()
+  return text + more
 }
 
-const lowerCaseFirst = ([name, ...rest]: Key[]): Key[] =>
-  name === undefined ? [] : [String(name).toLowerCase(), ...rest]
+const isBlank = ({ parts }: Line): boolean => parts.every((part) => typeof part === 'string' && part.trim() === '')
 
-/** Looks up own properties of objects and elements of lists only: nothing inherited, no `length`. */
-function lookUp(value: unknown, keys: readonly Key[]): unknown {
-  let current = value
-  for (const key of keys) {
-    if (typeof current !== 'object' || current === null) return undefined
-    if (Array.isArray(current)) {
-      if (typeof key !== 'number' && !/^\d{1,9}$/.test(key)) return undefined
-    } else if (!Object.hasOwn(current, key)) return undefined
-    current = (current as Record<Key, unknown>)[key]
+function renderAll(lines: readonly Line[], scope: TemplateScope): string {
+  let rendered = ''
+  for (const { lineBreak, parts } of lines) {
+    rendered = append(rendered, lineBreak)
+    for (const part of parts) rendered = append(rendered, typeof part === 'string' ? part : toText(part(scope)))
   }
-  return current
+  return rendered
 }
 
-function toText(value: unknown): string {
-  if (typeof value === 'string') return value
-  if (value === undefined || value === null) return ''
-  return JSON.stringify(value) ?? ''
+/** Returns undefined when all placeholders of the line are empty. */
+function renderLine({ parts, isOptional }: Line, scope: TemplateScope): string | undefined {
+  let rendered = ''
+  let isKept = !isOptional
+  for (const part of parts) {
+    const value = typeof part === 'string' ? part : part(scope)
+    if (typeof part !== 'string' && !isKept) isKept = !isEmpty(value)
+    rendered = append(rendered, toText(value))
+  }
+  return isKept ? rendered : undefined
+}
+
+/** Blank lines around a dropped line become one, or none at the beginning and at the end of the text. */
+function renderLines(lines: readonly Line[], scope: TemplateScope): string {
+  let rendered = ''
+  let isFirst = true
+  let hasDropped = false
+  let blankLines: Line[] = []
+  const add = (lineBreak: string, text: string): void => {
+    rendered = append(rendered, (isFirst ? '' : lineBreak) + text)
+    isFirst = false
+  }
+  const addBlankLines = (most: number): void => {
+    for (const line of blankLines.slice(0, hasDropped ? most : undefined)) add(line.lineBreak, line.parts.join(''))
+    ;[blankLines, hasDropped] = [[], false]
+  }
+  for (const line of lines) {
+    const text = renderLine(line, scope)
+    if (text === undefined) hasDropped = true
+    else if (isBlank(line)) blankLines.push(line)
+    else {
+      addBlankLines(isFirst ? 0 : 1)
+      add(line.lineBreak, text)
+    }
+  }
+  addBlankLines(0)
+  return rendered
 }

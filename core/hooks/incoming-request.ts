@@ -6,7 +6,7 @@ import { headerReader } from '../http/auth.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretName, redactQuery, redacted } from './secret-names.ts'
+import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
 
 const maxKeyLength = 256
 

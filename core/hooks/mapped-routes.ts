@@ -15,7 +15,7 @@ import type { MappedRequest, Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
-import { visibleHeaders } from './secret-names.ts'
+import { visibleHeaders } from '../config/secret-names.ts'
 
 interface MappedRoutesDeps {
   mappings: Mappings

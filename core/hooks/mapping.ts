@@ -1,6 +1,6 @@
 // One mapping: turns a request into actions with templates, a transform or a preset.
 import { type ActionField, actionFields, isTemplateField, type TemplateField, templateKeys } from '../action.ts'
-import { compileExpression, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
+import { compilePath, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
 import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
@@ -128,7 +128,7 @@ const maxActions = 200
 
 function compileForEach(forEach: string | undefined): (request: MappedRequest) => TemplateScope[] {
   if (forEach === undefined) return (request) => [request]
-  const expression = compileExpression(forEach)
+  const expression = compilePath(forEach)
   return (request) => {
     const items = expression?.(request)
     if (!Array.isArray(items))

@@ -11,7 +11,7 @@ import type { RequestLog } from './request-log.ts'
 import { planActions } from './mapped-action.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import { redactQuery, visibleHeaders, visibleQuery } from './secret-names.ts'
+import { redactQuery, visibleHeaders, visibleQuery } from '../config/secret-names.ts'
 
 export interface ReplayRequest {
   /** Address of the operator. */

@@ -16,7 +16,7 @@ import { checkProviderId } from './incoming-request.ts'
 import { createPlanner, mappingSource } from './dispatch.ts'
 import { createActionReader, planActions } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
-import { visibleHeaders } from './secret-names.ts'
+import { visibleHeaders } from '../config/secret-names.ts'
 import type { SecretUse } from './auth/secret-use.ts'
 
 export interface TrialRequest {

@@ -1,12 +1,7 @@
 // Rendering templates, and the safety of templates against malicious payloads.
 import { describe, expect, it } from 'vitest'
-import { visibleHeaders } from '../../core/hooks/secret-names.ts'
-import {
-  compileExpression,
-  compileTemplate,
-  findTemplateProblem,
-  type TemplateScope,
-} from '../../core/config/template.ts'
+import { visibleHeaders } from '../../core/config/secret-names.ts'
+import { compilePath, compileTemplate, findTemplateProblems, type TemplateScope } from '../../core/config/template.ts'
 
 const scope: TemplateScope = {
   payload: {
@@ -71,12 +66,14 @@ describe('a template', () => {
     ['braces that were never opened', 'a }} b', 'a }} b'],
   ])('renders %s', (_case, text, rendered) => {
     expect(render(text)).toBe(rendered)
-    expect(findTemplateProblem(text)).toBeUndefined()
+    expect(findTemplateProblems(text)).toEqual([])
   })
 
   it('renders unclosed braces as text and reports them', () => {
     expect(render('{{ text }} {{ text')).toBe('hello {{ text')
-    expect(findTemplateProblem('{{ text }} {{ text')).toContain('without a closing "}}"')
+    expect(findTemplateProblems('{{ text }} {{ text')).toEqual([
+      { problem: expect.stringContaining('without a closing "}}"'), warning: true },
+    ])
   })
 
   it('can use the element and its index inside forEach', () => {
@@ -135,19 +132,19 @@ describe('code between braces', () => {
     'a b',
     'a.',
     '#if text',
-    'text | upper',
     '`x`',
     'a = 1',
     '',
     ' ',
     'a[0]b',
-    '"text"',
     '{ text',
     'a[1e3]',
     '<%= text %>',
-  ])('renders as nothing and is told of: {{%s}}', (inner) => {
+  ])('is an error, and renders as nothing: {{%s}}', (inner) => {
     expect(render(`[{{${inner}}}]`)).toBe('[]')
-    expect(findTemplateProblem(`[{{${inner}}}]`)).toContain('is not a path')
+    expect(findTemplateProblems(`[{{${inner}}}]`)).toEqual([
+      { problem: expect.stringContaining('it is not a path'), warning: false },
+    ])
   })
 })
 
@@ -214,7 +211,7 @@ describe('the size of the text', () => {
   })
 })
 
-describe('an expression', () => {
+describe('a path', () => {
   it.each([
     ['payload.list', [1, 'two', null]],
     [' list ', [1, 'two', null]],
@@ -223,11 +220,11 @@ describe('an expression', () => {
     ['missing', undefined],
     ['list.length', undefined],
   ])('finds %s', (text, found) => {
-    expect(compileExpression(text)?.(scope)).toEqual(found)
+    expect(compilePath(text)?.(scope)).toEqual(found)
   })
 
-  it.each(['{{ list }}', 'list()', 'list + 1', '', 'a.', '[]'])('rejects %s', (text) => {
-    expect(compileExpression(text)).toBeUndefined()
+  it.each(['{{ list }}', 'list()', 'list + 1', '', 'a.', '[]', 'list || a', 'list | length'])('rejects %s', (text) => {
+    expect(compilePath(text)).toBeUndefined()
   })
 })
 

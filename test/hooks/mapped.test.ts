@@ -80,6 +80,17 @@ describe('POST {hooks.path}/<name>', () => {
           to: '{{ reply_to }}',
           timeoutSeconds: 5,
         },
+        {
+          match: { path: 'order' },
+          ...quiet,
+          messageTemplate: [
+            'Order {{ id }}',
+            'To: {{ to.name || to.email || "a guest" }}',
+            'Due: {{ due | date }}',
+            'Note: {{ note }}',
+            'Tags: {{ tags | join }}',
+          ].join('\n'),
+        },
         { match: { path: 'news' }, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'News: {{ title }}' },
         {
           match: { path: 'items' },
@@ -120,6 +131,11 @@ describe('POST {hooks.path}/<name>', () => {
       name: 'Mail of Ada',
       origin: { kind: 'hook', name: 'mail', trusted: false, auth: 'token' },
     })
+  })
+
+  it('renders fallbacks and filters, and drops lines without a value', async () => {
+    const { body } = await post('/hooks/order', { id: 7, to: {}, due: 1_700_000_000, tags: ['a', '{{ id }}'] }, wait)
+    expect(body.reply).toContain('Order 7 To: a guest Due: 2023-11-14 22:13:20 UTC Tags: a, {{ id }}')
   })
 
   it('replies to a wake as POST /hooks/wake does', async () => {

@@ -8,7 +8,7 @@ import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema.ts'
-import { compileExpression, findTemplateProblem, isTemplate } from '../template.ts'
+import { compilePath, findTemplateProblems, isTemplate } from '../template.ts'
 import { hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
@@ -42,7 +42,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
 
 /** The rules of the keys that a mapping and the section of a preset share. */
 export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
-  yield* templateWarnings(mapping)
+  yield* templateRules(mapping)
   yield* channelRules(mapping, context)
   yield* recipientRules({ channel: mapping.channel, to: mapping.to, keys: ['to'] }, context)
   yield* valueRules(mapping, context)
@@ -84,7 +84,7 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
 
 function* forEachRules({ forEach, transform }: MappingConfig): Iterable<RuleFinding> {
   if (forEach === undefined) return
-  if (!compileExpression(forEach))
+  if (!compilePath(forEach))
     yield { keys: ['forEach'], problem: 'must be a path without braces, such as "payload.items"' }
   if (transform)
     yield {
@@ -125,11 +125,10 @@ const plainTextKeys = Object.entries(overrideFields)
   .filter(([field, schema]) => 'type' in schema && schema.type === 'string' && !isTemplateField(field))
   .map(([field]) => field as 'agentId' | 'channel' | 'accountId' | 'threadId')
 
-function* templateWarnings(mapping: MappingConfig): Iterable<RuleFinding> {
-  for (const key of Object.values(templateKeys)) {
-    const problem = findTemplateProblem(mapping[key] ?? '')
-    if (problem !== undefined) yield { keys: [key], problem, warning: true }
-  }
+/** The problems of the templates of a mapping, and plain text that looks like one. */
+export function* templateRules(mapping: MappingConfig): Iterable<RuleFinding> {
+  for (const key of Object.values(templateKeys))
+    for (const finding of findTemplateProblems(mapping[key] ?? '')) yield { keys: [key], ...finding }
   for (const key of plainTextKeys)
     if (isTemplate(mapping[key] ?? ''))
       yield { keys: [key], problem: 'is used as written: {{ … }} has no meaning here' }

@@ -6,7 +6,7 @@ import { presetSection } from '../schema/hooks.ts'
 import { HookAuth } from '../schema/hook-auth.ts'
 import { Mapping, type MappingConfig } from '../schema/mappings.ts'
 import { hookAuthRules } from './hook-auth.ts'
-import { actionRules, textWarnings } from './mappings.ts'
+import { actionRules, templateRules, textWarnings } from './mappings.ts'
 import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -38,6 +38,9 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
   }
   if (mappingProblem)
     yield { keys, problem: `is a preset with an invalid mapping: ${mappingProblem.path} ${mappingProblem.problem}` }
+  else
+    for (const { keys: inside, problem, warning } of templateRules(preset.mapping))
+      yield { keys, problem: `is a preset with an invalid mapping: ${inside.join('.')} ${problem}`, warning }
   // A mail watcher with the hook token may send Gmail's webhooks.
   if (preset.auth && preset.auth.scheme !== 'google-oidc' && !presetSection(config.hooks, name).auth) {
     const problem =

@@ -79,6 +79,16 @@ describe('hooks.mappings', () => {
       { match: { source: 'x' }, auth: { scheme: 'github', secret: 's' } },
       'hooks.mappings[0].auth requires match.path',
     ],
+    [
+      'braces that hold no path',
+      { ...path, textTemplate: '{{ a + b }}' },
+      'hooks.mappings[0].textTemplate contains {{ a + b }} at character 1: it is not a path',
+    ],
+    [
+      'an unknown filter',
+      { ...path, name: 'Order {{ id | trunkate: 5 }}' },
+      'name contains {{ id | trunkate: 5 }} at character 7: "trunkate" is not a filter; did you mean "truncate"?',
+    ],
     ['auth without a secret', { ...path, auth: { scheme: 'github' } }, 'hooks.mappings[0].auth.secret is required'],
     ['a path of slashes', { match: { path: '//' } }, 'hooks.mappings[0].match.path must be the name of a hook'],
   ])('stop the start with %s', (_case, keys, problem) => {
@@ -106,11 +116,6 @@ describe('hooks.mappings', () => {
       'external content without its wrapper',
       { ...path, allowUnsafeExternalContent: true },
       'hooks.mappings[0].allowUnsafeExternalContent shows the text of the sender',
-    ],
-    [
-      'braces that hold no path',
-      { ...path, textTemplate: '{{ a + b }}' },
-      'hooks.mappings[0].textTemplate contains {{ a + b }}',
     ],
     [
       'a session of the payload',
