@@ -129,6 +129,9 @@ function explain(error: SchemaError): Problem[] {
           params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`,
         ),
       ]
+    case 'minItems':
+    case 'minProperties':
+      return [at(here, params['limit'] === 1 ? 'must not be empty' : error.message)]
     case 'maxLength':
       return [at(here, `must have at most ${String(params['limit'])} characters`)]
     case 'pattern':

@@ -119,7 +119,10 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
     post: (path, body, headers = {}) =>
       ask(`${url}${path}`, {
         method: 'POST',
-        body: typeof body === 'string' ? body : JSON.stringify(body),
+        body:
+          typeof body === 'string' || body instanceof Uint8Array
+            ? (body as Uint8Array<ArrayBuffer>)
+            : JSON.stringify(body),
         headers: { authorization: `Bearer ${hookToken}`, ...headers },
       }),
     get: (path, headers = {}) =>

@@ -3,6 +3,7 @@ import type { Authentication, ReplayReply } from '../control/replay-reply.ts'
 import type { MappedReply } from '../hooks/schemas.ts'
 import type { ActionPreview, TurnPreview } from '../runs/turn-preview.ts'
 import { escapeForTerminal, escapeInLine } from './escape-for-terminal.ts'
+import { skipText } from './request-list.ts'
 
 /** The reply of `POST /api/requests/<id>/replay`: the reply of the hook, or that of a dry run. */
 export type ReplayAnswer = ReplayReply & Partial<Omit<MappedReply, 'ok'>>
@@ -32,7 +33,7 @@ export function describePlan({ actions = [] }: ReplayAnswer): string {
 }
 
 export function describeDryRun(answer: ReplayAnswer): string {
-  const { mapping, matchedBy, auth, actions = [], heartbeat } = answer
+  const { mapping, matchedBy, auth, actions = [], skippedBy, heartbeat } = answer
   const lines = [
     row(
       'hook',
@@ -41,7 +42,9 @@ export function describeDryRun(answer: ReplayAnswer): string {
         : `mapping ${mapping}, ${matches[matchedBy ?? ''] ?? matchedBy}`,
     ),
     row('auth', `${auth?.scheme} is asked for${auth?.given ? `; it came with ${authenticationText(auth.given)}` : ''}`),
-    ...(actions.length === 0 ? [row('actions', 'none: it would be skipped')] : []),
+    ...(actions.length === 0
+      ? [row('actions', `none: it would be skipped${skippedBy ? ` by ${skipText(skippedBy)}` : ''}`)]
+      : []),
     ...actions.flatMap(actionRows),
     ...(heartbeat ? ['', 'The next heartbeat', ...turnRows(heartbeat)] : []),
     '',
@@ -54,6 +57,7 @@ const matches: Readonly<Record<string, string>> = {
   path: 'by its path',
   source: 'by the source of the payload',
   'path-and-source': 'by its path and the source of the payload',
+  conditions: 'by its headers or its payload',
   any: 'which takes every name',
   request: 'as asked for',
 }

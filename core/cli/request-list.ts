@@ -12,6 +12,7 @@ export interface RequestLine {
   eventIds?: readonly string[]
   error?: { type: string; message: string }
   reason?: string
+  skippedBy?: { mapping: string; rule: number }
   replayOf?: string
 }
 
@@ -50,13 +51,25 @@ export async function* listRequests(
 }
 
 /** The outcome in a few words. */
-export function describeLine({ runIds = [], eventIds = [], error, reason, status, replayOf }: RequestLine): string {
+export function describeLine({
+  runIds = [],
+  eventIds = [],
+  error,
+  reason,
+  skippedBy,
+  status,
+  replayOf,
+}: RequestLine): string {
   const counts = [countOf(runIds.length, 'run'), countOf(eventIds.length, 'event')].filter(Boolean).join(', ')
   const outcome = error
     ? `${error.type}: ${error.message}`
-    : counts || (status === 'skipped' ? (reason ?? 'nothing to do') : '')
+    : counts || (status === 'skipped' ? (skippedBy ? skipText(skippedBy) : (reason ?? 'nothing to do')) : '')
   return escapeInLine([outcome, replayOf && `replay of ${replayOf}`].filter(Boolean).join('; '))
 }
+
+/** Names conditions in the key `skip` of a mapping. */
+export const skipText = ({ mapping, rule }: { mapping: string; rule: number }): string =>
+  `skip[${rule}] of the mapping ${mapping}`
 
 const countOf = (count: number, noun: string): string =>
   count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`

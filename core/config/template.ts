@@ -16,9 +16,8 @@ const maxBytes = 1024 * 1024
  */
 export function compileTemplate(text: string): Template {
   const lines = parseLines(text)
-  const render = lines.length > 1 && lines.some(({ isOptional }) => isOptional) ? renderLines : renderAll
   return (scope) => {
-    const rendered = render(lines, scope)
+    const rendered = renderAll(lines, scope) ?? renderLines(lines, scope)
     if (rendered.length > maxBytes / bytesPerCodeUnit && Buffer.byteLength(rendered) > maxBytes)
       throw createTooLargeError()
     return rendered
@@ -88,7 +87,7 @@ interface Line {
   /** The line break before it; empty for the first line. */
   lineBreak: string
   parts: (string | Expression)[]
-  /** Whether it contains a placeholder. */
+  /** Whether it is dropped when all of its placeholders are empty. A template of one line is never dropped. */
   isOptional: boolean
 }
 
@@ -108,6 +107,7 @@ function parseLines(text: string): Line[] {
     for (let at = 0; at < rest.length; at += 2)
       lines.push((line = { lineBreak: rest[at] ?? '', parts: [rest[at + 1] ?? ''], isOptional: false }))
   }
+  if (lines.length === 1) line.isOptional = false
   return lines
 }
 
@@ -121,11 +121,13 @@ function append(text: string, more: string): string {
 
 const isBlank = ({ parts }: Line): boolean => parts.every((part) => typeof part === 'string' && part.trim() === '')
 
-function renderAll(lines: readonly Line[], scope: TemplateScope): string {
+/** The fast path, for most payloads. Returns undefined as soon as a line must be dropped. */
+function renderAll(lines: readonly Line[], scope: TemplateScope): string | undefined {
   let rendered = ''
-  for (const { lineBreak, parts } of lines) {
-    rendered = append(rendered, lineBreak)
-    for (const part of parts) rendered = append(rendered, typeof part === 'string' ? part : toText(part(scope)))
+  for (const line of lines) {
+    const text = renderLine(line, scope)
+    if (text === undefined) return undefined
+    rendered = append(rendered, line.lineBreak + text)
   }
   return rendered
 }

@@ -113,10 +113,17 @@ function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): N
     tags: [routeGroup],
     security: schema.signed ? [] : routeGroup && routeGroups[routeGroup].security,
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { content: json(body) } }),
+    ...((body !== undefined || schema.readsForms) && { requestBody: { content: contentOf(body, schema) } }),
     responses: responsesOf({ method, routeGroup, schema }),
   }
 }
+
+const contentOf = (body: unknown, { readsForms }: RouteInfo['schema']): Node => ({
+  ...json(body ?? {}),
+  ...(readsForms && Object.fromEntries(formTypes.map((type) => [type, { schema: { type: 'object' } }]))),
+})
+
+const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data']
 
 const headersOf = ({ headers, readsHeaders }: RouteInfo['schema']): Node[] => [
   ...parametersOf('header', headers),

@@ -17,7 +17,15 @@ export const Authentication = Type.Object(
 )
 export type Authentication = Static<typeof Authentication>
 
-const matches = ['endpoint', 'path', 'source', 'path-and-source', 'any', 'request']
+export const SkippedBy = Type.Object(
+  {
+    mapping: Type.String({ description: 'Id of the mapping.' }),
+    rule: Type.Integer({ minimum: 0, description: 'Position of the conditions in `skip`, from 0.' }),
+  },
+  { description: 'The conditions that skipped the request.' },
+)
+
+const matches = ['endpoint', 'path', 'source', 'path-and-source', 'conditions', 'any', 'request']
 
 export const ReplayReply = Type.Object(
   {
@@ -45,6 +53,7 @@ export const ReplayReply = Type.Object(
     actions: Type.Optional(
       Type.Array(ActionPreview, { description: 'What would be started. An empty list: the request would be skipped.' }),
     ),
+    skippedBy: Type.Optional(SkippedBy),
     heartbeat: Type.Optional(
       Type.Object(TurnPreview.properties, {
         description: 'For wakes: the heartbeat that would read them, after the events that wait already.',

@@ -7,7 +7,7 @@ import type { RequestSummary, Store, StoredRequest, StoredRun } from '../store/s
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
-import { Authentication, ReplayReply } from './replay-reply.ts'
+import { Authentication, ReplayReply, SkippedBy } from './replay-reply.ts'
 import { Run } from './runs.ts'
 
 /** Handles a stored request again. */
@@ -151,10 +151,13 @@ const summary = {
     ),
   ),
   reason: Type.Optional(
-    Type.Enum(['handshake'], {
-      description: 'Why the request was skipped: it was a verification request.',
+    Type.Enum(['handshake', 'skip'], {
+      description:
+        'Why the request was skipped: it was a verification request, or met the conditions in `skip` of its mapping. ' +
+        'Absent: the mapping made no action of it.',
     }),
   ),
+  skippedBy: Type.Optional(SkippedBy),
   replayOf: Type.Optional(Type.String({ description: 'The request that this one replays.' })),
   authentication: Type.Optional(Authentication),
 }

@@ -1,7 +1,7 @@
 // Dry runs: shows what a stored request would become. Nothing is stored, started or sent.
 import type { Preview } from '../runs/preview.ts'
 import type { ActionPreview } from '../runs/turn-preview.ts'
-import type { NewEvent, NewRun, StoredRequest } from '../store/store.ts'
+import type { NewEvent, NewRun, SkippedBy, StoredRequest } from '../store/store.ts'
 import type { Plan } from './dispatch.ts'
 import type { Mapping } from './mapping.ts'
 
@@ -11,6 +11,7 @@ export interface PlannedReplay {
   plan: Plan<object> | undefined
   /** Absent: the request goes to `/hooks/wake` or `/hooks/agent`. */
   mapping?: Mapping
+  skippedBy?: SkippedBy | undefined
 }
 
 interface DryRunRequest {
@@ -20,7 +21,7 @@ interface DryRunRequest {
 }
 
 export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: DryRunRequest) => Promise<object> {
-  return async ({ plan, mapping }, { request, isChosen }) => {
+  return async ({ plan, mapping, skippedBy }, { request, isChosen }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {
       ok: true,
@@ -29,6 +30,7 @@ export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: 
       matchedBy: isChosen ? 'request' : matchedBy(mapping),
       auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenAuth(request) },
       actions: [...events.map(viewEvent), ...(await Promise.all(runs.map(viewRun)))],
+      ...(skippedBy && { skippedBy }),
       ...(events.length > 0 && { heartbeat: await preview.heartbeat(events) }),
     }
   }
@@ -58,7 +60,8 @@ const viewEvent = ({ agentId, sessionKey, text, mode }: NewEvent): ActionPreview
 
 function matchedBy(mapping: Mapping | undefined): string {
   if (!mapping) return 'endpoint'
-  if (mapping.path === undefined) return mapping.source === undefined ? 'any' : 'source'
+  if (mapping.path === undefined && mapping.source === undefined) return mapping.matches ? 'conditions' : 'any'
+  if (mapping.path === undefined) return 'source'
   return mapping.source === undefined ? 'path' : 'path-and-source'
 }
 

@@ -3,8 +3,9 @@ import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
+import { isMultipart } from '../http/multipart.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
-import type { NewRefusal, Authentication } from '../store/store.ts'
+import type { NewRefusal, Authentication, SkippedBy } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
 import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
 
@@ -45,12 +46,20 @@ export function readIncomingRequest(request: FastifyRequest, details: RequestDet
   }
 }
 
-/** The record of a request that a mapping skipped. */
-export const skippedOf = (request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> => ({
+/** The record of a request that a mapping skipped; `skippedBy` is the rule of its key `skip`, if it was one. */
+export const skippedOf = (
+  request: FastifyRequest,
+  authContext: AuthContext,
+  skippedBy: SkippedBy | undefined,
+): Omit<NewRefusal, 'id' | 'hook'> => ({
   ...senderOf(request, authContext),
   body: authContext.keepBody ? request.text : null,
   status: 'skipped',
+  ...skipReason(skippedBy),
 })
+
+export const skipReason = (skippedBy: SkippedBy | undefined): Pick<NewRefusal, 'reason' | 'skippedBy'> =>
+  skippedBy ? { reason: 'skip', skippedBy } : {}
 
 /** The record of a rejected request, with as much of its body as was read. */
 export function refusalOf(
@@ -60,7 +69,7 @@ export function refusalOf(
 ): Omit<NewRefusal, 'id' | 'hook'> {
   return {
     ...senderOf(request, authContext),
-    body: storedBytes(request, authContext)?.toString('utf8') ?? null,
+    body: storedBody(request, authContext),
     status: error.status < 500 ? 'rejected' : 'failed',
     error: { type: error.code, message: recordedMessage(error) },
   }
@@ -68,18 +77,24 @@ export function refusalOf(
 
 /** The record of a handshake, without the tokens in its body. */
 export function handshakeOf(request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> {
-  const bytes = storedBytes(request, authContext)
+  const body = storedBody(request, authContext)
   return {
     ...senderOf(request, authContext),
-    body: bytes && redactBody(bytes.toString('utf8')),
+    body: body && redactBody(body),
     status: 'skipped',
     reason: 'handshake',
   }
 }
 
-/** Null when the body is not stored or was not read. */
-const storedBytes = ({ rawBody }: FastifyRequest, { keepBody }: AuthContext): Buffer | null =>
-  keepBody ? rawBody : null
+/**
+ * Null when the body is not stored or was not read. Of a multipart body only the text without the content of files is
+ * stored, which exists as soon as the body is parsed.
+ */
+function storedBody({ rawBody, text, headers }: FastifyRequest, { keepBody }: AuthContext): string | null {
+  if (!keepBody) return null
+  if (isMultipart(headers['content-type'])) return text || null
+  return rawBody?.toString('utf8') ?? null
+}
 
 const senderOf = (
   request: FastifyRequest,

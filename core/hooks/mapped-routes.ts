@@ -4,14 +4,15 @@ import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
-import { decode, parsePayload } from '../http/payload.ts'
+import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
 import type { Log } from '../plugin.ts'
 import type { Authentication } from '../store/store.ts'
 import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
 import { type Dispatch, mappingSource } from './dispatch.ts'
 import { type AuthContext, handshakeOf, readIncomingRequest, skippedOf } from './incoming-request.ts'
 import { planActions } from './mapped-action.ts'
-import type { MappedRequest, Mapping } from './mapping.ts'
+import type { MappedRequest } from './mapped-request.ts'
+import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
@@ -88,21 +89,21 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
     context.record(name, handshakeOf(request, request.authContext as AuthContext))
     return sendServiceReply(reply, authenticated.handshake)
   }
-  request.text = decode(request.rawBody)
-  const payload = parsePayload(request.text, 'object-or-array-or-form', request.headers['content-type'])
-  const mapping = hookRoute.findMapping(payload)
+  const body = await parseWebhookBody(request.rawBody, request.headers['content-type'])
+  request.text = body.text
+  const mapped = readMappedRequest(hook, request, body)
+  const mapping = hookRoute.findMapping(mapped)
   if (!mapping) throw noHook()
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
   // A name may have several mappings: the request must show the credential of the one that it reaches.
   if (authenticated && !credential) context.guard.judge(request, false, badSignature)
   mapping.checkRate?.()
 
-  const mapped = readMappedRequest(hook, request, payload)
-  const { actions, providerId } = await mapping.resolveActions(mapped)
+  const { actions, providerId, skippedBy } = await mapping.resolveActions(mapped)
   const { hiddenHeaders } = hookRoute
   const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
   if (actions.length === 0) {
-    context.record(name, skippedOf(request, sender))
+    context.record(name, skippedOf(request, sender, skippedBy))
     return acknowledge(reply, credential) ?? { ok: true, skipped: true }
   }
   const plan = planActions(dispatch, actions, mappingSource(name, mapping))
@@ -112,8 +113,13 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   return acknowledge(reply, credential) ?? accepted
 }
 
-const readMappedRequest = ({ name, hookRoute }: Hook, request: FastifyRequest, payload: unknown): MappedRequest => ({
+const readMappedRequest = (
+  { name, hookRoute }: Hook,
+  request: FastifyRequest,
+  { payload, isForm }: WebhookBody,
+): MappedRequest => ({
   payload,
+  isForm,
   // Hides the headers of every mapping of this name: the request may hold the secret of one that it did not reach.
   headers: visibleHeaders(request.headers, hookRoute.hiddenHeaders),
   query: request.query as Record<string, unknown>,
@@ -235,6 +241,7 @@ function schemaOf({ name, hookRoute }: Hook) {
     summary: `Accepts webhooks for "${name}", and starts what its mapping makes of them.`,
     readsHeaders: AgentHeaders,
     readsBody: () => (mappings.length === 1 ? mappings[0]?.payloadSchema() : undefined),
+    readsForms: true,
     signed: isSigned(hookRoute) && !acceptsToken,
     response: { 200: isSigned(hookRoute) ? withHandshakes : MappedReply, ...failures(404, 422, 500) },
   }

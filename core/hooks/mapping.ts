@@ -8,25 +8,24 @@ import type { Log, Preset } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
-import type { NewRun } from '../store/store.ts'
+import type { NewRun, SkippedBy } from '../store/store.ts'
 import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
 import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
+import { compileConditions, compileSkip, type Matches } from './conditions.ts'
+import { createFieldParser, type MappedRequest } from './mapped-request.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
 import { createVerifier } from './auth/signature.ts'
 import type { Verifier } from './auth/verifier.ts'
 
-/** The request that templates, transforms and presets read. */
-export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
-  headers: Readonly<Record<string, string>>
-}
-
 /** The actions of a request. An empty list skips the request. */
 export interface ResolvedActions {
   actions: readonly Action[]
   /** The id that the sender gave the request, from the transform, the template of the mapping or the preset. */
   providerId?: string | undefined
+  /** The rule of the key `skip` that holds. There are no actions then. */
+  skippedBy?: SkippedBy | undefined
 }
 
 export interface Mapping {
@@ -34,6 +33,8 @@ export interface Mapping {
   /** The hook name that it matches; undefined: any name. */
   path: string | undefined
   source: string | undefined
+  /** Whether the conditions on headers and the payload hold. Undefined: there are none. */
+  matches: ((request: MappedRequest) => boolean) | undefined
   /** Whether its text reaches the model without the external content wrapper. */
   trusted: boolean
   /** Whether the bodies of its requests are stored. */
@@ -89,6 +90,9 @@ export function createMapping(
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
   const secrets = config.auth && secretUse.open(id, config.auth)
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
+  const matches = compileConditions(config.match ?? {})
+  const read = createFieldParser(config.jsonFields)
+  const findSkip = compileSkip(config.skip)
   const idOf = (request: MappedRequest): string | undefined =>
     notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
 
@@ -96,6 +100,7 @@ export function createMapping(
     id,
     path,
     source: config.match?.source,
+    matches: matches && ((request) => holds(matches, () => read(request))),
     trusted: config.allowUnsafeExternalContent === true,
     keepBody: config.keepBody ?? keepBody,
     verifier: config.auth && createVerifier(config.auth, baseUrl && `${baseUrl}/${path}`),
@@ -105,7 +110,10 @@ export function createMapping(
     concurrencyLimit:
       config.concurrency === undefined ? undefined : { name: `mapping:${id}`, limit: config.concurrency },
     checkRate: config.rateLimit && createRateLimit(config.rateLimit.maxPerMinute),
-    async resolveActions(request) {
+    async resolveActions(received) {
+      const request = read(received)
+      const rule = findSkip?.(request)
+      if (rule !== undefined) return { actions: [], skippedBy: { mapping: id, rule } }
       const result = preset ? preset.toAction(request) : transform ? await transform(request) : undefined
       // Code may cut a surrogate pair in half; templates over a well-formed payload cannot.
       const overrides = wellFormed(result)
@@ -116,7 +124,17 @@ export function createMapping(
       const ownId = resolved.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
       return { actions: resolved.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
     },
-    idInBody: (request) => idOf({ ...request, headers: {}, query: {} }),
+    idInBody: (request) => idOf({ ...read(request), headers: {}, query: {} }),
+  }
+}
+
+/** A form whose JSON cannot be read meets no conditions, so that a later mapping may match. */
+function holds(matches: Matches, read: () => MappedRequest): boolean {
+  try {
+    return matches(read())
+  } catch (error) {
+    if (error instanceof GatewayError) return false
+    throw error
   }
 }
 
@@ -205,7 +223,7 @@ function createTransformCall(
   { config, id, log }: { config: MappingConfig; id: string; log: Log },
 ) {
   const { auth: _auth, ...mapping } = config
-  return async ({ payload, ...rest }: MappedRequest): Promise<Result> => {
+  return async ({ payload, isForm: _isForm, ...rest }: MappedRequest): Promise<Result> => {
     try {
       const { result } = await handle.run({ ...rest, mapping, payload: JSON.stringify(payload) })
       return withFixedKeys(result as Result)

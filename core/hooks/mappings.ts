@@ -7,6 +7,7 @@ import type { Log, Preset } from '../plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './schemas.ts'
 import { createActionReader } from './mapped-action.ts'
+import type { MappedRequest } from './mapped-request.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import type { Verifier } from './auth/verifier.ts'
@@ -31,7 +32,7 @@ export interface HookRoute {
   acceptsToken: boolean
   /** Whether a mapping has a transform, which must stay open while a request is in progress. */
   hasTransform: boolean
-  findMapping(payload: unknown): Mapping | undefined
+  findMapping(request: MappedRequest): Mapping | undefined
 }
 
 export interface Mappings {
@@ -124,7 +125,7 @@ const isHook = (path: string): boolean => isHookName(path) && path !== 'wake' &&
 
 function createHookRoute(mappings: readonly Mapping[]): HookRoute {
   const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
-  const bySource = firstOfEachSource(mappings)
+  const bySource = groupBySource(mappings)
   return {
     mappings,
     verifiers,
@@ -132,18 +133,23 @@ function createHookRoute(mappings: readonly Mapping[]): HookRoute {
     keepBody: mappings.every((mapping) => mapping.keepBody),
     acceptsToken: mappings.some(({ verifier }) => verifier === undefined),
     hasTransform: mappings.some(({ transform }) => transform !== undefined),
-    findMapping: (payload) => bySource.get(sourceOf(payload)) ?? bySource.get(undefined),
+    findMapping(request) {
+      const candidates = bySource.get(sourceOf(request.payload)) ?? bySource.get(undefined)
+      return candidates?.find(({ matches }) => matches === undefined || matches(request))
+    },
   }
 }
 
-/** Mappings after one that matches any source are never reached. */
-function firstOfEachSource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, Mapping> {
-  const firsts = new Map<string | undefined, Mapping>()
+/** The mappings for each source in their order; those for any source, also under undefined, are in every list. */
+function groupBySource(mappings: readonly Mapping[]): ReadonlyMap<string | undefined, readonly Mapping[]> {
+  const groups = new Map<string | undefined, Mapping[]>([[undefined, []]])
+  for (const { source } of mappings) groups.set(source, [])
   for (const mapping of mappings) {
-    if (!firsts.has(mapping.source)) firsts.set(mapping.source, mapping)
-    if (mapping.source === undefined) break
+    const lists = mapping.source === undefined ? groups.values() : [groups.get(mapping.source) ?? []]
+    // Mappings after one without conditions are never reached.
+    for (const list of lists) if (list.at(-1)?.matches !== undefined || list.length === 0) list.push(mapping)
   }
-  return firsts
+  return groups
 }
 
 /** Reads own properties only, so that a payload without `source` has none. */
@@ -163,7 +169,7 @@ function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks'
   const preset = presets.get(name)
   const { auth, ...settings } = presetSection(hooks, name)
   const presetConfig = preset && resolvePresetSettings(preset, settings)
-  const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey } = settings
+  const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey, skip } = settings
   const config = {
     ...preset?.mapping,
     ...(keepBody !== undefined && { keepBody }),
@@ -171,6 +177,7 @@ function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks'
     ...(rateLimit && { rateLimit }),
     ...(allowUnsafeExternalContent !== undefined && { allowUnsafeExternalContent }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(skip && { skip }),
     ...(auth && { auth: { ...preset?.auth, ...auth } }),
   } as MappingConfig
   return { id: name, path: name, config, preset, settings, ...(presetConfig && { presetConfig }) }

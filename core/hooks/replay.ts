@@ -2,13 +2,16 @@
 import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
-import type { StoredRequest } from '../store/store.ts'
+import { parseStoredBody } from '../http/webhook-body.ts'
+import type { SkippedBy, StoredRequest } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
 import { type IncomingRequest, type Dispatch, directSource, mappingSource } from './dispatch.ts'
 import { createDryRun, type PlannedReplay } from './dry-run.ts'
 import type { RequestLog } from './request-log.ts'
+import { skipReason } from './incoming-request.ts'
 import { planActions } from './mapped-action.ts'
+import type { MappedRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
 import { redactQuery, visibleHeaders, visibleQuery } from '../config/secret-names.ts'
@@ -60,7 +63,7 @@ export function createReplay({
         ? planDirect(hook, rawBody)
         : await planMapped(request, { rawBody, wanted, edited: body !== undefined })
     if (dryRun) return await showDryRun(replayed, { request, isChosen: wanted !== undefined })
-    const { plan, mapping } = replayed
+    const { plan, mapping, skippedBy } = replayed
     const incoming = {
       hook,
       client,
@@ -70,7 +73,7 @@ export function createReplay({
       keepBody: mapping?.keepBody ?? keepBody,
       replayOf: id,
     }
-    if (!plan) return skip(incoming)
+    if (!plan) return skip(incoming, skippedBy)
     const { reply, requestId } = await dispatch.accept(incoming, plan)
     return { ...reply, requestId }
   }
@@ -96,20 +99,27 @@ export function createReplay({
     const { hook } = request
     const headers = request.headers as Record<string, string>
     const query = visibleQuery(request.query as Record<string, unknown>)
-    const payload = parsePayload(rawBody, 'object-or-array-or-form', edited ? undefined : headers['content-type'])
-    const mapping = wanted === undefined ? mappings.routeFor(hook).findMapping(payload) : mappingById(wanted)
+    const { payload, isForm } = parseStoredBody(rawBody, edited ? undefined : headers['content-type'])
+    const hookRoute = mappings.routeFor(hook)
+    const asVisible = (hidden: readonly string[]): MappedRequest => ({
+      payload,
+      isForm,
+      headers: visibleHeaders(headers, hidden),
+      query,
+      path: hook,
+      now: new Date().toISOString(),
+    })
+    const { hiddenHeaders } = hookRoute
+    const mapping = wanted === undefined ? hookRoute.findMapping(asVisible(hiddenHeaders)) : mappingById(wanted)
     if (!mapping) throw noHook()
-    const visible = visibleHeaders(
-      headers,
-      mappings.routeFor(hook).hiddenHeaders.concat(mapping.verifier?.hiddenHeaders ?? []),
-    )
     const leave = mappings.enter()
-    const { actions } = await mapping
-      .resolveActions({ payload, headers: visible, query, path: hook, now: new Date().toISOString() })
+    const { actions, skippedBy } = await mapping
+      .resolveActions(asVisible(hiddenHeaders.concat(mapping.verifier?.hiddenHeaders ?? [])))
       .finally(leave)
     return {
       plan: actions.length > 0 ? planActions(dispatch, actions, mappingSource(hook, mapping)) : undefined,
       mapping,
+      skippedBy,
     }
   }
 
@@ -123,9 +133,15 @@ export function createReplay({
     return mapping
   }
 
-  function skip({ rawBody, keepBody: isKept, ...incoming }: IncomingRequest): object {
+  function skip({ rawBody, keepBody: isKept, ...incoming }: IncomingRequest, skippedBy?: SkippedBy): object {
     const requestId = createId()
-    requestLog.record({ id: requestId, ...incoming, body: isKept ? rawBody : null, status: 'skipped' })
+    requestLog.record({
+      id: requestId,
+      ...incoming,
+      body: isKept ? rawBody : null,
+      status: 'skipped',
+      ...skipReason(skippedBy),
+    })
     return { ok: true, skipped: true, requestId }
   }
 }

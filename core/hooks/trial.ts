@@ -6,7 +6,7 @@ import type { Config, MappingConfig } from '../config/schema.ts'
 import { normalizeHookName } from '../config/hooks-path.ts'
 import { createRecipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
-import { decode, parsePayload } from '../http/payload.ts'
+import { parseWebhookBody } from '../http/webhook-body.ts'
 import type { Extensions } from '../loader/registry.ts'
 import type { Log } from '../plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -66,9 +66,9 @@ export async function tryTransform(
       { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, log },
     )
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
-    const payload = parsePayload(decode(body), 'object-or-array-or-form', request.headers['content-type'])
+    const { payload, isForm } = await parseWebhookBody(body, request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
-    const { actions, providerId } = await mapping.resolveActions({ payload, headers, query: {}, path, now })
+    const { actions, providerId } = await mapping.resolveActions({ payload, isForm, headers, query: {}, path, now })
     planActions(plannerOf({ config, dir, extensions, log }), actions, mappingSource(path, mapping))
     if (providerId !== undefined) checkProviderId(providerId)
     return { mapping: id, run, error: undefined }

@@ -32,6 +32,19 @@ export function parsePayload(decoded: string, accept: Accept, contentType: strin
 
 const byteOrderMark = '\ufeff'
 
+/** Parses JSON text inside a field of a form. `name` is the name of the field. */
+export function parseJsonField(text: string, name: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    // The field itself is one level.
+    sanitize(value, 2)
+    return wellFormedJson(text, value)
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    throw new GatewayError('invalid_request', `The field ${JSON.stringify(name)} must hold JSON text.`)
+  }
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -60,11 +73,11 @@ function sanitize(value: unknown, depth: number): void {
   }
 }
 
-const isForm = (contentType: string | undefined): boolean =>
+export const isForm = (contentType: string | undefined): boolean =>
   /^\s*application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
 
 /** `curl -d '{…}'` declares its JSON as a form. A real form would have encoded the bracket. */
-const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)
+export const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)
 
 /** A name that occurs several times becomes a list. */
 function parseForm(text: string): object {

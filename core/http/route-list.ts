@@ -20,6 +20,8 @@ declare module 'fastify' {
     readsHeaders?: JsonSchema
     /** The schema of a body that the handler checks itself. It may become known after the start. */
     readsBody?: () => JsonSchema | undefined
+    /** True: the body may also be a form, of either kind. */
+    readsForms?: boolean
     /** True: senders sign their requests, so the credential of the route group is not needed. */
     signed?: boolean
     /** True: the route is a fallback and is not listed. */

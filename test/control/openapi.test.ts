@@ -83,6 +83,20 @@ describe('GET /openapi.json', () => {
     ])
   })
 
+  it('says that mapped hooks accept forms', async () => {
+    const { get: ask } = await startGateway({
+      hooks: { mappings: [{ match: { path: 'form' }, messageTemplate: 'x' }] },
+    })
+    const { paths } = (await ask('/openapi.json')).body
+    const types = (path: string) => Object.keys(paths[path].post.requestBody.content)
+    expect(types('/hooks/form')).toEqual([
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+    ])
+    expect(types('/hooks/wake')).toEqual(['application/json'])
+  })
+
   it('follows hooks.path and hooks.enabled', async () => {
     const moved = await startGateway({ hooks: { path: '/in' } })
     expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(

@@ -9,6 +9,7 @@ import { nearest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema.ts'
 import { compilePath, findTemplateProblems, isTemplate } from '../template.ts'
+import { conditionRules, skipRules } from './conditions.ts'
 import { hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
@@ -43,6 +44,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
 /** The rules of the keys that a mapping and the section of a preset share. */
 export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* templateRules(mapping)
+  if (mapping.skip) yield* at(['skip'], skipRules(mapping.skip))
   yield* channelRules(mapping, context)
   yield* recipientRules({ channel: mapping.channel, to: mapping.to, keys: ['to'] }, context)
   yield* valueRules(mapping, context)
@@ -73,10 +75,12 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
   }
   if (auth && name === undefined)
     yield { keys: ['auth'], problem: 'requires match.path, because the name decides which signature is verified' }
-  if (!auth && name === undefined && match.source === undefined) {
+  yield* at(['match'], conditionRules(match))
+  if (!auth && Object.keys(match).length === 0) {
     yield {
       keys: ['match'],
-      problem: 'has neither path nor source, so the mapping matches every request that no earlier mapping matches',
+      problem:
+        'has neither path nor source nor another condition, so the mapping matches every request that no earlier mapping matches',
       warning: true,
     }
   }

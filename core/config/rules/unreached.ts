@@ -8,17 +8,20 @@ import type { RuleContext, RuleFinding } from './rule.ts'
 interface Entry {
   keys: readonly string[]
   id: string | undefined
-  /** The conditions of the match, each as text; empty: any request matches. */
+  /** The conditions on the path and the source, each as text. Without any condition, any request matches. */
   conditions: readonly string[]
+  /** The conditions on headers and the payload, each as text. */
+  more: ReadonlySet<string>
 }
 
 /** An earlier entry matches all requests of a later one if its conditions are a subset of the later one's. */
 export function* unreachedWarnings(context: RuleContext): Iterable<RuleFinding> {
-  const firsts = new Map<string, Entry>()
+  const reached = new Map<string, Entry[]>()
   for (const entry of entriesOf(context)) {
-    const before = subsetsOf(entry.conditions).flatMap((subset) => firsts.get(keyOf(subset)) ?? [])[0]
+    const candidates = subsetsOf(entry.conditions).flatMap((subset) => reached.get(keyOf(subset)) ?? [])
+    const before = candidates.find(({ more }) => more.isSubsetOf(entry.more))
     if (before) yield unreached(entry, before)
-    else firsts.set(keyOf(entry.conditions), entry)
+    else reached.set(keyOf(entry.conditions), [...(reached.get(keyOf(entry.conditions)) ?? []), entry])
   }
 }
 
@@ -37,21 +40,31 @@ function entriesOf({ config: { hooks }, extensions }: RuleContext): Entry[] {
   const mappings = hooks.mappings.flatMap(({ id, match = {} }, index) => ({
     keys: ['hooks', 'mappings', String(index)],
     id,
-    conditions: conditionsOf(match),
+    ...conditionsOf(match),
   }))
   const presets = hooks.presets.flatMap((name, index) => {
     const { match } = { ...extensions.presets.get(name)?.mapping, ...presetSection(hooks, name) } as MappingConfig
     return {
       keys: ['hooks', 'presets', String(index)],
       id: undefined,
-      conditions: conditionsOf({ ...match, path: name }),
+      ...conditionsOf({ ...match, path: name }),
     }
   })
   return [...mappings, ...presets]
 }
 
-const conditionsOf = (match: NonNullable<MappingConfig['match']>): string[] =>
-  Object.entries(match).map(([key, value]) => JSON.stringify([key, key === 'path' ? normalizeHookName(value) : value]))
+function conditionsOf({
+  headers = {},
+  payload = {},
+  ...match
+}: NonNullable<MappingConfig['match']>): Pick<Entry, 'conditions' | 'more'> {
+  const conditions = Object.entries(match).map(([key, value]) =>
+    JSON.stringify([key, key === 'path' ? normalizeHookName(value) : value]),
+  )
+  const ofHeaders = Object.entries(headers).map(([name, condition]) => JSON.stringify([name.toLowerCase(), condition]))
+  const ofPayload = Object.entries(payload).map(([path, condition]) => JSON.stringify(['payload', path, condition]))
+  return { conditions, more: new Set([...ofHeaders, ...ofPayload]) }
+}
 
 /** There are at most two conditions, so at most four subsets. */
 function subsetsOf([condition, ...others]: readonly string[]): string[][] {

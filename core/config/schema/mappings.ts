@@ -1,6 +1,7 @@
 // The entries of `hooks.mappings` and the sections of presets: how webhooks become actions.
 import { annotationsOf, isTemplateField, overrideFields, type TemplateField, templateKeys } from '../../action.ts'
 import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
+import { Conditions, Skip } from './conditions.ts'
 import { HookAuth } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
 
@@ -10,10 +11,11 @@ const Match = Type.Object(
   {
     path: Text('Name of the hook: the part of the URL after `hooks.path`. Default: any name.'),
     source: Text('Required value of the field `source` of the payload. Default: any value.'),
+    ...Conditions.properties,
   },
   {
     additionalProperties: false,
-    description: 'The requests that the mapping matches. With both keys, both must match.',
+    description: 'The requests that the mapping matches. All of its conditions must hold.',
   },
 )
 
@@ -67,6 +69,7 @@ const { action, ...presetFieldKeys } = fieldKeys
 /** The keys that a mapping and the section of a preset share. */
 const sharedKeys = {
   ...presetFieldKeys,
+  skip: Type.Optional(Skip),
   allowUnsafeExternalContent: Type.Optional(
     Type.Boolean({ description: '`true` shows the text to the model without the external content wrapper.' }),
   ),
@@ -89,6 +92,12 @@ export const Mapping = Type.Object(
     match: Type.Optional(Match),
     action,
     ...sharedKeys,
+    jsonFields: Type.Optional(
+      Type.Array(Type.String({ pattern: notBlank }), {
+        minItems: 1,
+        description: 'Fields of a form that hold JSON text, such as `payload`: the mapping reads them as JSON.',
+      }),
+    ),
     forEach: Text('Path to a list in the payload, such as `payload.items`: one action for each element, at most 200.'),
     transform: Type.Optional(TransformEntry),
     auth: Type.Optional(HookAuth),

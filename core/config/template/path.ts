@@ -37,12 +37,6 @@ export function lookUp(value: unknown, path: Path): unknown {
   return current
 }
 
-/** Whether the path leads to a value, which may be null. */
-export function reaches(value: unknown, path: Path): boolean {
-  const key = path.at(-1)
-  return key !== undefined && hasOwn(lookUp(value, path.slice(0, -1)), key)
-}
-
 function hasOwn(value: unknown, key: string | number): value is Record<string | number, unknown> {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value) && typeof key !== 'number' && !/^\d{1,9}$/.test(key)) return false

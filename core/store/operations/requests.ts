@@ -69,9 +69,10 @@ export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Ti
   await insert(tx, refusal, { at, status: refusal.status, result: describeRefused(refusal), isAwaited: false })
 }
 
-export const describeRefused = ({ error, reason, replayOf, authentication }: NewRefusal): RequestResult => ({
+export const describeRefused = ({ error, reason, skippedBy, replayOf, authentication }: NewRefusal): RequestResult => ({
   ...(error && { error }),
   ...(reason !== undefined && { reason }),
+  ...(skippedBy && { skippedBy }),
   ...(replayOf !== undefined && { replayOf }),
   ...(authentication && { authentication }),
 })

@@ -31,8 +31,20 @@ export type RequestStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'du
 export interface NewRefusal extends NewRequest {
   status: Exclude<RequestStatus, 'accepted'>
   error?: { type: string; message: string } | undefined
-  /** Why a request was skipped: it was only a verification request of the sender. */
-  reason?: 'handshake' | undefined
+  /** Why a request was skipped, if no transform or preset decided it. */
+  reason?: SkipReason | undefined
+  /** With the reason `skip`. */
+  skippedBy?: SkippedBy | undefined
+}
+
+/** It was a verification request of the sender, or met the conditions in the key `skip` of its mapping. */
+export type SkipReason = 'handshake' | 'skip'
+
+export interface SkippedBy {
+  /** The id of the mapping. */
+  mapping: string
+  /** The index of the conditions in `skip`. */
+  rule: number
 }
 
 /** What a request led to. */
@@ -40,7 +52,8 @@ export interface RequestResult {
   runIds?: readonly string[]
   eventIds?: readonly string[]
   error?: { type: string; message: string }
-  reason?: 'handshake'
+  reason?: SkipReason
+  skippedBy?: SkippedBy
   replayOf?: string
   authentication?: Authentication
 }
