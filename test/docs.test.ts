@@ -40,7 +40,9 @@ describe('docs/configure.md', async () => {
   const generic = allKeys
     .filter((key) => !elsewhere.has(key))
     .map((key) => key.replace(section, 'hooks.<preset>.$1').replace(/^channels\.[\w-]+\./, 'channels.<name>.'))
-  const shared = [...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.auth)\..*/, '$1')))].toSorted()
+  const shared = [
+    ...new Set(generic.map((key) => key.replace(/^(hooks\.<preset>\.(?:auth|skip))\..*/, '$1'))),
+  ].toSorted()
   const keys = [...new Set([...shared, ...allKeys])]
   const keysOn = (page: string) => subjectsOf(read(page)).filter((subject) => /^[a-z]\w*(\.|$)/.test(subject))
   const described = keysOn('docs/configure.md')

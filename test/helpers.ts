@@ -79,9 +79,15 @@ export async function startGateway(changes: Document = {}, dir = temporaryFolder
 }
 
 /** Starts one gateway for all tests of a block. The tests must not depend on each other. */
-export function shareGateway(changes: Document = {}): Pick<RunningGateway, 'post' | 'get'> {
+export function shareGateway(
+  changes: Document = {},
+): Pick<RunningGateway, 'post' | 'get'> & { send(path: string, init?: RequestInit): Promise<Response> } {
   const running = share(() => startGateway(changes))
-  return { post: (...args) => running().post(...args), get: (...args) => running().get(...args) }
+  return {
+    post: (...args) => running().post(...args),
+    get: (...args) => running().get(...args),
+    send: (path, init) => fetch(`${running().url}${path}`, init),
+  }
 }
 
 async function openGateway(changes: Document, dir: string): Promise<RunningGateway> {

@@ -124,7 +124,7 @@ const rules: readonly Rule[] = [
   onlyIn(
     'Fastify',
     /^(fastify|fastify-plugin|@fastify\/.*)$/,
-    /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|route-context|incoming-request|mcp|socket)\.ts$)/,
+    /^core\/(http\/|runtime\/|gateway\.ts$|.*\/(routes|mapped-routes|handshake-routes|route-context|incoming-request|mcp|socket)\.ts$)/,
   ),
   {
     name: 'nothing loads node:http at the start',

@@ -9,6 +9,13 @@ import type { Log } from '../plugin.ts'
 import type { Authentication } from '../store/store.ts'
 import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
 import { type Dispatch, mappingSource } from './dispatch.ts'
+import {
+  answerHeaderEcho,
+  badSignature,
+  plainTextContent,
+  registerHandshakes,
+  sendServiceReply,
+} from './handshake-routes.ts'
 import { type AuthContext, handshakeOf, readIncomingRequest, skippedOf } from './incoming-request.ts'
 import { planActions } from './mapped-action.ts'
 import type { MappedRequest } from './mapped-request.ts'
@@ -42,7 +49,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
   for (const name of mappings.names.filter(isPlain)) {
     const hook: Hook = { name, hookRoute: mappings.routeFor(name) }
     app.post(`/${name}`, { schema: schemaOf(hook), ...stagesOf(() => hook) })
-    registerChallenge(app, hook, context)
+    registerHandshakes(app, hook, deps)
   }
 
   /** A token is checked before the body is read; a signature covers the body and is checked in the handler. */
@@ -73,8 +80,6 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
 
 const isSigned = ({ verifiers }: HookRoute): boolean => verifiers.length > 0
 
-const badSignature = 'The signature or the secret is missing or wrong; compare the sender with the auth of this hook.'
-
 const noHook = () => new GatewayError('not_found', 'There is no hook of this name.')
 
 /** Whether a router accepts the name as it is written. */
@@ -84,6 +89,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   const { request, reply } = exchange
   const { name, hookRoute } = hook
   const { context, dispatch } = deps
+  const echo = answerHeaderEcho(hook, exchange, deps.log)
+  if (echo) return echo
   const authenticated = isSigned(hookRoute) ? await authenticate(hook, request, deps) : undefined
   if (authenticated?.handshake) {
     context.record(name, handshakeOf(request, request.authContext as AuthContext))
@@ -203,37 +210,11 @@ const readSignedRequest = (request: FastifyRequest, publicUrl: string | undefine
   now: Date.now(),
 })
 
-// ── Replies that services expect ──────────────────────────────────────────────────────────────────────────────────
-
-const sendServiceReply = (reply: FastifyReply, { contentType, body }: ServiceReply): FastifyReply =>
-  reply.type(contentType).serializer(String).send(body)
-
 /** Sends the reply that the service expects to an event; undefined when it expects none. */
 const acknowledge = (reply: FastifyReply, credential: Credential | undefined): FastifyReply | undefined =>
   credential?.acknowledgement && sendServiceReply(reply, credential.acknowledgement)
 
-/** Some services check the URL once with a GET. */
-function registerChallenge(app: FastifyInstance, { name, hookRoute }: Hook, { guard, record }: RouteContext): void {
-  const verifier = hookRoute.verifiers.find((one) => one.verifier.answerChallenge !== undefined)?.verifier
-  if (!verifier) return
-  const authentication = { scheme: verifier.scheme }
-  app.get(`/${name}`, { schema: challengeSchema(name) }, async (request, reply) => {
-    const [, query = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
-    const handshake = verifier.answerChallenge?.(new URLSearchParams(query))
-    guard.judge(request, handshake !== undefined, badSignature)
-    const known = { hook: name, hiddenHeaders: verifier.hiddenHeaders, authentication, keepBody: false }
-    record(name, handshakeOf(request, known))
-    return sendServiceReply(reply, handshake as ServiceReply)
-  })
-}
-
-const plainTextContent = { 'text/plain': { schema: { type: 'string' } } }
-
-const challengeSchema = (name: string) => ({
-  summary: `Answers the verification request of the service of "${name}".`,
-  signed: true,
-  response: { 200: { description: 'The text that the service expects.', content: plainTextContent } },
-})
+// ── Schemas ───────────────────────────────────────────────────────────────────────────────────────
 
 function schemaOf({ name, hookRoute }: Hook) {
   const { mappings, acceptsToken } = hookRoute

@@ -24,6 +24,8 @@ declare module 'fastify' {
     readsForms?: boolean
     /** True: senders sign their requests, so the credential of the route group is not needed. */
     signed?: boolean
+    /** True: HEAD has a route of its own. The one that Fastify adds to a GET is not listed. */
+    isHead?: boolean
     /** True: the route is a fallback and is not listed. */
     hide?: boolean
   }
@@ -48,7 +50,7 @@ function describeRoute({ method, url, config, schema = {} }: RouteOptions): Rout
   if (schema.hide) return []
   return [method]
     .flat()
-    .filter((name) => name !== 'HEAD' && name !== 'OPTIONS')
+    .filter((name) => (name !== 'HEAD' || schema.isHead) && name !== 'OPTIONS')
     .map((name) => ({ method: name, path: url, routeGroup: config?.routeGroup, schema }))
 }
 

@@ -156,7 +156,7 @@ function refuseMalformed({ rawHeaders, url, headers, httpVersion }: IncomingMess
   }
 }
 
-const routedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const routedMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /**
  * Throws 405 when the path has a route for another method, else 404. It asks the router, so that a route need not list
@@ -166,7 +166,7 @@ function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply
   const url = pathOf(request.raw)
   const allowed = routedMethods.filter((method) => app.findRoute({ method, url }) !== null)
   if (allowed.length === 0) throw new GatewayError('not_found')
-  const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ')
+  const allow = allowed.join(', ')
   reply.header('allow', allow)
   throw new GatewayError('method_not_allowed', `This path takes ${allow}.`)
 }

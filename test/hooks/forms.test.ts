@@ -8,8 +8,12 @@ const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 const multipartType = { 'content-type': 'multipart/form-data; boundary=XX' }
 
 type Part = [header: string, content: string]
-const multipart = (...parts: Part[]) =>
-  `${parts.map(([header, content]) => `--XX\r\nContent-Disposition: form-data; ${header}\r\n\r\n${content}\r\n`).join('')}--XX--\r\n`
+const multipart = (...parts: Part[]) => {
+  const lines = parts.map(
+    ([header, content]) => `--XX\r\nContent-Disposition: form-data; ${header}\r\n\r\n${content}\r\n`,
+  )
+  return `${lines.join('')}--XX--\r\n`
+}
 
 const { post, get } = shareGateway({
   agents: { defaults: { heartbeat: { every: 0 } } },

@@ -7,6 +7,7 @@ export function* hookAuthRules(auth: HookAuth, publicUrl?: string): Iterable<Rul
   yield* unsupportedKeyRules(auth)
   yield* secretRules(auth)
   yield* urlRules(auth, publicUrl)
+  if (auth.handshake) yield* handshakeRules(auth.handshake)
   if (auth.scheme === 'hmac') yield* hmacRules(auth)
   if (auth.scheme === 'google-oidc') yield* googleRules(auth, publicUrl)
 }
@@ -148,6 +149,19 @@ function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: stri
     'is not set, and neither is gateway.publicUrl; the signature covers the URL that the sender calls, which ' +
     'the gateway cannot know behind a proxy, so set one of them'
   yield { keys, problem, warning: true }
+}
+
+/** Headers that belong to the gateway. */
+const ownHeaders = ['x-request-id', 'x-content-type-options', 'x-svc-token']
+
+function* handshakeRules({ query, header }: NonNullable<HookAuth['handshake']>): Iterable<RuleFinding> {
+  if (query === 'token')
+    yield { keys: ['handshake', 'query'], problem: 'must not be "token", because a URL with a token is rejected' }
+  // A stranger chooses the value, so it must be a header without a meaning for browsers and proxies.
+  if (header !== undefined && (!/^x-[\w-]+$/i.test(header) || ownHeaders.includes(header.toLowerCase()))) {
+    const problem = 'must be a header of the service whose name begins with "x-", such as "x-hook-secret"'
+    yield { keys: ['handshake', 'header'], problem }
+  }
 }
 
 function* googleRules({ audience, email, keysUrl }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {

@@ -80,7 +80,8 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
     yield {
       keys: ['match'],
       problem:
-        'has neither path nor source nor another condition, so the mapping matches every request that no earlier mapping matches',
+        'has neither path nor source nor another condition, so the mapping matches every request that no earlier ' +
+        'mapping matches',
       warning: true,
     }
   }

@@ -26,6 +26,7 @@ const Condition = Type.Unsafe<Condition>({
   properties: Tests.properties,
   additionalProperties: false,
   minProperties: 1,
+  description: 'A value, or tests that must all succeed.',
 })
 
 const conditionsOn = (description: string) =>

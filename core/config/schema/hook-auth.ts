@@ -41,6 +41,19 @@ const DatedSecret = Type.Object(
   { additionalProperties: false },
 )
 
+const Handshake = Type.Object(
+  {
+    query: Text('A GET is answered with the value of this query parameter, as text.'),
+    header: Text('A POST with this header is answered with the same header, and starts nothing.'),
+    head: Type.Optional(Type.Boolean({ description: '`true`: HEAD is answered with 200.' })),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'The verification requests with which the service checks the address.',
+  },
+)
+
 export const HookAuth = Type.Object(
   {
     scheme: Type.Enum([...hookSchemes], { description: 'How the sender authenticates.' }),
@@ -85,6 +98,7 @@ export const HookAuth = Type.Object(
       'For twilio, and hmac with `{url}`: the complete URL that the sender calls. Default: below gateway.publicUrl.',
     ),
     verifyToken: Type.Optional(Secret('For meta: the token of the verification request.')),
+    handshake: Type.Optional(Handshake),
     audience: Text('For google-oidc: the required audience. Default: the URL of the hook below gateway.publicUrl.'),
     email: Text('For google-oidc: the required service account.'),
     keysUrl: Text("For google-oidc: the URL of the public keys. Default: Google's."),

@@ -1,6 +1,7 @@
 // Verifies that a webhook comes from its sender: one verifier for all schemes, over the bytes as received.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { createMatcher } from '../../http/auth.ts'
+import { withEcho } from './echo.ts'
 import { createGoogleCheck } from './google-oidc.ts'
 import { createSecretRotation } from './secret-rotation.ts'
 import { plainSigning, type Signing, signings, tokenHeaders } from './schemes.ts'
@@ -11,6 +12,11 @@ import { plainText, rejected, type SignedRequest, type Verdict, type Verifier } 
 
 /** `publicUrl`: the URL of the hook, where the configuration has it. A valid `auth` does not throw. */
 export function createVerifier(auth: HookAuth, publicUrl?: string): Verifier {
+  const verifier = createSchemeVerifier(auth, publicUrl)
+  return auth.handshake ? withEcho(verifier, auth.handshake) : verifier
+}
+
+function createSchemeVerifier(auth: HookAuth, publicUrl: string | undefined): Verifier {
   const { scheme, verifyToken } = auth
   if (scheme === 'google-oidc')
     return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: publicUrl, ...auth }) }

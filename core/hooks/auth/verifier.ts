@@ -46,6 +46,18 @@ export interface Verifier {
   verify(request: SignedRequest): Verdict | Promise<Verdict>
   /** Returns the reply to a handshake that comes as a GET. Absent: the scheme has no such handshake. */
   answerChallenge?(query: URLSearchParams): ServiceReply | undefined
+  /** The generic verification requests that it answers. */
+  readonly echo?: Echo
+}
+
+/** Verification requests that are answered with what they contain, whoever sends them. */
+export interface Echo {
+  /** The parameter of a GET whose value is echoed as text. */
+  query?: string | undefined
+  /** The header of a POST, in lower case, that is echoed in the response. */
+  header?: string | undefined
+  /** Whether HEAD is answered with 200. */
+  head: boolean
 }
 
 export const rejected = (reason: string): Verdict => ({ ok: false, reason })
