@@ -1,7 +1,6 @@
 // The contract: what a plugin imports from `svc-gateway/plugin`. Declarations are data without side effects; `connect`,
 // `open` and `models` start things and return a way to end them.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
-import type { AuthError } from './auth-error.ts'
 import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
 import { type JsonSchema, type TSchema, Type } from './typebox.ts'
@@ -53,25 +52,25 @@ export interface InboundMessage {
   /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
   /** The sender: `id` is compared with `allowFrom`; `name`, a display name, is shown to the agent. */
-  from: { id: string; name?: string }
+  from: { id: string; name?: string | undefined }
   /** The recipient of a reply: `send` gets it as `to`. */
   to: string
   /** May be blank if the message has attachments. */
   text: string
-  threadId?: string
+  threadId?: string | undefined
   /**
    * Set it if several people read the conversation: `channel` for an open room of a team, `group` for any other. Such a
    * conversation has its own session and its own tool policy. Absent: a direct message.
    */
-  group?: 'group' | 'channel'
+  group?: 'group' | 'channel' | undefined
   /**
    * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
    * only those. Remove the mention from `text`.
    */
-  mentioned?: boolean
-  attachments?: readonly Attachment[]
+  mentioned?: boolean | undefined
+  attachments?: readonly Attachment[] | undefined
   /** What the channel needs for a reply, such as a service URL; `send` gets it back as `route`. */
-  route?: Json
+  route?: Json | undefined
 }
 
 /** A file that came with a message. The gateway tells the agent its name, type and size, and stores it. */
@@ -81,7 +80,7 @@ export interface Attachment {
   /** Media type, such as `image/png`. */
   type: string
   /** In bytes, if the platform says it. */
-  size?: number
+  size?: number | undefined
   /**
    * Downloads the file. Called at most once, before `receive` resolves, and only for senders that may write to the
    * agent. If it rejects or the file is too large, the prompt only mentions the file.
@@ -141,8 +140,9 @@ export interface ChannelContext extends ExtensionContext {
   /**
    * Reports a lost connection. The gateway logs the reason, calls `close` and then `connect` again. With an `AuthError`
    * it does not connect again until somebody logs in or the configuration changes.
+   * @param reason a sentence, or the error that ended the connection
    */
-  lost(reason: string | AuthError): void
+  lost(reason: unknown): void
 }
 
 /** One connected account of a channel. */
@@ -181,7 +181,7 @@ export interface PlatformRequest {
 export interface PlatformResponse {
   status: number
   /** A text is sent as `text/plain`, anything else as JSON. */
-  body?: string | Json
+  body?: string | Json | undefined
 }
 
 /** A step of a login, shown to the person who logs in. */

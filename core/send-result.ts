@@ -9,8 +9,13 @@
  * `resultOfResponse` and `resultOfError` classify what `fetch` returns and throws.
  */
 export type SendResult =
-  | { outcome: 'sent'; id?: string }
-  | { outcome: 'failed'; reason: 'permanent' | 'auth' | 'rate' | 'transient'; detail: string; retryAfterMs?: number }
+  | { outcome: 'sent'; id?: string | undefined }
+  | {
+      outcome: 'failed'
+      reason: 'permanent' | 'auth' | 'rate' | 'transient'
+      detail: string
+      retryAfterMs?: number | undefined
+    }
   | { outcome: 'unknown'; detail: string }
 
 type Unsent = Exclude<SendResult, { outcome: 'sent' }>

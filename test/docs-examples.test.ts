@@ -1,7 +1,7 @@
 // Runs the examples of the documentation: checks every configuration, sends every request, restores the backup.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeProblem } from '../core/config/config-error.ts'
@@ -11,11 +11,36 @@ import { findWarnings } from '../core/findings.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { openStore } from './store/open-store.ts'
 import { createTestContext } from './contracts.ts'
-import { anySecret, configurationAround, type Curl, curlsOf, examples, files, variables } from './docs-examples.ts'
+import {
+  anySecret,
+  configurationAround,
+  type Curl,
+  curlsOf,
+  examples,
+  files,
+  sources,
+  variables,
+} from './docs-examples.ts'
 import { ask, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** A folder with the TypeScript examples and the packages that the documentation tells plugin authors to install. */
+function folderOfAuthor(): string {
+  const dir = temporaryFolder()
+  mkdirSync(join(dir, 'node_modules'))
+  symlinkSync(root, join(dir, 'node_modules', 'svc-gateway'))
+  for (const name of ['@ai-sdk', '@types', 'vitest'])
+    symlinkSync(join(root, 'node_modules', name), join(dir, 'node_modules', name))
+  mkdirSync(join(dir, 'transforms'))
+  writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
+  for (const { name, text } of sources) {
+    const isTransform = text.includes('TransformInput')
+    writeFileSync(join(dir, isTransform ? 'transforms' : '', name), text)
+  }
+  return dir
+}
 
 describe('documentation examples', () => {
   const ofLanguage = (language: string) => examples.filter((one) => one.language === language)
@@ -48,6 +73,45 @@ describe('documentation examples', () => {
       expect(() => JSON.parse(text.startsWith('"') ? `{${text}}` : text) as unknown).not.toThrow()
     },
   )
+
+  it('are complete files with names of their own where they are TypeScript', () => {
+    const names = sources.map(({ name }) => name)
+    expect(sources.filter(({ name }) => name === '').map(({ location }) => location)).toEqual([])
+    expect(names).toEqual([...new Set(names)])
+  })
+
+  it('have no type errors, with the tsconfig.json of docs/plugins.md and stricter settings', () => {
+    const dir = folderOfAuthor()
+    const tsconfig = ofLanguage('json').find(({ text }) => text.includes('"compilerOptions"'))
+    writeFileSync(join(dir, 'tsconfig.json'), tsconfig?.text ?? '')
+    const compilerOptions = {
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      noUnusedLocals: true,
+      noUnusedParameters: true,
+    }
+    writeFileSync(join(dir, 'stricter.json'), JSON.stringify({ extends: './tsconfig.json', compilerOptions }))
+    const tsc = join(root, 'node_modules', '.bin', 'tsc')
+    const { stdout } = spawnSync(tsc, ['-p', 'stricter.json'], { cwd: dir, encoding: 'utf8' })
+    expect(stdout).toBe('')
+  })
+
+  it('have test suites that pass', () => {
+    const dir = folderOfAuthor()
+    const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+    const args = [vitest, 'run', '--reporter=json', '--outputFile=report.json']
+    spawnSync(process.execPath, args, { cwd: dir, env: { PATH: process.env['PATH'], HOME: temporaryFolder() } })
+    const { testResults } = JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8')) as {
+      testResults: { name: string; status: string; message: string }[]
+    }
+    expect(testResults.filter(({ status }) => status !== 'passed').map(({ message }) => message)).toEqual([])
+    expect(testResults.map(({ name }) => basename(name)).toSorted()).toEqual(
+      sources
+        .map(({ name }) => name)
+        .filter((name) => name.endsWith('.test.ts'))
+        .toSorted(),
+    )
+  })
 
   it('get a 200 for every request', async () => {
     const github = { auth: { secret: anySecret } }

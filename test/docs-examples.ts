@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import JSON5 from 'json5'
+import { merge } from './contracts/merge.ts'
 import { baseDocument, type Document, gatewayToken, hookToken } from './helpers.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -57,18 +58,6 @@ export function configurationAround({ text }: Example): Document {
   return merge(assumed, written)
 }
 
-function merge(base: Document, over: Document): Document {
-  const merged = { ...base }
-  for (const [key, value] of Object.entries(over)) {
-    const before = merged[key]
-    merged[key] = isSection(before) && isSection(value) ? merge(before, value) : value
-  }
-  return merged
-}
-
-const isSection = (value: unknown): value is Document =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The value of every environment variable in an example: a secret that all schemes accept. */
 export const anySecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw'
 export const variables = new Proxy<NodeJS.ProcessEnv>(
@@ -76,13 +65,13 @@ export const variables = new Proxy<NodeJS.ProcessEnv>(
   { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true },
 )
 
-/** Code examples whose first line is a comment with their file name. */
-export const files = examples
+/** The TypeScript examples. Each has its file name in a comment in its first line. */
+export const sources = examples
   .filter(({ language }) => language === 'ts')
-  .flatMap(({ text }) => {
-    const name = /^\/\/ ([\w-]+\.ts): /.exec(text)?.[1]
-    return name === undefined || name.endsWith('.test.ts') ? [] : [{ name, text }]
-  })
+  .map(({ location, text }) => ({ location, name: /^\/\/ ([\w.-]+\.ts): /.exec(text)?.[1] ?? '', text }))
+
+/** Those that are no tests. */
+export const files = sources.filter(({ name }) => !name.endsWith('.test.ts'))
 
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
 

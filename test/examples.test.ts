@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { channelContract, createTestContext, presetContract, providerContract, toolsetContract } from './contracts.ts'
+import { openMailbox } from './doubles/mailbox.ts'
 import { startOpenAiChat } from './doubles/openai.ts'
 import { openPagerService } from './doubles/pager.ts'
 
@@ -36,6 +37,7 @@ describe('docs/plugins.md', () => {
       'dice',
       'notes',
       'pager',
+      'feed',
       'linked-pager',
       'house-models',
       'status-page',
@@ -68,6 +70,12 @@ toolsetContract(extensions.toolsets.get('notes')!, {
 })
 
 channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }))
+
+channelContract(extensions.channels.get('feed')!, async () => {
+  // The example has no groups.
+  const { sayInGroup: _sayInGroup, ...mailbox } = await openMailbox()
+  return mailbox
+})
 
 providerContract(extensions.providers.get('house-models')!, async () => {
   const wire = await startOpenAiChat()

@@ -32,7 +32,9 @@ export function createImporter(dir: string): Importer {
       const loader = await (jiti ??= openJiti(dir))
       const file = resolveEntry(loader, entry, dir)
       if (!isTypeScript(file)) return await importFile(file).catch((error: unknown) => refuse(error, file, loader))
-      return { file, exported: await loader.import(file, { default: true }) }
+      const module = await loader.import<{ default?: unknown }>(file)
+      // Of a module without a default export, jiti returns the module itself.
+      return { file, exported: 'default' in module ? module.default : undefined }
     },
     close: () => hooks.deregister(),
   }
@@ -92,7 +94,10 @@ async function openJiti(dir: string): Promise<Jiti> {
   await mkdir(cache, { recursive: true, mode: 0o700 })
   await chmod(cache, 0o700)
   const { createJiti } = await import('jiti')
-  return createJiti(join(dir, 'gateway.json5'), { fsCache: cache, virtualModules: { 'svc-gateway/plugin': contract } })
+  return createJiti(join(dir, 'gateway.json5'), {
+    fsCache: cache,
+    virtualModules: { 'svc-gateway/plugin': contract },
+  })
 }
 
 function resolveEntry(jiti: Jiti, entry: string, dir: string): string {

@@ -40,7 +40,8 @@ export function findFault(extension: unknown, options: { compile: boolean }): st
 /** Each check relies on those before it, so the caller stops at the first fault. */
 function* faultsOf(extension: unknown, compile: boolean): Generator<string | undefined> {
   if (!isObject(extension)) {
-    yield `its default export is not an extension; export what ${defines} returns, or a list of them`
+    const what = extension === undefined ? 'missing' : 'not an extension'
+    yield `its default export is ${what}; export what ${defines} returns, or a list of them`
     return
   }
   const { kind, name } = extension
@@ -184,9 +185,9 @@ const limitChoices: Readonly<Record<string, readonly (string | undefined)[]>> = 
 
 /** @returns what is wrong with one tool, also with a tool that a toolset opens later */
 export function toolFault(tool: Partial<Tool>, compile: boolean): string | undefined {
-  if (!isObject(tool) || typeof tool.name !== 'string' || !/^[a-z][a-z0-9_]{0,63}$/.test(tool.name)) {
-    return 'a tool has no valid name; it must be snake_case, at most 64 characters'
-  }
+  if (!isObject(tool) || typeof tool.name !== 'string') return 'a tool has no name; declare it with defineTool'
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(tool.name))
+    return `its tool "${tool.name.slice(0, 80)}" has no valid name; it must be snake_case, at most 64 characters`
   const fault =
     fieldFault('description', 'text', { value: tool.description, compile }) ??
     fieldFault('args', 'settings', { value: tool.args, compile }) ??

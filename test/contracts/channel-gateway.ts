@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { isAuthError } from '../../core/auth-error.ts'
 import type {
-  AuthError,
   Channel,
   ChannelContext,
   Connection,
@@ -69,7 +68,7 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
   }
 
   async function open(): Promise<Connection> {
-    const loss = Promise.withResolvers<string | AuthError>()
+    const loss = Promise.withResolvers<unknown>()
     const context: ChannelContext = { ...base, accountId: 'default', receive, lost: loss.resolve }
     const connection = await channel.connect(config, context)
     void loss.promise.then((reason) => reconnect(connection, reason))
@@ -77,7 +76,7 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
   }
 
   /** What the gateway does after a loss, without its pause. */
-  function reconnect(lost: Connection, reason: string | AuthError): void {
+  function reconnect(lost: Connection, reason: unknown): void {
     if (closed) return
     current = isAuthError(reason) ? Promise.reject(reason) : lost.close().then(openSoon)
     current.catch(() => undefined)

@@ -39,6 +39,13 @@ it('lets the model call a tool', async () => {
   expect(body).toMatchObject({ status: 'succeeded', reply: 'done' })
 })
 
+it('adds the configuration of the test to its own', async () => {
+  const mappings = [{ match: { path: 'deploys' }, messageTemplate: 'Deployed: {{ service }}', deliver: false }]
+  const { gateway } = await start({ config: { hooks: { mappings } }, answer: () => 'Noted.' })
+  const { body } = await gateway.post('/hooks/deploys', { service: 'shop' }, { prefer: 'wait=20' })
+  expect(body).toMatchObject({ status: 'succeeded', reply: 'Noted.' })
+})
+
 it('rejects with the reason when the plugin cannot be used', async () => {
   await expect(createTestGateway({ config: { plugins: ['/nowhere/plugin.ts'] } })).rejects.toThrow('/nowhere/plugin.ts')
 })

@@ -11,12 +11,16 @@ import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Log } from '../../core/plugin.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
 import type { WireRequest } from '../doubles/wire.ts'
+import { merge } from './merge.ts'
 
 /** What the scripted model answers: a text, or the call of a tool. */
 export type ModelAnswer = string | { tool: string; args: unknown }
 
 export interface TestGatewayOptions {
-  /** Sections of the configuration, which take precedence over the defaults. Paths in it are absolute. */
+  /**
+   * Added to a configuration with a model, a port and tokens; where both have a key, this one counts. Paths in it are
+   * absolute.
+   */
   config?: Record<string, unknown>
   /** What the model answers to a prompt. Default: the prompt itself. It is asked again after each tool call. */
   answer?(prompt: string): ModelAnswer
@@ -82,20 +86,19 @@ async function open({ config = {}, answer, opened }: Opening): Promise<TestGatew
   })
   const dir = await mkdtemp(join(tmpdir(), 'svc-gateway-test-'))
   opened.defer(async () => await rm(dir, { recursive: true, force: true }))
-  const [hookToken, gatewayToken] = [randomUUID(), randomUUID()]
   const file = join(dir, 'gateway.json5')
-  const document = {
-    gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 },
-    hooks: { enabled: true, token: hookToken },
+  const defaults = {
+    gateway: { port: 0, auth: { token: randomUUID() }, drainSeconds: 1 },
+    hooks: { enabled: true, token: randomUUID() },
     agents: { defaults: { model: 'scripted/model', heartbeat: { every: 0 } } },
     providers: { scripted: { kind: 'openai-compatible', baseUrl: `${model.url}/v1` } },
-    ...config,
   }
+  const document = merge(defaults, config) as typeof defaults
   await writeFile(file, JSON.stringify(document), { mode: 0o600 })
   const { url, close } = await startGateway(file, logged)
   opened.defer(close)
   const ask = async (path: string, init: RequestInit & { headers?: Record<string, string> }): Promise<TestResponse> => {
-    const authorization = `Bearer ${path.startsWith('/hooks/') ? hookToken : gatewayToken}`
+    const authorization = `Bearer ${path.startsWith('/hooks/') ? document.hooks.token : document.gateway.auth.token}`
     const response = await fetch(url + path, { ...init, headers: { authorization, ...init.headers } })
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }

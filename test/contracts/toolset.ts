@@ -1,5 +1,6 @@
 // What every toolset must do: valid declarations, arguments that fit their schemas, and results that JSON can hold.
 import { describe, expect, it } from 'vitest'
+import { isInputError } from '../../core/input-error.ts'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
 import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
 import { matches } from '../../core/tools/names.ts'
@@ -20,7 +21,7 @@ export interface ToolsetCase<Config> {
   config?: Config
   /** At least one call of each tool. */
   calls: readonly ToolCall[]
-  /** Arguments that the schema of a tool must refuse. */
+  /** Arguments that a tool must refuse: by its schema, or with an `InputError`. */
   refused?: readonly Pick<ToolCall, 'tool' | 'args'>[]
   /** Members of the tool API for the calls. The others find nothing and refuse everything. */
   toolApi?: Partial<ToolApi>
@@ -41,6 +42,11 @@ export function toolsetContract<Config>(
     } finally {
       await opened?.close()
     }
+  }
+
+  const execute = async (tool: Tool, args: unknown): Promise<unknown> => {
+    const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
+    return await tool.execute(args as never, { ...createTestContext(), ...createTestToolApi(toolApi), ...who })
   }
 
   describe(`toolset ${toolset.name}`, () => {
@@ -69,19 +75,19 @@ export function toolsetContract<Config>(
       await withTools(async (tools) => {
         const tool = toolOf(tools, name)
         expect(compileCheck(tool.args).problems(args)).toEqual([])
-        const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
-        const result = await tool.execute(args as never, {
-          ...createTestContext(),
-          ...createTestToolApi(toolApi),
-          ...who,
-        })
+        const result = await execute(tool, args)
         if (result !== undefined) expect(JSON.parse(JSON.stringify(result))).toEqual(result)
         if (answer !== undefined) expect(result).toEqual(answer)
       })
     })
 
     it.each(refused)('refuses $tool $args', async ({ tool: name, args }) => {
-      await withTools((tools) => expect(compileCheck(toolOf(tools, name).args).fits(args)).toBe(false))
+      await withTools(async (tools) => {
+        const tool = toolOf(tools, name)
+        if (!compileCheck(tool.args).fits(args)) return
+        const error = await execute(tool, args).catch((thrown: unknown) => thrown)
+        expect(isInputError(error), `${name} must refuse these arguments with its schema or an InputError`).toBe(true)
+      })
     })
   })
 }

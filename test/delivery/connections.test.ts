@@ -59,6 +59,16 @@ describe('a lost connection', () => {
     expect(health().state).toBe('connected')
   })
 
+  it('may be reported with the error that ended it', async () => {
+    const { contexts, health } = start()
+    await vi.advanceTimersByTimeAsync(0)
+    contexts[0]!.lost(new TypeError('the feed ended', { cause: new Error('token hunter2 expired') }))
+    expect(health()).toMatchObject({
+      state: 'failing',
+      reason: 'TypeError: the feed ended; Error: token [redacted] expired',
+    })
+  })
+
   it('ends what the lost connection has started', async () => {
     const { contexts } = start()
     await vi.advanceTimersByTimeAsync(0)

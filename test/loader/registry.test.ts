@@ -123,8 +123,9 @@ describe('a broken plugin', () => {
       'without a default export',
       'a.mjs',
       'export const x = 1',
-      /^An extension from "\.\/a\.mjs" was refused: its default export is not an extension; export what defineChannel,/,
+      /^An extension from "\.\/a\.mjs" was refused: its default export is missing; export what defineChannel,/,
     ],
+    ['in TypeScript without a default export', 'a.ts', 'export const x: number = 1', /its default export is missing/],
     ['that exports a number', 'a.mjs', 'export default [5]', /its default export is not an extension/],
     [
       'of an unknown kind',
@@ -239,9 +240,9 @@ describe('a broken plugin', () => {
       'whose tool has no valid name',
       'a.ts',
       toolset('tools: [{ ...tool, name: "rollDice" }]'),
-      /a tool has no valid name; it must be snake_case/,
+      /its tool "[^"]+" has no valid name; it must be snake_case/,
     ],
-    ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no valid name/],
+    ['whose tool is nothing', 'a.ts', toolset('tools: [null]'), /a tool has no name; declare it with defineTool/],
     [
       'whose tool has no description',
       'a.ts',

@@ -2,109 +2,125 @@
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
-import { createSandbox } from '../../core/sandbox/sandbox.ts'
+import { describe, expect, it } from 'vitest'
+import { transformContract } from '../contracts.ts'
 import { startGateway, temporaryFolder } from '../helpers.ts'
-import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
+import { callWith, run, startSandbox } from './start-sandbox.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const dir = join(root, 'transforms')
-const sandbox = createSandbox({ root: dir, dir, log: { debug() {}, info() {}, warn() {}, error() {} } })
-afterAll(() => sandbox.close())
+const transform = (name: string): string => join(root, 'transforms', name)
 
-describe('transforms/grafana-alert.ts', () => {
-  const alert = (status: string, alertname: string, more: object = {}) => ({
-    status,
-    labels: { alertname, severity: 'critical' },
-    annotations: { summary: `${alertname} is bad` },
-    ...more,
-  })
-  const handle = sandbox.load('grafana-alert.ts')
-
-  it('creates one message for the firing alerts', async () => {
-    const alerts = [
-      alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }),
-      alert('resolved', 'Load'),
-      { status: 'firing', labels: {} },
-    ]
-    expect(
-      (await run(handle, { status: 'firing', title: '[FIRING:2]', groupKey: 'g1', alerts, orgId: 1 })).result,
-    ).toEqual({
-      name: 'Grafana',
-      message: [
-        '[FIRING:2]',
-        '- DiskFull (critical): DiskFull is bad https://grafana.example/1',
-        '- alert (no severity): no summary',
-        '',
-        'Find out what is wrong and say what to do first.',
-      ].join('\n'),
-      idempotencyKey: 'g1:DiskFull,',
-    })
-  })
-
-  it('shortens long lists, skips resolved alerts, and refuses an invalid payload', async () => {
-    const many = await run(handle, {
-      status: 'firing',
-      groupKey: 'g',
-      alerts: Array.from({ length: 30 }, (_, index) => alert('firing', `A${index}`)),
-    })
-    expect((many.result as { message: string }).message).toMatch(
-      /^30 alerts are firing\n(- A\d+ .*\n){20}… and 10 more\n\nFind out/,
-    )
-    expect(
-      (await run(handle, { status: 'resolved', groupKey: 'g', alerts: [alert('resolved', 'Load')] })).result,
-    ).toBeNull()
-    expect((await faultOf(run(handle, { status: 'firing', groupKey: 'g' }))).message).toBe('alerts is required.')
-  })
+const alert = (status: string, alertname: string, more: object = {}) => ({
+  status,
+  labels: { alertname, severity: 'critical' },
+  annotations: { summary: `${alertname} is bad` },
+  ...more,
 })
 
-describe('transforms/order-lines.ts', () => {
-  it('creates an event for the order and a run for each article that is out of stock', async () => {
-    const lines = [
-      { sku: 'CUP-1', title: 'Cup', quantity: 5, stock: 2 },
-      { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
-      { sku: 'POT', title: 'Pot', quantity: 1, stock: -3 },
-    ]
-    expect(
-      (await run(sandbox.load('order-lines.ts'), { order: 'A-17', currency: 'EUR', total: 59.9, lines })).result,
-    ).toEqual([
-      { action: 'wake', text: 'Order A-17 of 59.90 EUR, articles: 3', wakeMode: 'next-heartbeat' },
-      {
-        name: 'Stock of CUP-1',
-        message: 'Order A-17 needs 5 of "Cup" (CUP-1), and 2 are in stock. Write the reorder for the supplier.',
-        sessionKey: 'hook:stock:cup-1',
+transformContract(transform('grafana-alert.ts'), {
+  accepted: [
+    {
+      what: 'firing alerts and a resolved one',
+      payload: {
+        status: 'firing',
+        title: '[FIRING:2]',
+        groupKey: 'g1',
+        orgId: 1,
+        alerts: [
+          alert('firing', 'DiskFull', { generatorURL: 'https://grafana.example/1' }),
+          alert('resolved', 'Load'),
+          { status: 'firing', labels: {} },
+        ],
       },
-      {
-        name: 'Stock of POT',
-        message: 'Order A-17 needs 1 of "Pot" (POT), and 0 are in stock. Write the reorder for the supplier.',
-        sessionKey: 'hook:stock:pot',
+      result: {
+        name: 'Grafana',
+        message: [
+          '[FIRING:2]',
+          '- DiskFull (critical): DiskFull is bad https://grafana.example/1',
+          '- alert (no severity): no summary',
+          '',
+          'Find out what is wrong and say what to do first.',
+        ].join('\n'),
+        idempotencyKey: 'g1:DiskFull,',
       },
-    ])
-  })
+    },
+    {
+      what: 'a long list, which is shortened',
+      payload: {
+        status: 'firing',
+        groupKey: 'g',
+        alerts: Array.from({ length: 30 }, (_, index) => alert('firing', `A${index}`)),
+      },
+      result: {
+        name: 'Grafana',
+        message: expect.stringMatching(/^30 alerts are firing\n(- A\d+ .*\n){20}… and 10 more\n\nFind out/),
+        idempotencyKey: expect.stringContaining('A29'),
+      },
+    },
+  ],
+  skipped: [
+    {
+      what: 'resolved alerts',
+      payload: { status: 'resolved', groupKey: 'g', alerts: [alert('resolved', 'Load')] },
+    },
+  ],
+  refused: [{ what: 'a payload without alerts', payload: { status: 'firing', groupKey: 'g' } }],
 })
 
-describe('transforms/form-to-agent.js', () => {
-  const handle = sandbox.load('form-to-agent.js')
+transformContract(transform('order-lines.ts'), {
+  accepted: [
+    {
+      what: 'an order with articles that are out of stock',
+      payload: {
+        order: 'A-17',
+        currency: 'EUR',
+        total: 59.9,
+        lines: [
+          { sku: 'CUP-1', title: 'Cup', quantity: 5, stock: 2 },
+          { sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 },
+          { sku: 'POT', title: 'Pot', quantity: 1, stock: -3 },
+        ],
+      },
+      result: [
+        { action: 'wake', text: 'Order A-17 of 59.90 EUR, articles: 3', wakeMode: 'next-heartbeat' },
+        {
+          name: 'Stock of CUP-1',
+          message: 'Order A-17 needs 5 of "Cup" (CUP-1), and 2 are in stock. Write the reorder for the supplier.',
+          sessionKey: 'hook:stock:cup-1',
+        },
+        {
+          name: 'Stock of POT',
+          message: 'Order A-17 needs 1 of "Pot" (POT), and 0 are in stock. Write the reorder for the supplier.',
+          sessionKey: 'hook:stock:pot',
+        },
+      ],
+    },
+  ],
+  refused: [{ what: 'an order without lines', payload: { order: 'A-17', currency: 'EUR', total: 0, lines: [] } }],
+})
 
-  it('selects the agent by topic', async () => {
-    expect(
-      (await run(handle, { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' }))
-        .result,
-    ).toEqual({
-      name: 'Contact form: pricing',
-      agentId: 'sales',
-      message: 'Ann <ann@example.com> wrote on 2026-03-01:\n\nHow much?\n\nDraft a reply.',
-    })
-    expect((await run(handle, { message: 'Hello' })).result).toMatchObject({
-      name: 'Contact form: other',
-      message: expect.stringContaining('Somebody <no address>'),
-    })
-  })
-
-  it('skips spam and blank messages', async () => {
-    for (const message of ['Best CASINO in town', '  ', '<br>'])
-      expect((await run(handle, { message })).result).toBeNull()
-  })
+transformContract(transform('form-to-agent.js'), {
+  accepted: [
+    {
+      what: 'a question about pricing',
+      payload: { name: '<b>Ann</b>', email: 'ann@example.com', topic: 'Pricing', message: ' How\n much? ' },
+      now: '2026-03-01T12:00:00.000Z',
+      result: {
+        name: 'Contact form: pricing',
+        agentId: 'sales',
+        message: 'Ann <ann@example.com> wrote on 2026-03-01:\n\nHow much?\n\nDraft a reply.',
+      },
+    },
+    {
+      what: 'a message alone',
+      payload: { message: 'Hello' },
+      result: { name: 'Contact form: other', message: expect.stringContaining('Somebody <no address>') },
+    },
+  ],
+  skipped: ['Best CASINO in town', '  ', '<br>'].map((message) => ({
+    what: `the message ${JSON.stringify(message)}`,
+    payload: { message },
+  })),
 })
 
 describe('the examples over HTTP', () => {
@@ -117,7 +133,7 @@ describe('the examples over HTTP', () => {
 
   it('are accepted by a hook that has only a path and a module', async () => {
     const folder = temporaryFolder()
-    cpSync(dir, join(folder, 'transforms'), { recursive: true })
+    cpSync(join(root, 'transforms'), join(folder, 'transforms'), { recursive: true })
     const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, sales: {} }
     const { post, get } = await startGateway({ agents, hooks: { mappings } }, folder)
     const runOf = async (id: string) => (await get(`/runs/${id}`)).body

@@ -128,9 +128,9 @@ export function createLink(deps: LinkDeps, account: Account): Link {
 
     function onLost(reason: unknown): void {
       if (current !== attempt) return
-      const described = isAuthError(reason) ? reason.message : String(reason)
-      if (!isAuthError(reason)) deps.log.warn({ ...fields, reason: described }, 'channel lost; it connects again')
-      leave(attempt, { error: reason, reason: described })
+      if (!isAuthError(reason))
+        deps.log.warn({ ...fields, ...describeThrown(reason) }, 'channel lost; it connects again')
+      leave(attempt, { error: reason, reason: stateReason(reason) })
     }
   }
 
@@ -152,8 +152,7 @@ export function createLink(deps: LinkDeps, account: Account): Link {
   function onFailed(attempt: Attempt, error: unknown): void {
     if (current !== attempt) return
     if (!isAuthError(error)) outage.failed(error, fields)
-    const { reason, cause } = describeThrown(error)
-    leave(attempt, { error, reason: isAuthError(error) ? error.message : [reason, cause].filter(Boolean).join('; ') })
+    leave(attempt, { error, reason: stateReason(error) })
   }
 
   /** Ends an attempt that failed or was lost. The next one waits for its end: many platforms allow one connection. */
@@ -227,3 +226,10 @@ export function createLink(deps: LinkDeps, account: Account): Link {
 }
 
 const tooSlow = `it did not connect within ${connectMs / 1000} seconds`
+
+/** Why an account is not connected, for its state. The message of an `AuthError` is written for the operator. */
+function stateReason(error: unknown): string {
+  if (isAuthError(error)) return error.message
+  const { reason, cause } = describeThrown(error)
+  return cause === undefined ? reason : `${reason}; ${cause}`
+}

@@ -130,6 +130,16 @@ describe('the agent', () => {
   })
 })
 
+describe('a call of receive', () => {
+  it('may have undefined optional fields', async () => {
+    const { chat } = await start({ allowFrom: ['*'] })
+    const from = { id: 'ada', name: undefined }
+    const absent = { group: undefined, mentioned: undefined, threadId: undefined, attachments: undefined }
+    expect(await chat.say({ from, ...absent })).not.toMatch(/rejected/)
+    await chat.holds(1)
+  })
+})
+
 describe('a wrong call of receive', () => {
   it.each([
     [{ from: { id: '' } }, 'receive: from.id must be a non-empty string.'],

@@ -1,0 +1,141 @@
+// The checks of the transform contract, as functions: the suite runs them, and a test runs them on faulty transforms.
+import { basename, dirname, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'vitest'
+import { readConfigText } from '../../core/config/file/read.ts'
+import { resolveConfig } from '../../core/config/resolve.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { type Trial, tryTransform } from '../../core/hooks/trial.ts'
+import { type Extensions, loadExtensions } from '../../core/loader/registry.ts'
+import type { TransformResult } from '../../core/plugin.ts'
+import { createSandbox } from '../../core/sandbox/sandbox.ts'
+import { TransformError } from '../../core/sandbox/transform-error.ts'
+import { createTestContext } from './context.ts'
+
+/** One request. */
+export interface TransformSample {
+  /** A few words for the title of the test. */
+  what: string
+  payload: unknown
+  /** By name in lower case. */
+  headers?: Readonly<Record<string, string>>
+  /** The time of the request, ISO 8601. Default: 2030-01-31T09:00:00.000Z. */
+  now?: string
+}
+
+export interface TransformCase {
+  /** The function to call, as in `transform.export`. Default: the default export. */
+  export?: string
+  /** Absolute path of the transforms directory, if the file is not directly in it. */
+  dir?: string
+  /**
+   * Sections of the configuration: a mapping that uses the transform, agents that it names, plugins with absolute
+   * paths. Without such a mapping, the transform is tested as if the mapping provided what the transform omits.
+   */
+  config?: Readonly<Record<string, unknown>>
+  /** Requests that lead to actions, and what the transform returns for them. */
+  accepted: readonly (TransformSample & { result: TransformResult })[]
+  /** Requests for which it returns `null`. */
+  skipped?: readonly TransformSample[]
+  /** Requests that are answered 400: the payload does not fit the schema, or a rule of the hook forbids the action. */
+  refused?: readonly TransformSample[]
+}
+
+export interface TransformChecks {
+  checks: readonly { name: string; run(): Promise<void> }[]
+  /** Starts the sandbox. */
+  open(): Promise<void>
+  close(): Promise<void>
+}
+
+const sampleTime = '2030-01-31T09:00:00.000Z'
+
+export function createTransformChecks(file: string | URL, transform: TransformCase): TransformChecks {
+  const { accepted, skipped = [], refused = [] } = transform
+  let trials: Trials | undefined
+  const attempt = async (sample: TransformSample): Promise<Trial> => {
+    if (!trials) throw new Error('The sandbox has not been started.')
+    return await trials.attempt(sample)
+  }
+  const resultOf = async (sample: TransformSample): Promise<TransformResult> => {
+    const { run, error } = await attempt(sample)
+    if (error !== undefined) throw new Error(explain(error), { cause: error })
+    return run?.result
+  }
+  return {
+    open: async () => void (trials = await openTrials(fileURLToPathOrSelf(file), transform)),
+    close: async () => trials?.close(),
+    checks: [
+      ...accepted.map((sample) => ({
+        name: `returns the result that the hook accepts for ${sample.what}`,
+        run: async () => expect(await resultOf(sample)).toEqual(sample.result),
+      })),
+      ...accepted.map((sample) => ({
+        name: `returns the same for the same request: ${sample.what}`,
+        run: async () => {
+          const [first, second] = [await resultOf(sample), await resultOf(sample)]
+          expect(isDeepStrictEqual(second, first), 'the second call must return what the first has returned').toBe(true)
+        },
+      })),
+      ...skipped.map((sample) => ({
+        name: `skips ${sample.what}`,
+        run: async () => expect(await resultOf(sample)).toBeNull(),
+      })),
+      ...refused.map((sample) => ({
+        name: `refuses ${sample.what} with 400`,
+        run: async () => {
+          const { error } = await attempt(sample)
+          if (error === undefined) throw new Error('The hook must refuse this request, but accepts it.')
+          if (!(error instanceof GatewayError) || error.status !== 400)
+            throw new Error(explain(error), { cause: error })
+        },
+      })),
+    ],
+  }
+}
+
+interface Trials {
+  attempt(sample: TransformSample): Promise<Trial>
+  close(): Promise<void>
+}
+
+/** The transform behind the same code that serves its hook. */
+async function openTrials(file: string, transform: TransformCase): Promise<Trials> {
+  const { log } = createTestContext()
+  const dir = transform.dir ?? dirname(file)
+  const { config = {}, export: exportName = 'default' } = transform
+  const document = readConfigText({ file: `${dir}/gateway.json5`, text: JSON.stringify(config), mode: 0o600, env: {} })
+  const extensions = await loadExtensions({ plugins: document.plugins, dir, log })
+  if (extensions.problems.length > 0) throw new Error(extensions.problems.join('\n'))
+  const resolved = resolve(document, extensions)
+  const sandbox = createSandbox({ root: dir, dir, log })
+  const deps = { config: resolved, dir, extensions, sandbox, log }
+  return {
+    attempt: ({ payload, headers = {}, now = sampleTime }) => {
+      const body = Buffer.from(JSON.stringify(payload))
+      return tryTransform(deps, { module: moduleName(dir, file), exportName, body, headers, now })
+    },
+    close: async () => {
+      await sandbox.close()
+      extensions.close()
+    },
+  }
+}
+
+const resolve = (document: Parameters<typeof resolveConfig>[0], extensions: Extensions) =>
+  resolveConfig(document, extensions).config
+
+/** The path as a mapping names it. */
+const moduleName = (dir: string, file: string): string => relative(dir, file).replaceAll('\\', '/') || basename(file)
+
+const fileURLToPathOrSelf = (file: string | URL): string =>
+  file instanceof URL || file.startsWith('file:') ? fileURLToPath(file) : file
+
+/** What the log does not say: the payload belongs to the author of the test. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof TransformError)) return `the hook would refuse the request: ${error.message}`
+  const { message, detail } = error
+  return detail === undefined || message.includes(detail) ? message : `${message}\n${detail}`
+}

@@ -1,0 +1,108 @@
+// The transform contract accepts a correct transform and finds each of many faults.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../helpers.ts'
+import { createTransformChecks, type TransformCase } from './transform-checks.ts'
+
+const sample: TransformCase = {
+  accepted: [
+    {
+      what: 'a full disk',
+      payload: { disk: '/var', used: 93 },
+      result: { message: '/var is 93% full.', sessionKey: 'hook:disks' },
+    },
+  ],
+  skipped: [{ what: 'a disk with space', payload: { disk: '/var', used: 12 } }],
+  refused: [{ what: 'a payload without a disk', payload: { used: 93 } }],
+}
+
+const lines = {
+  schema: `export const payload = Type.Object({ disk: Type.String(), used: Type.Number() })`,
+  skip: `if (payload.used < 90) return null`,
+  result: '{ message: `${payload.disk} is ${payload.used}% full.`, sessionKey: "hook:disks" }',
+}
+
+const write = (change: Partial<typeof lines> = {}): string => {
+  const { schema, skip, result } = { ...lines, ...change }
+  const file = join(temporaryFolder(), 'disks.ts')
+  const text = `import { Type } from 'svc-gateway/plugin'
+    let calls = 0
+    ${schema}
+    export default ({ payload, headers, now }) => {
+      calls++
+      ${skip}
+      return ${result}
+    }`
+  writeFileSync(file, text)
+  return file
+}
+
+/** @returns the names of the checks that fail, with the first line of their errors */
+async function failuresOf(file: string, transform: TransformCase = sample): Promise<Record<string, string>> {
+  const { checks, open, close } = createTransformChecks(file, transform)
+  onTestFinished(close)
+  await open()
+  const failures: Record<string, string> = {}
+  for (const { name, run } of checks)
+    await run().catch((error: Error) => void (failures[name] = error.message.replaceAll('\n', ' | ')))
+  return failures
+}
+
+const returns = 'returns the result that the hook accepts for a full disk'
+const repeats = 'returns the same for the same request: a full disk'
+const skips = 'skips a disk with space'
+const refuses = 'refuses a payload without a disk with 400'
+
+describe('the transform contract', () => {
+  it('accepts a correct transform', async () => {
+    expect(await failuresOf(write())).toEqual({})
+  })
+
+  it('tests the transform as the mapping of the configuration uses it', async () => {
+    const mapping = { match: { path: 'disks' }, sessionKey: 'hook:disks', transform: { module: 'disks.ts' } }
+    const failures = await failuresOf(write({ result: '{ name: "Disks" }' }), {
+      config: { hooks: { mappings: [mapping] } },
+      accepted: [{ what: 'a full disk', payload: { disk: '/var', used: 93 }, result: { name: 'Disks' } }],
+    })
+    expect(failures).toEqual({
+      [returns]: expect.stringContaining('message is required'),
+      [repeats]: expect.anything(),
+    })
+  })
+
+  it.each([
+    ['returns something else', { result: '{ message: "full" }' }, { [returns]: /./ }],
+    ['skips nothing', { skip: '' }, { [skips]: /./ }],
+    ['accepts any payload', { schema: '' }, { [refuses]: /The hook must refuse this request/ }],
+    [
+      'depends on earlier calls',
+      { result: '{ message: `call ${calls}` }' },
+      { [returns]: /./, [repeats]: /second call/ },
+    ],
+    [
+      'throws',
+      { skip: 'throw new Error(`no room on ${payload.disk}`)' },
+      { [returns]: /no room on \/var/, [repeats]: /./, [skips]: /no room/ },
+    ],
+    [
+      'needs the network',
+      { skip: 'fetch("http://127.0.0.1:1")' },
+      { [returns]: /fetch is not a function/, [repeats]: /./, [skips]: /./ },
+    ],
+    ['returns an unknown field', { result: '{ massage: "full" }' }, { [returns]: /massage/, [repeats]: /./ }],
+    [
+      'chooses a session that the hook does not accept',
+      { result: '{ message: "full", sessionKey: "main" }' },
+      { [returns]: /the hook would refuse the request: sessionKey/, [repeats]: /./ },
+    ],
+    [
+      'does not compile',
+      { skip: 'if (' },
+      { [returns]: /does not compile at line \d+/, [repeats]: /./, [skips]: /./, [refuses]: /./ },
+    ],
+  ])('finds a transform that %s', async (_what, change, expected: Record<string, RegExp>) => {
+    const found = Object.entries(expected).map(([name, sentence]) => [name, expect.stringMatching(sentence)])
+    expect(await failuresOf(write(change))).toEqual(Object.fromEntries(found))
+  })
+})
