@@ -156,9 +156,13 @@ describe('docs/operate.md', () => {
 describe('docs/cli.md', () => {
   const program = new Command()
   registerCommands(program)
-  const commands = program.commands.map((command) => command.name())
-  const all = [...program.commands, ...program.commands.flatMap((command) => command.commands)]
-  const options = all.flatMap((command) => command.options.map(({ long }) => long ?? ''))
+  // Hidden commands and options are internal.
+  const visible = program.createHelp().visibleCommands(program)
+  const commands = visible.map((command) => command.name())
+  const all = [...visible, ...visible.flatMap((command) => command.commands)]
+  const options = all.flatMap((command) =>
+    command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
+  )
 
   it.each(pages)('and other pages name only known commands: %s', (page) => {
     const named = matchesOf(/(?:`|\$ |npx )(?:svc-gateway|npm start (?:--silent )?--) ([a-z]+)/g, read(page))

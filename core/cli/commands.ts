@@ -24,7 +24,16 @@ function registerStart(program: Command): void {
       'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
     )
     .option('--port <number>', 'port to listen on instead of gateway.port; 0 picks a free one', parsePort)
-    .action(async (options) => (await import('./start.ts')).start(options))
+    .option('--watch', 'restart the gateway when a file of a plugin changes, for plugin authors')
+    .addOption(new Option('--watched').hideHelp())
+    .action(async ({ watch, ...options }) =>
+      watch ? (await import('./watch/watch.ts')).watch(options) : (await import('./start.ts')).start(options),
+    )
+  // Runs in a process of its own for `start --watch`.
+  program
+    .command('probe-plugins', { hidden: true })
+    .requiredOption('--config <file>')
+    .action(async (options) => (await import('./watch/probe-plugins.ts')).probePlugins(options))
 }
 
 function registerCheck(program: Command): void {

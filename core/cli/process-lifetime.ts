@@ -12,6 +12,8 @@ export interface ProcessLifetime {
   configure(settings: Settings): void
   /** Reports that the start has ended, with or without success. A stop waits for this. */
   markStarted(): void
+  /** Ends the process as a signal does, unless it is already ending. */
+  end(): void
   /** Closes what was opened. From now on a signal ends the process at once. */
   close(): Promise<void>
 }
@@ -53,6 +55,9 @@ export function createProcessLifetime(): ProcessLifetime {
     opened,
     configure: (given) => void (settings = given),
     markStarted: start.resolve,
+    end: () => {
+      if (!stop.signal.aborted) ending.close()
+    },
     close: async () => {
       if (!stop.signal.aborted) ending.uninstall()
       await opened.disposeAsync()

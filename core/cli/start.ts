@@ -22,13 +22,20 @@ import { createProcessLifetime, type ProcessLifetime } from './process-lifetime.
 import { removeListening, writeListening } from './listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
-interface StartOptions {
+export interface StartOptions {
   config?: string
   port?: number
+  /** Set by `start --watch`, which runs the gateway in this process and ends it by closing the channel to it. */
+  watched?: boolean
 }
 
 export async function start(options: StartOptions): Promise<void> {
   const lifetime = createProcessLifetime()
+  if (options.watched) {
+    process.once('disconnect', lifetime.end)
+    // The channel alone does not keep the process alive.
+    process.channel?.unref()
+  }
   try {
     await run(options, lifetime)
   } catch (error) {

@@ -19,26 +19,47 @@ export interface ImportedModule {
 export interface Importer {
   /** Imports an entry of `plugins`, a package or a path. */
   importPlugin(entry: string): Promise<ImportedModule>
+  /** The files that were imported so far, without those of installed packages. */
+  files(): string[]
   /** Removes the resolver: plugins that import `svc-gateway/plugin` later may not find it. */
   close(): void
 }
 
 /** @param dir the configuration directory, where relative paths and packages are looked up first */
 export function createImporter(dir: string): Importer {
-  const hooks = registerHooks({ resolve: resolveContract })
+  /** jiti knows the files that it compiles; this has the others. */
+  const imported = new Set<string>()
+  let compiled: NodeJS.Dict<unknown> = {}
+  const isPluginCode = (file: string): boolean => imported.has(file) || file in compiled || isJiti(file)
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'svc-gateway/plugin') return { url: contractUrl, shortCircuit: true }
+      const resolved = next(specifier, context)
+      const [file, parent] = [pathOf(resolved.url), pathOf(context.parentURL)]
+      if (file !== undefined && parent !== undefined && isPluginCode(parent)) imported.add(file)
+      return resolved
+    },
+  })
   let jiti: Promise<Jiti> | undefined
   return {
     async importPlugin(entry) {
       const loader = await (jiti ??= openJiti(dir))
+      compiled = loader.cache
       const file = resolveEntry(loader, entry, dir)
+      imported.add(file)
       if (!isTypeScript(file)) return await importFile(file).catch((error: unknown) => refuse(error, file, loader))
       const module = await loader.import<{ default?: unknown }>(file)
       // Of a module without a default export, jiti returns the module itself.
       return { file, exported: 'default' in module ? module.default : undefined }
     },
+    files: () => [...new Set([...imported, ...Object.keys(compiled)])].filter((file) => !isInPackage(file)),
     close: () => hooks.deregister(),
   }
 }
+
+const isJiti = (file: string): boolean => /[\\/]node_modules[\\/]jiti[\\/]/.test(file)
+
+const isInPackage = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
 /** The build has all built-in extensions in one module, because reading a file for each would slow down the start. */
 export async function importBuiltins(): Promise<ImportedModule[]> {
@@ -68,6 +89,9 @@ export function describeImportError(error: unknown): string {
   return place === undefined ? firstLineOf(error) : `${firstLineOf(error)}, at ${place}`
 }
 
+const pathOf = (url: string | undefined): string | undefined =>
+  url?.startsWith('file:') ? fileURLToPath(url) : undefined
+
 /** Code of this folder, also where a source map names it. */
 const isOwn = (path: string): boolean => path.startsWith(import.meta.dirname) || /[\\/]core[\\/]loader[\\/]/.test(path)
 
@@ -79,14 +103,11 @@ function placeInPlugin(error: unknown): string | undefined {
   return path === undefined || isOwn(path) || path.startsWith('node:') ? undefined : path
 }
 
-const contractUrl = import.meta.resolve('svc-gateway/plugin')
-
 /**
  * A plugin may be in any folder, and may have its own copy of this package for its tests. It gets the contract of the
  * gateway that runs it.
  */
-const resolveContract: Parameters<typeof registerHooks>[0]['resolve'] = (specifier, context, next) =>
-  specifier === 'svc-gateway/plugin' ? { url: contractUrl, shortCircuit: true } : next(specifier, context)
+const contractUrl = import.meta.resolve('svc-gateway/plugin')
 
 /** jiti caches compiled code and executes it later, so only the owner may write to its folder. */
 async function openJiti(dir: string): Promise<Jiti> {

@@ -28,6 +28,8 @@ export interface Extensions {
   findPackages(channel: Channel<never>): FoundPackages
   /** One sentence for each refused extension: which one, from where, why, and what to do. */
   problems: readonly string[]
+  /** The files of the plugins, without those of installed packages. */
+  pluginFiles(): string[]
   /** Call it when the extensions are no longer used. */
   close(): void
 }
@@ -46,6 +48,7 @@ export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000
   return {
     ...registry.extensions,
     findPackages: (channel) => packages.find(channel, registry.files.get(channel) ?? import.meta.filename),
+    pluginFiles: () => importer?.files() ?? [],
     close: () => {
       packages.close()
       importer?.close()
