@@ -118,6 +118,23 @@ export function describeThrown(error: unknown): { reason: string; at?: string; c
   return { reason: firstLineOf(error), ...(at !== undefined && { at }), ...(causes !== '' && { cause: causes }) }
 }
 
+/**
+ * Describes an error whose text may contain payload, for the log: its class, the place, and the code or class of each
+ * cause.
+ */
+export function describeWithoutText(error: unknown): { reason: string; at?: string; cause?: string } {
+  const { cause: reason = 'undefined', at } = throwSiteOf(error)
+  const causes = causesOf(error).map((cause) => codeOf(cause) ?? throwSiteOf(cause).cause)
+  return { reason, ...(at !== undefined && { at }), ...(causes.length > 0 && { cause: causes.join('; ') }) }
+}
+
+/** `connect ECONNREFUSED`, without the address, which may come from the payload. */
+function codeOf(error: unknown): string | undefined {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]{0,40}$/.test(code)) return undefined
+  return typeof syscall === 'string' && /^[a-z]{1,20}$/.test(syscall) ? `${syscall} ${code}` : code
+}
+
 /** The class and the first line of the message, at most 300 characters. */
 export function firstLineOf(error: unknown): string {
   const text = error instanceof Error ? `${classOf(error)}: ${error.message}` : String(error)

@@ -67,6 +67,8 @@ export interface Services {
   /** When the process started, in Unix milliseconds. */
   startedAt: number
   logs: LogStream
+  /** Removes the secrets of the configuration from a text. */
+  redact(text: string): string
   meters: Meters
   storage: {
     store: Store
@@ -162,6 +164,7 @@ export function openServices(options: ServiceOptions): Services {
     environment: { dir, file, env, extensions: addLoginTools(extensions, logins) },
     startedAt: Date.now(),
     logs,
+    redact: redactor.text,
     meters,
     storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },

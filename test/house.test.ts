@@ -51,6 +51,7 @@ const floors: Record<string, number> = {
   http: 5,
   config: 5,
   'outage.ts': 5,
+  'tool-failure.ts': 5,
   'plugin.ts': 4,
   'transform.ts': 3,
   'tool-api.ts': 3,

@@ -35,6 +35,8 @@ export interface TurnInput {
   onDelta?: ((text: string) => void) | undefined
   /** Called once, before the first tool returns external content to a turn that had none. */
   onExternalContent?: (() => Promise<void>) | undefined
+  /** Called with what a tool threw, of which the model reads nothing. */
+  onToolError?: ((tool: string, error: unknown) => void) | undefined
 }
 
 export interface TurnResult extends Reply {
@@ -90,8 +92,14 @@ async function callModel(
     subject = { ...subject, fromHook: true, scopes: [input.runId] }
     await input.onExternalContent?.()
   }
-  const call = (tool: string, args: unknown) =>
-    invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
+  const call = async (tool: string, args: unknown): Promise<Json> => {
+    try {
+      return await invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
+      throw error
+    }
+  }
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
     model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),

@@ -144,6 +144,11 @@ export const Run = Type.Object({
       { description: 'Token usage of all steps.' },
     ),
   ),
+  toolErrors: Type.Optional(
+    Type.Array(Type.Object({ tool: Type.String(), message: Type.String() }), {
+      description: 'What tools threw, at most 20. The agent reads none of it.',
+    }),
+  ),
   retryOf: Type.Optional(Type.String({ description: 'The failed run that this run retries.' })),
   retriedAs: Type.Optional(Type.String({ description: 'The run that retries this one.' })),
   deliveries: Type.Array(Delivery, { description: 'The deliveries of the reply.' }),

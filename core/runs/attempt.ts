@@ -15,6 +15,7 @@ import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import { type AttemptResult, type AttemptRetry, resolveErrorResult, Stopped } from './attempt-result.ts'
 import { logRetry } from './run-log.ts'
+import { createToolErrors, type ToolErrors } from './tool-errors.ts'
 import { readTurnContext, recordPrivatePrompt, recordPrivateRead, type TurnContext } from './turn-context.ts'
 
 /** Makes one attempt. Throws `Stopped` if the gateway stops or the run's lease is lost. */
@@ -34,6 +35,8 @@ interface AttemptDeps {
   policy: Pick<Policy, 'listed'>
   runTurn: RunTurn
   replyStreams: Pick<ReplyStreams, 'getListener'>
+  /** Removes secrets from a text. */
+  redact(text: string): string
   log: Log
 }
 
@@ -63,12 +66,14 @@ async function attemptRun(
   const { models, log } = deps
   const agent = deps.agents.get(run.agentId)
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
+  const toolErrors = createToolErrors(run, deps.redact)
   let deadline: NodeJS.Timeout | undefined
   try {
     const context = await readTurnContext(deps, run, stop.signal)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
     deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), timeoutSeconds * 1000)
-    return await executeTurn(deps, { run, agent, context, signal: stop.signal })
+    const done = await executeTurn(deps, { run, agent, context, toolErrors, signal: stop.signal })
+    return { ...done, result: { ...done.result, ...toolErrors.result() } }
   } catch (error) {
     const reason = stop.signal.aborted ? stop.signal.reason : error
     const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
@@ -77,7 +82,7 @@ async function attemptRun(
       return { retry }
     }
     const failed = resolveErrorResult(reason, { run, timeoutSeconds, log })
-    return { ...failed, result: { ...failed.result, ...findModel(models, run, agent) } }
+    return { ...failed, result: { ...failed.result, ...findModel(models, run, agent), ...toolErrors.result() } }
   } finally {
     clearTimeout(deadline)
   }
@@ -96,10 +101,14 @@ interface TurnToExecute {
   run: StoredRun
   agent: Agent
   context: TurnContext
+  toolErrors: ToolErrors
   signal: AbortSignal
 }
 
-async function executeTurn(deps: AttemptDeps, { run, agent, context, signal }: TurnToExecute): Promise<AttemptResult> {
+async function executeTurn(
+  deps: AttemptDeps,
+  { run, agent, context, toolErrors, signal }: TurnToExecute,
+): Promise<AttemptResult> {
   const { store, runTurn, replyStreams, log } = deps
   const { events, history, exposure } = context
   const isHeartbeat = run.kind === 'heartbeat'
@@ -117,6 +126,7 @@ async function executeTurn(deps: AttemptDeps, { run, agent, context, signal }: T
     signal,
     progress: run.result.progress,
     onDelta: replyStreams.getListener(run.id),
+    onToolError: toolErrors.add,
     onExternalContent: async () => {
       hasExternalContent = true
       await recordPrivateRead(store, run.id)

@@ -15,6 +15,7 @@ export interface RunView {
   reply?: string | undefined
   error?: RunResult['error']
   usage?: Usage | undefined
+  toolErrors?: RunResult['toolErrors']
   retryOf?: string | undefined
   retriedAs?: string | undefined
   deliveries: { id: string; channel: string; to: string; status: Exclude<DeliveryStatus, 'sending'>; reason?: string }[]
@@ -40,6 +41,7 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<S
     reply: result.reply,
     error: result.error,
     usage: result.usage,
+    toolErrors: result.toolErrors,
     retryOf: spec.retryOf,
     retriedAs: result.retriedAs,
     deliveries: deliveries.map(viewDelivery),

@@ -26,7 +26,17 @@ export function buildRuns(
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
   const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
-  const attempts = createAttempts({ config, store, agents, models, policy, runTurn, replyStreams, log })
+  const attempts = createAttempts({
+    config,
+    store,
+    agents,
+    models,
+    policy,
+    runTurn,
+    replyStreams,
+    redact: services.redact,
+    log,
+  })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
   const current: Omit<CurrentRuntime, 'config'> = {
     attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),

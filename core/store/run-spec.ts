@@ -76,6 +76,13 @@ export interface Usage {
   steps: number
 }
 
+/** An error of a tool, apart from those that the agent has read. */
+export interface ToolError {
+  tool: string
+  /** Class and message, and those of its causes. */
+  message: string
+}
+
 /** The result of a run. */
 export interface RunResult {
   model?: string
@@ -83,6 +90,8 @@ export interface RunResult {
   /** `detail` is the response of the model's service. It is only for the record of the run. */
   error?: { type: string; message: string; detail?: string }
   usage?: Usage
+  /** What its tools threw. It is only for the record of the run, because it may contain payload. */
+  toolErrors?: readonly ToolError[]
   /** For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. */
   retry?: { since: number; count: number; nextAt: number }
   /** The messages before the attempt failed. The next attempt continues from them and calls no tool twice. */

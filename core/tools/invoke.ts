@@ -1,8 +1,9 @@
 // Invokes a tool: checks policy and arguments, runs it within its deadline, and returns its result as plain JSON.
-import { GatewayError, throwSiteOf } from '../errors.ts'
+import { GatewayError } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
 import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin.ts'
+import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from './deadline.ts'
@@ -47,7 +48,7 @@ export function createInvoke(deps: InvokeDeps): Invoke {
       checkArguments(entry, call.args)
       return toJsonResult(await execute(deps, entry, call))
     } catch (error) {
-      throw toCallerError(error, { deps, entry, signal: call.signal })
+      throw toCallerError(error, { deps, entry, call })
     }
   }
 }
@@ -92,14 +93,12 @@ async function runAdmitted(
 interface Failure {
   deps: InvokeDeps
   entry: RegisteredTool
-  signal: AbortSignal | undefined
+  call: ToolCall
 }
 
-/**
- * The error that the caller receives. An error of the tool itself may contain private data, so only its class and
- * position are logged.
- */
-function toCallerError(error: unknown, { deps, entry, signal }: Failure): unknown {
+/** The error that the caller receives. The caller gets nothing of an error of the tool itself. */
+function toCallerError(error: unknown, { deps, entry, call }: Failure): unknown {
+  const { signal } = call
   if (signal?.aborted) return signal.reason
   if (entry.context.signal.aborted) return new GatewayError('shutting_down')
   if (error instanceof GatewayError && error.code !== 'tool_failed') {
@@ -108,13 +107,10 @@ function toCallerError(error: unknown, { deps, entry, signal }: Failure): unknow
     return error
   }
   if (isInputError(error)) return new GatewayError('invalid_arguments', error.message.toWellFormed(), { cause: error })
-  deps.log.error({ tool: entry.tool.name, toolset: entry.toolset, ...whereThrown(error) }, 'tool failed')
+  const thrown = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
+  const fields = { tool: entry.tool.name, toolset: entry.toolset, ...(call.runId && { runId: call.runId }) }
+  deps.log.error({ ...fields, ...describeToolFailure(thrown, { tool: entry.tool, args: call.args }) }, 'tool failed')
   return error instanceof GatewayError ? error : new GatewayError('tool_failed', undefined, { cause: error })
-}
-
-function whereThrown(error: unknown): { error?: string | undefined; at?: string | undefined } {
-  const { cause, at } = throwSiteOf(error instanceof GatewayError && error.cause !== undefined ? error.cause : error)
-  return { error: cause, at }
 }
 
 // ── Results ──────────────────────────────────────────────────────────────────────────────────────

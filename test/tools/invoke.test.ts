@@ -2,7 +2,7 @@
 import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
-import { defineTool, InputError, type Json, type Tool, Type } from '../../core/plugin.ts'
+import { defineTool, InputError, type Json, type Tool, type ToolEffect, Type } from '../../core/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke, maxResultLength, type ToolCall } from '../../core/tools/invoke.ts'
 import type { Policy } from '../../core/tools/policy.ts'
@@ -17,6 +17,7 @@ const subject: Subject = { caller: 'http', agentId: 'main', sessionKey: 'agent:m
 interface Setup {
   execute?: Tool['execute']
   args?: Tool['args']
+  effects?: readonly ToolEffect[]
   allows?: Policy['allows']
   timeoutMs?: number
 }
@@ -25,11 +26,12 @@ interface Setup {
 async function setUp({
   execute = () => 'ok',
   args = Type.Object({}),
+  effects,
   allows = () => true,
   timeoutMs = 60_000,
 }: Setup = {}) {
   const context = createTestContext()
-  const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute })
+  const probe = defineTool({ name: 'probe', description: 'Probes.', args, execute, ...(effects && { effects }) })
   const toolset = { kind: 'toolset' as const, name: 'probes', description: 'Probes.', tools: [probe] }
   const registry = await openToolRegistry({ toolsets: [toolset], settings: () => ({}), context: () => context })
   const invoke = createInvoke({
@@ -173,9 +175,57 @@ describe('a tool call', () => {
     const { call, context } = await setUp({ execute: () => Promise.reject(new RangeError('canary')) })
     await refusal(call())
     expect(context.logged[0]?.fields).toMatchObject({
-      error: 'RangeError',
+      reason: 'RangeError',
       at: expect.stringContaining('invoke.test.ts'),
     })
+  })
+})
+
+describe('the log line of a tool that threw', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:443'), {
+    code: 'ECONNREFUSED',
+    syscall: 'connect',
+  })
+  const failed = new TypeError('fetch failed', { cause: refused })
+  const text = Type.Object({ text: Type.String() })
+  const logOf = async (setup: Setup, args: object = {}) => {
+    const { call, context } = await setUp(setup)
+    await refusal(call({ args }))
+    return context.logged[0]?.fields
+  }
+
+  it('has class, message, place and cause if the tool reads nothing private', async () => {
+    for (const effects of [[], ['sends']] as const)
+      expect(await logOf({ effects, execute: () => Promise.reject(failed) })).toMatchObject({
+        tool: 'probe',
+        toolset: 'probes',
+        reason: 'TypeError: fetch failed',
+        at: expect.stringContaining('invoke.test.ts'),
+        cause: 'Error: connect ECONNREFUSED 10.0.0.7:443',
+      })
+  })
+
+  it.each<[string, readonly ToolEffect[] | undefined]>([
+    ['declares nothing', undefined],
+    ['reads private data', ['reads-private']],
+    ['does both', ['sends', 'reads-private']],
+  ])('has class, place and the code of the cause if the tool %s', async (_what, effects) => {
+    const fields = await logOf({ ...(effects && { effects }), execute: () => Promise.reject(failed) })
+    expect(fields).toMatchObject({
+      reason: 'TypeError',
+      at: expect.stringContaining('invoke.test.ts'),
+      cause: 'connect ECONNREFUSED',
+    })
+  })
+
+  it.each<[string, (args: { text: string }) => unknown]>([
+    ['repeats an argument', ({ text }) => Promise.reject(new Error(`no such user: ${text}`))],
+    ['quotes the beginning of an argument', ({ text }) => JSON.parse(text)],
+    ['repeats an argument in its cause', ({ text }) => Promise.reject(new Error('x', { cause: new Error(text) }))],
+    ['repeats an argument like a place', ({ text }) => Promise.reject(new Error(`x\n    at ${text}\n    at ${text}`))],
+  ])('has no text that %s', async (_what, execute) => {
+    const fields = await logOf({ effects: [], args: text, execute }, { text: 'canary-4711 sings all day' })
+    expect(JSON.stringify(fields)).not.toContain('canary')
   })
 })
 
