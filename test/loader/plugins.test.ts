@@ -1,16 +1,19 @@
 // Plugins as users get them: packed by npm, installed into an empty folder, loaded and used.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { Tool } from '../../core/plugin.ts'
+import type { Channel, ChannelContext, InboundMessage, Tool } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { channelContract, createTestContext, toolsetContract } from '../contracts.ts'
-import { openPagerService } from '../doubles/pager.ts'
+import { openMailbox } from '../doubles/mailbox.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -58,11 +61,40 @@ toolsetContract(extensions.toolsets.get('dice')!, {
   ],
 })
 
-channelContract(extensions.channels.get('pager')!, () => openPagerService())
+channelContract(extensions.channels.get('pager')!, openMailbox)
+
+describe('an installed channel', () => {
+  it('gives the gateway the files of a message', async () => {
+    const files = [{ name: 'plan.txt', type: 'text/plain', path: '/files/plan' }]
+    const feed = JSON.stringify([{ number: 1, from: 'ann', text: '', files }])
+    const server = createServer(({ url }, response) => {
+      if (url === '/files/plan') response.end('All is well.')
+      else if (url !== '/feed?after=1') response.end(url === '/account' ? '' : feed)
+    })
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const config = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 'any' }
+    const received = Promise.withResolvers<InboundMessage>()
+    const receive: ChannelContext['receive'] = async (message) => {
+      received.resolve(message)
+      return 'accepted'
+    }
+    const context = { ...createTestContext(), accountId: 'default', receive, lost: received.reject }
+    const connection = await (extensions.channels.get('pager') as Channel).connect(config, context)
+    const [file] = (await received.promise).attachments ?? []
+    expect(file).toMatchObject({ name: 'plan.txt', type: 'text/plain' })
+    expect(new TextDecoder().decode(await file?.read?.(context.signal))).toBe('All is well.')
+    context.abort()
+    await connection.close()
+  })
+})
 
 describe('the schemas of @sinclair/typebox', () => {
   it('are checked like any other', () => {
-    expect(compileCheck(extensions.channels.get('pager')!.config).problems({ url: 5 })).toMatchObject([
+    expect(compileCheck(extensions.channels.get('pager')!.config).problems({ url: 5, token: 'any' })).toMatchObject([
       { path: 'url', problem: 'must be a string' },
     ])
     expect(compileCheck(extensions.channels.get('pager')!.target).fits('OPS')).toBe(false)
