@@ -124,8 +124,9 @@ function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
     data.lead?.name && `led by ${data.lead.name}`,
   ].filter(Boolean)
   const due = data.dueDate ?? data.targetDate
+  const subject = words(type.toLowerCase(), data.identifier, quote(data.title ?? data.name))
   const message = lines(
-    `Linear: ${words(actor?.name ?? 'Somebody', pastTense, type.toLowerCase(), data.identifier, quote(data.title ?? data.name))}`,
+    `Linear: ${actor?.name ?? 'Somebody'} ${pastTense} ${subject}`,
     changed.length > 0 && `Changed: ${changed.join(', ')}`,
     facts.length > 0 && `Now: ${facts.join(', ')}`,
     due && `Due: ${due}`,

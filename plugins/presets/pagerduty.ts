@@ -1,5 +1,15 @@
 // The preset for PagerDuty's webhooks, version 3: incidents and their progress; one session per incident.
-import { clip, definePreset, lines, type PresetRequest, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import {
+  clip,
+  definePreset,
+  lines,
+  type PresetRequest,
+  quote,
+  type Static,
+  type TSchema,
+  Type,
+  words,
+} from 'svc-gateway/plugin'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -50,9 +60,9 @@ function toAction({ payload: { event } }: PresetRequest<Payload>) {
   const { incident, service, urgency, priority, assignees } = data
   const what = data.title ?? incident?.summary ?? ''
   const facts = [data.status, urgency && `${urgency} urgency`, priority?.summary && `priority ${priority.summary}`]
+  const change = type.replace('incident.incident_', 'incident_').replaceAll(/[._]/g, ' ')
   const message = lines(
-    `PagerDuty: ${type.replace('incident.incident_', 'incident_').replaceAll(/[._]/g, ' ')}${data.number ? ` #${data.number}` : ''}` +
-      (what ? ` "${clip(what, 300)}"` : ''),
+    words('PagerDuty:', change, data.number ? `#${data.number}` : '', quote(what)),
     service?.summary && `Service: ${service.summary}`,
     facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,
     assignees?.length ? `Assigned to: ${assignees.map(({ summary }) => summary ?? 'somebody').join(', ')}` : undefined,

@@ -8,6 +8,7 @@ import {
   type Static,
   type TSchema,
   Type,
+  words,
 } from 'svc-gateway/plugin'
 import { describeMail, hasContent, Mail } from './mail.ts'
 
@@ -82,15 +83,14 @@ function describeMails(mails: readonly Mail[], change: Change) {
 const mostListed = 50
 
 function describeIds(mails: readonly Mail[], { emailAddress }: Change) {
-  const ids = [
-    ...new Set(mails.map(({ id, threadId }) => `- ${id}${threadId && threadId !== id ? ` (thread ${threadId})` : ''}`)),
-  ]
+  const ids = [...new Set(mails.map(idsOf))]
   const more = ids.length > mostListed && `- and ${ids.length - mostListed} more`
   const threads = new Set(mails.map(({ id, threadId }) => threadId || id))
   const thread = threads.size === 1 ? [...threads][0] : undefined
+  const count = ids.length === 1 ? '1 new mail' : `${ids.length} new mails`
   return {
     message: lines(
-      `Gmail: ${ids.length === 1 ? '1 new mail' : `${ids.length} new mails`}${emailAddress ? ` for ${clip(emailAddress, 200)}` : ''}.`,
+      `Gmail: ${words(count, emailAddress && `for ${clip(emailAddress, 200)}`)}.`,
       'Fetch by id:',
       ...ids.slice(0, mostListed).map((line) => clip(line, 500)),
       more,
@@ -98,6 +98,8 @@ function describeIds(mails: readonly Mail[], { emailAddress }: Change) {
     sessionKey: `hook:gmail:${clip(thread ?? emailAddress, 200) || 'mailbox'}`,
   }
 }
+
+const idsOf = ({ id, threadId }: Mail): string => words('-', id, threadId && threadId !== id && `(thread ${threadId})`)
 
 /** Gmail reports that something has changed, but not what, so the agent must fetch it. */
 function describeChange({ emailAddress, historyId }: { emailAddress?: unknown; historyId?: unknown }) {

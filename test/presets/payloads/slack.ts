@@ -43,7 +43,9 @@ export const slack: Samples = {
       slackEvent({
         type: 'message',
         user: 'U1',
-        text: '<!here> ask <@U2|grace> in <#C2|fun>: <https://example.com/a?b=1&amp;c=2|the page> &lt;3 <https://example.com>',
+        text:
+          '<!here> ask <@U2|grace> in <#C2|fun>: ' +
+          '<https://example.com/a?b=1&amp;c=2|the page> &lt;3 <https://example.com>',
         ts: '1.6',
         channel: 'C1',
         channel_type: 'channel',
