@@ -7,6 +7,7 @@ import { type Credentials, openCredentials } from './credentials.ts'
 import { type Library, loadLibrary } from './library.ts'
 import { createReceiver } from './receive.ts'
 import { createSender } from './send.ts'
+import { isolateSessions } from './sessions.ts'
 import { closeCode, closeCodeOf, openSocket } from './socket.ts'
 
 const notLinked = (accountId: string): string =>
@@ -49,7 +50,7 @@ function createDevice({ library, config, context, credentials }: DeviceOptions) 
     credentials,
     log: context.log,
     wrapRepository: (create) => (auth, log, findLids) =>
-      sender.watchEncryption(receiver.storeBeforeCommit(create(auth, log, findLids), auth)),
+      sender.watchEncryption(receiver.storeBeforeDecrypting(isolateSessions(create(auth, log, findLids), auth))),
   })
   receiver.listen(socket)
   sender.listen(socket)

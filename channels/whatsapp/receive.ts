@@ -1,13 +1,13 @@
 // Receives messages of a linked device: each is on disk before its key is used up and WhatsApp gets a receipt.
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BinaryNode, SignalAuthState, SignalKeyStoreWithTransaction, WASocket } from 'baileys'
+import type { BinaryNode, WASocket } from 'baileys'
 import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
 import type { Config } from './config.ts'
 import type { Credentials } from './credentials.ts'
 import type { Library } from './library.ts'
 import { readMessage } from './message.ts'
 import type { Repository } from './send.ts'
+import type { Sessions } from './sessions.ts'
 
 interface ReceiverOptions {
   library: Library
@@ -23,9 +23,6 @@ const retryMs = 1_000
 export function createReceiver({ library, config, credentials, context, signal }: ReceiverOptions) {
   /** The message that a ciphertext came in; the library decrypts without saying which one it is. */
   const stanzas = new WeakMap<Uint8Array, BinaryNode>()
-  // The library finds its transaction by the asynchronous context. What the gateway starts while it stores a message,
-  // such as a reply, must not become a piece of that transaction.
-  const outsideTransaction = AsyncLocalStorage.snapshot()
 
   async function receive(repository: Repository, ciphertext: Uint8Array, plaintext: Uint8Array): Promise<void> {
     const stanza = stanzas.get(ciphertext)
@@ -34,7 +31,7 @@ export function createReceiver({ library, config, credentials, context, signal }
     const mediaHost = config.mediaHost ?? 'mmg.whatsapp.net'
     try {
       const message = await readMessage({ library, repository, me, mediaHost }, stanza, plaintext)
-      if (message) await outsideTransaction(() => storeMessage(message))
+      if (message) await storeMessage(message)
     } catch (error) {
       signal.throwIfAborted()
       context.log.debug({ reason: (error as Error).name }, 'a message that cannot be read was ignored')
@@ -63,26 +60,19 @@ export function createReceiver({ library, config, credentials, context, signal }
       })
     },
     /**
-     * Makes storing a message part of the transaction that decrypts it. A message whose key is used up cannot be
-     * decrypted again, so the key must remain until the message is on disk.
+     * Stores a message before its key is used up, because it cannot be decrypted again afterwards. The keys of its
+     * sender are not locked meanwhile: a file in it may take a minute.
      */
-    storeBeforeCommit(repository: Repository, auth: SignalAuthState): Repository {
-      const keys = auth.keys as SignalKeyStoreWithTransaction
-      return {
-        ...repository,
-        decryptMessage: (message) =>
-          keys.transaction(async () => {
-            const plaintext = await repository.decryptMessage(message)
-            await receive(repository, message.ciphertext, plaintext)
-            return plaintext
-          }, message.jid),
-        decryptGroupMessage: (message) =>
-          keys.transaction(async () => {
-            const plaintext = await repository.decryptGroupMessage(message)
-            await receive(repository, message.msg, plaintext)
-            return plaintext
-          }, message.group),
-      }
-    },
+    storeBeforeDecrypting: (sessions: Sessions): Repository => ({
+      ...sessions,
+      async decryptMessage(message) {
+        await receive(sessions, message.ciphertext, await sessions.previewMessage(message))
+        return await sessions.decryptMessage(message)
+      },
+      async decryptGroupMessage(message) {
+        await receive(sessions, message.msg, await sessions.previewGroupMessage(message))
+        return await sessions.decryptGroupMessage(message)
+      },
+    }),
   }
 }

@@ -13,7 +13,7 @@ const confirmMs = 20_000
 
 /** What happened to a message in this process. */
 interface Sending {
-  /** Set right before the message is written to the socket. */
+  /** Set before the message is written to the socket, when the used key is stored. */
   isEncrypted: boolean
 }
 
@@ -70,16 +70,18 @@ export function createSender({ signal }: { signal: AbortSignal }) {
         if (attrs.id !== undefined) waiting.get(attrs.id)?.(resultOfAck(attrs.id, attrs.error))
       })
     },
-    /** Notes when a message is encrypted: until then it has certainly not been sent. */
+    /** Notes when a message has been encrypted: until then it has certainly not been sent. */
     watchEncryption(repository: Repository): Repository {
-      const note = (): void => {
+      async function noted<Result>(encrypted: Promise<Result>): Promise<Result> {
+        const result = await encrypted
         const state = sending.getStore()
         if (state) state.isEncrypted = true
+        return result
       }
       return {
         ...repository,
-        encryptMessage: (message) => (note(), repository.encryptMessage(message)),
-        encryptGroupMessage: (message) => (note(), repository.encryptGroupMessage(message)),
+        encryptMessage: (message) => noted(repository.encryptMessage(message)),
+        encryptGroupMessage: (message) => noted(repository.encryptGroupMessage(message)),
       }
     },
   }

@@ -1,7 +1,16 @@
 // Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ChannelContext, Connection } from '../../core/plugin.ts'
-import { connect, group, linkAccount, type LinkedAccount, openLinked, send, to } from '../doubles/whatsapp-account.ts'
+import {
+  connect,
+  createState,
+  group,
+  linkAccount,
+  type LinkedAccount,
+  openLinked,
+  send,
+  to,
+} from '../doubles/whatsapp-account.ts'
 
 let linked: LinkedAccount
 beforeAll(async () => {
@@ -42,6 +51,42 @@ describe('sending', () => {
       server.disconnect()
     }
     expect(await sending).toMatchObject({ outcome: 'unknown' })
+  })
+
+  it.each([to, group])('uses no key again after a crash before the key was stored as used, to %s', async (to) => {
+    const { server, state, records } = await openLinked(linked)
+    server.addGroup(group, ['15551112222'])
+    const before = await connect(server, state)
+    await before.connection.send({ key: 'first', to, text: 'first' })
+    const crashed = Promise.withResolvers<never>()
+    const writing = new Promise<void>((resolve) => {
+      state.set = async () => (resolve(), crashed.promise)
+    })
+    const sending = before.connection.send({ key: 'second', to, text: 'second' })
+    await writing
+    server.disconnect()
+    expect(await sending).toMatchObject({ outcome: 'failed', reason: 'transient' })
+    const after = await connect(server, createState(records))
+    await after.connection.send({ key: 'third', to, text: 'third' })
+    expect(server.received.map(({ text }) => text)).toEqual(['first', 'third'])
+  })
+
+  it('uses no key twice while a message of the same person is stored', async () => {
+    const { server, state } = await openLinked(linked)
+    const stored = Promise.withResolvers<'accepted'>()
+    const received = Promise.withResolvers<void>()
+    const receive: ChannelContext['receive'] = ({ text }) =>
+      text === 'Hello?' ? (received.resolve(), stored.promise) : Promise.resolve('accepted')
+    const { connection, settled } = await connect(server, state, receive)
+    await send(connection, 'first')
+    // Both have the same chain of keys, which the next reply ends.
+    for (const text of ['Hi.', 'Hello?']) await server.say(text)
+    await received.promise
+    expect(await send(connection, 'second')).toMatchObject({ outcome: 'sent' })
+    stored.resolve('accepted')
+    await settled()
+    expect(await send(connection, 'third')).toMatchObject({ outcome: 'sent' })
+    expect(server.received.map(({ text }) => text)).toEqual(['first', 'second', 'third'])
   })
 
   it('certainly failed if the connection was closed before', async () => {
