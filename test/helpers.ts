@@ -161,10 +161,10 @@ export interface GatewayProcess {
 /** Starts a gateway as a separate process, as `npm start` does. */
 export async function spawnGateway(
   configFile: string,
-  options: { args?: string[]; env?: NodeJS.ProcessEnv } = {},
+  { args = [], nodeOptions = [], env }: { args?: string[]; nodeOptions?: string[]; env?: NodeJS.ProcessEnv } = {},
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [program, 'start', '--config', configFile, ...(options.args ?? [])], {
-    env: { ...process.env, ...options.env },
+  const child = spawn(process.execPath, [...nodeOptions, program, 'start', '--config', configFile, ...args], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))

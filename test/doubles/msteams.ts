@@ -28,6 +28,8 @@ export interface TeamsDouble {
   posted: PostedActivity[]
   /** The tokens that the login service issued. */
   tokens: string[]
+  /** Resolves when the condition holds, which is checked after each accepted activity. */
+  until(fits: () => boolean): Promise<void>
   /** What becomes of the next posts, one after the other. */
   fail(...faults: Fault[]): void
   activity(changes?: object): Record<string, unknown>
@@ -42,6 +44,7 @@ export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusL
 export async function openTeams(): Promise<TeamsDouble> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
+  const changes = new EventTarget()
   const server = createServer((request, response) => void serve(request, response))
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -84,6 +87,7 @@ export async function openTeams(): Promise<TeamsDouble> {
     if (fault === 'drop-before') return void response.destroy()
     if (typeof fault === 'object') return void reply(fault.status, {}, fault.headers)
     posted.push({ conversation: decodeURIComponent(conversation), ...(JSON.parse(body) as { type: string }) })
+    changes.dispatchEvent(new Event('change'))
     if (fault === 'drop-after') return void response.destroy()
     reply(201, { id: `activity-${posted.length}` })
   }
@@ -105,6 +109,9 @@ export async function openTeams(): Promise<TeamsDouble> {
     url,
     posted,
     tokens,
+    until: async (fits) => {
+      while (!fits()) await once(changes, 'change')
+    },
     fail: (...more) => void faults.push(...more),
     activity: (changes = {}) => ({
       type: 'message',

@@ -1,5 +1,6 @@
 // A double of WhatsApp's Cloud API: messages, files, signed webhook requests that are repeated, and faults.
 import { createHmac, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -31,6 +32,7 @@ export async function openWhatsappCloud() {
   const typing: string[] = []
   const surprises: string[] = []
   const faults: Fault[] = []
+  const changes = new EventTarget()
   let post: Post | undefined
   let count = 0
 
@@ -87,6 +89,7 @@ export async function openWhatsappCloud() {
       text: content.body ?? content.caption ?? '',
       ...(file && { file: { name: file.name, type: file.type, text: file.data.toString() } }),
     })
+    changes.dispatchEvent(new Event('change'))
     if (fault === 'lose-answer') return request.socket.destroy()
     return response.end(JSON.stringify({ messages: [{ id: `wamid.sent.${messages.length}` }] }))
   }
@@ -121,6 +124,10 @@ export async function openWhatsappCloud() {
     messages,
     typing,
     surprises,
+    /** Resolves when the condition holds, which is checked after each accepted message. */
+    until: async (fits: () => boolean) => {
+      while (!fits()) await once(changes, 'change')
+    },
     putFile,
     sign,
     requestOf,

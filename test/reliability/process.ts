@@ -1,5 +1,6 @@
 // Starts a gateway as a process, and reads from it and from the store that it leaves behind.
 import { onTestFinished } from 'vitest'
+import type { Store } from '../../core/store/store.ts'
 import { openStore } from '../store/open-store.ts'
 import {
   type Answer,
@@ -13,8 +14,12 @@ import {
 } from '../helpers.ts'
 
 /** Starts a gateway that is killed, at the latest, when the test ends. */
-export async function start(dir: string, changes: Document = {}): Promise<GatewayProcess> {
-  const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }))
+export async function start(
+  dir: string,
+  changes: Document = {},
+  options: Parameters<typeof spawnGateway>[1] = {},
+): Promise<GatewayProcess> {
+  const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }), options)
   onTestFinished(async () => void (await gateway.end('SIGKILL')))
   return gateway
 }
@@ -41,10 +46,30 @@ export async function ended(url: string, runId: string): Promise<{ status: strin
 }
 
 /** Returns the events that wait in the main session of a stopped gateway. */
-export async function waitingTexts(dir: string): Promise<string[]> {
+export const waitingTexts = (dir: string): Promise<string[]> =>
+  readStore(dir, async (store) => {
+    const events = await store.listWaitingEvents('agent:main:main', { count: 1_000_000, characters: 1e9 })
+    return events.map(({ text }) => text)
+  })
+
+/** Returns the ids of the deliveries that a killed gateway was sending. */
+export const deliveriesInFlight = (dir: string): Promise<string[]> =>
+  readStore(dir, async (store) => {
+    const ids: string[] = []
+    for (let before: number | undefined, isLast = false; !isLast;) {
+      const { items, next } = await store.listDeliveries({ status: 'sending' }, { before, limit: 100 })
+      ids.push(...items.map(({ id }) => id))
+      ;[before, isLast] = [next, next === undefined]
+    }
+    return ids
+  })
+
+async function readStore<Result>(dir: string, read: (store: Store) => Promise<Result>): Promise<Result> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log })
-  const events = await store.listWaitingEvents('agent:main:main', { count: 1_000_000, characters: 1e9 })
-  await store.close()
-  return events.map(({ text }) => text)
+  try {
+    return await read(store)
+  } finally {
+    await store.close()
+  }
 }
