@@ -1,5 +1,5 @@
 // npm run bench: compares the gateway with bare Fastify in interleaved rounds. `--quick` is shorter and less precise;
-// `--save` writes the baseline.
+// `--save` writes the baseline; `--channels` measures the memory of the channels instead.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -20,7 +20,11 @@ import {
 } from './servers.ts'
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+    channels: { type: 'boolean', default: false },
+  },
 })
 const plan = options.quick
   ? { rounds: 3, seconds: 0.7, runUp: 0.2, warmUp: 1, starts: 3 }
@@ -30,7 +34,9 @@ const connections = [1, 16, 64]
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
 const load = fork(join(import.meta.dirname, 'load.ts'))
 try {
-  report(await measure(), options)
+  // Loads the library of every channel.
+  if (options.channels) await (await import('./channels.ts')).benchChannels(dir, plan.starts)
+  else report(await measure(), options)
 } finally {
   load.kill()
   rmSync(dir, { recursive: true, force: true })

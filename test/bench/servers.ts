@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { ChannelDouble } from '../doubles/channels.ts'
 import { writeBenchTransform } from './sandbox.ts'
 
 export const token = 'token-of-the-bench-0123456789abcdef'
@@ -20,6 +21,8 @@ export interface Server {
   cpuSeconds(): number
   /** The proportional set size, or the resident set size if that is not available, in MB. */
   memoryMb(): number
+  /** The same without its child processes. */
+  ownMemoryMb(): number
   stop(): Promise<void>
 }
 
@@ -47,6 +50,14 @@ export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
     plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
   })
 
+/** Starts it with channels that are connected to their doubles. */
+export const startChannels = (dir: string, doubles: readonly ChannelDouble[]): Promise<Server> =>
+  startWith(
+    dir,
+    { channels: Object.fromEntries(doubles.map(({ name, settings }) => [name, settings])) },
+    doubles.flatMap(({ nodeOptions = [] }) => nodeOptions),
+  )
+
 export const signatureHeader = 'x-signature'
 
 /** One mapping of each kind, after this many mappings that never match. */
@@ -60,7 +71,7 @@ function mappingsOf(dir: string, count: number): object[] {
   ]
 }
 
-async function startWith(dir: string, changes: object): Promise<Server> {
+async function startWith(dir: string, changes: object, nodeOptions: readonly string[] = []): Promise<Server> {
   const config = {
     gateway: { port: 0, auth: { token: gatewayToken }, drainSeconds: 1 },
     hooks: { enabled: true, token },
@@ -69,7 +80,8 @@ async function startWith(dir: string, changes: object): Promise<Server> {
   }
   const file = join(dir, 'gateway.json5')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
-  return await start({ args: [source('../../dist/main.js'), 'start', '--config', file], path: '/hooks/wake' })
+  const args = [...nodeOptions, source('../../dist/main.js'), 'start', '--config', file]
+  return await start({ args, path: '/hooks/wake' })
 }
 
 async function start({ args, path }: { args: readonly string[]; path: string }): Promise<Server> {
@@ -95,6 +107,7 @@ async function start({ args, path }: { args: readonly string[]; path: string }):
     firstAnswerMs,
     cpuSeconds: () => sum(processTree(pid).map(cpuSecondsOf)),
     memoryMb: () => sum(processTree(pid).map(memoryMbOf)),
+    ownMemoryMb: () => memoryMbOf(process.platform === 'linux' ? pid : Number.NaN),
     stop: async () => {
       process.off('exit', kill)
       child.kill('SIGTERM')
