@@ -1,6 +1,8 @@
 // Every preset: its messages for accepted payloads, what it skips and refuses, and that no payload can break it.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
+import { eventHandlers as githubHandlers } from '../../plugins/presets/github/event-handlers.ts'
+import { eventHandlers as gitlabHandlers } from '../../plugins/presets/gitlab/event-handlers.ts'
 import { presetContract } from '../contracts.ts'
 import { now, samples, stamp } from '../hooks/signing.ts'
 import { loadPresets } from './deliver.ts'
@@ -31,6 +33,21 @@ describe('the presets', () => {
     expect(Object.keys(get(name).preset.mapping)).toEqual(['name'])
   })
 })
+
+describe('the samples', () => {
+  it('have every event of GitHub and GitLab that has a handler', () => {
+    const github = new Set(toldOf('github').map(({ headers }) => headers?.['x-github-event']))
+    expect(Object.keys(githubHandlers).filter((event) => !github.has(event))).toEqual([])
+    const { told, silent } = payloads['gitlab']!
+    const gitlab = new Set([...told, ...silent].map(({ payload }) => kindOf(payload)))
+    expect(Object.keys(gitlabHandlers).filter((event) => !gitlab.has(event))).toEqual([])
+  })
+})
+
+function kindOf(payload: unknown): string | undefined {
+  const { object_kind: kind, event_name: name } = payload as { object_kind?: string; event_name?: string }
+  return kind ?? name
+}
 
 for (const name of names) {
   const { preset } = get(name)

@@ -327,23 +327,36 @@ export const gitlab: Samples = {
       group: { group_name: 'Team', group_path: 'team', group_id: 35 },
       object_attributes: { user_id: 90, name: 'ci', expires_at: '2030-02-01 00:00:00 UTC' },
     }),
-    ...Object.entries({ add_to: 'Guest', update_for: 'Owner', remove_from: 'Guest', access_request_to: 'Guest' }).map(
-      ([change, role]) =>
-        one(`user_${change}_group`, {
-          event_name: `user_${change}_group`,
-          group_id: 78,
-          group_name: 'StoreCloud',
-          group_path: 'storecloud',
-          group_access: role,
-          user_id: 41,
-          user_name: 'Grace Hopper',
-          user_username: 'grace',
-          user_email: 'grace@example.com',
-        }),
+    ...Object.entries({
+      user_add_to_group: 'Guest',
+      user_update_for_group: 'Owner',
+      user_remove_from_group: 'Guest',
+      user_access_request_to_group: 'Guest',
+      user_access_request_revoked_for_group: 'Guest',
+      user_access_request_denied_for_group: 'Guest',
+    }).map(([name, role]) =>
+      one(name, {
+        event_name: name,
+        group_id: 78,
+        group_name: 'StoreCloud',
+        group_path: 'storecloud',
+        group_access: role,
+        user_id: 41,
+        user_name: 'Grace Hopper',
+        user_username: 'grace',
+        user_email: 'grace@example.com',
+      }),
     ),
-    ...['add_to', 'update_for', 'remove_from'].map((change) =>
-      one(`user_${change}_team`, {
-        event_name: `user_${change}_team`,
+    ...[
+      'user_add_to_team',
+      'user_update_for_team',
+      'user_remove_from_team',
+      'user_access_request_to_project',
+      'user_access_request_revoked_for_project',
+      'user_access_request_denied_for_project',
+    ].map((name) =>
+      one(name, {
+        event_name: name,
         access_level: 'Maintainer',
         project_id: 74,
         project_name: 'Shop',
@@ -377,13 +390,21 @@ export const gitlab: Samples = {
         ...(change === 'rename' && { old_path: 'crew', old_full_path: 'company/crew' }),
       }),
     ),
-    one('a subgroup', {
-      event_name: 'subgroup_create',
-      name: 'Crew',
-      path: 'crew',
-      full_path: 'team/crew',
-      group_id: 10,
-      parent_full_path: 'team',
+    ...['subgroup_create', 'subgroup_destroy'].map((name) =>
+      one(name, {
+        event_name: name,
+        name: 'Crew',
+        path: 'crew',
+        full_path: 'team/crew',
+        group_id: 10,
+        parent_full_path: 'team',
+      }),
+    ),
+    one('a deploy token', {
+      object_kind: 'deploy_token',
+      event_name: 'expiring_deploy_token',
+      project,
+      object_attributes: { name: 'registry', expires_at: '2030-02-01' },
     }),
     ...['create', 'destroy', 'rename', 'failed_login'].map((change) =>
       one(`user_${change}`, {
