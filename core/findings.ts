@@ -1,18 +1,13 @@
 // Finds warnings in a valid configuration. `check` prints them; the start and every reload log them.
 import { join } from 'node:path'
+import { resolveAccounts } from './config/accounts.ts'
 import type { ConfigProblem } from './config/config-error.ts'
-import type { ConfigDocument } from './config/file/read.ts'
-import { placeInFile, type ResolvedConfig } from './config/resolve.ts'
+import type { ResolvedConfig } from './config/resolve.ts'
 import type { Finding } from './config/file/secrets.ts'
 import { declareLoginTools } from './delivery/connections/login-tools.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { findUndeclaredNames } from './tools/unmatched-names.ts'
-
-export interface CheckedConfig {
-  document: ConfigDocument
-  resolved: ResolvedConfig
-}
 
 interface WarningDeps {
   extensions: Extensions
@@ -22,7 +17,7 @@ interface WarningDeps {
 
 /** Returns the warnings in the order of the file. */
 export async function findWarnings(
-  { document, resolved }: CheckedConfig,
+  resolved: ResolvedConfig,
   { extensions, sandbox }: WarningDeps,
 ): Promise<ConfigProblem[]> {
   const findings = [
@@ -30,18 +25,18 @@ export async function findWarnings(
     ...findPackageProblems(resolved, extensions),
     ...(await findBrokenTransforms(resolved, sandbox)),
   ]
-  return [...resolved.warnings, ...placeInFile(findings, document)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+  return [...resolved.warnings, ...resolved.place(findings)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
 /** Configured channels whose packages are missing, or have a version that was not tested. */
 function findPackageProblems({ config }: ResolvedConfig, { channels, findPackages }: Extensions): Finding[] {
-  return Object.entries(config.channels).flatMap(([name, { enabled }]) => {
+  return Object.entries(config.channels).flatMap(([name, section]) => {
     const channel = channels.get(name)
-    if (!channel || !enabled) return []
-    const { missing, untested } = findPackages(channel)
-    return [missing, untested].flatMap((problem) =>
-      problem === undefined ? [] : { keys: ['channels', name], problem },
-    )
+    if (!channel || !section.enabled) return []
+    const found = resolveAccounts(section, channel.config).map(({ settings }) => findPackages(channel, settings))
+    // Most accounts of a channel need the same packages.
+    const problems = new Set(found.flatMap(({ missing, untested }) => [missing ?? [], untested ?? []].flat()))
+    return Array.from(problems, (problem) => ({ keys: ['channels', name], problem }))
   })
 }
 

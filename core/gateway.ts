@@ -8,7 +8,7 @@ import { type ResolvedConfig, resolveConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema.ts'
 import { describeError, GatewayError } from './errors.ts'
-import { type CheckedConfig, findWarnings } from './findings.ts'
+import { findWarnings } from './findings.ts'
 import type { Log } from './plugin.ts'
 import type { ReloadResult } from './runtime/gateway-api.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
@@ -43,7 +43,7 @@ export interface Gateway {
    */
   reload(): Promise<ReloadResult>
   /** Logs the warnings about the configuration that the gateway was started with. A reload logs its own. */
-  logWarnings(checked: CheckedConfig): void
+  logWarnings(resolved: ResolvedConfig): void
   /**
    * Stops accepting work, finishes what it can within `gateway.drainSeconds`, and leaves the rest for the next start.
    */
@@ -104,12 +104,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     retire(previous)
     runtime.start()
     await delivery.connections.update(next.channels)
+    delivery.loginTools.refresh()
     work.runs.notify()
     delivery.outbox.notify()
     storage.retention.notify()
     requestWaitingWakes(runtime)
     log.info({ restartFor }, 'the configuration was reloaded')
-    logWarnings({ document, resolved })
+    logWarnings(resolved)
     return { restartFor }
   }
 
@@ -126,8 +127,8 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   }
 
   /** Runs in the background, because a transform may take seconds to load. */
-  function logWarnings(checked: CheckedConfig): void {
-    void findWarnings(checked, { extensions, sandbox: current.transforms.sandbox }).then(
+  function logWarnings(resolved: ResolvedConfig): void {
+    void findWarnings(resolved, { extensions, sandbox: current.transforms.sandbox }).then(
       (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
       (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
     )

@@ -7,8 +7,10 @@ import { type JsonSchema, type TSchema, Type } from './typebox.ts'
 import type { ToolEffect, ToolApi } from './tool-api.ts'
 
 export { AuthError } from './auth-error.ts'
+export { connectError, connectStatusError, type Service } from './connect-error.ts'
 export { InputError } from './input-error.ts'
 export { resultOfError, resultOfResponse, type SendResult } from './send-result.ts'
+export { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
 export type * from './tool-api.ts'
@@ -143,6 +145,14 @@ export interface ChannelContext extends ExtensionContext {
    * @param reason a sentence, or the error that ended the connection
    */
   lost(reason: unknown): void
+  /**
+   * Reports that a message which the platform had accepted was not delivered after all. The delivery then counts as
+   * failed, and an event tells the main session. Resolves when this is on disk; rejects if it cannot be stored: report
+   * it again later. A second report of a message changes nothing, and an unknown `key` is ignored.
+   * @param key that of the `OutboundMessage`; let the platform keep it with the message, if it can
+   * @param detail as in `SendResult`
+   */
+  undelivered(key: string, detail: string): Promise<void>
 }
 
 /** One connected account of a channel. */
@@ -196,7 +206,7 @@ export interface Channel<Config = unknown> {
   readonly kind: 'channel'
   /** Lower-case letters, digits and dashes. */
   name: string
-  /** Other names that requests may use for it. */
+  /** Other names for it, which work wherever its name does. */
   aliases?: readonly string[]
   description: string
   /**
@@ -211,10 +221,11 @@ export interface Channel<Config = unknown> {
   target: JsonSchema
   limits: ChannelLimits
   /**
-   * The npm packages that `connect` imports and that the channel does not bring itself, with the versions that it was
-   * tested with: `{ grammy: '1.46.0' }`. If one is missing, `check` and the start say which command installs it.
+   * The npm packages that an account with these settings imports and that the channel does not bring itself, with the
+   * versions that it was tested with: `() => ({ grammy: '1.46.0' })`. A package without a version is not needed. If one
+   * is missing, `check` and the start say which command installs it, and the account is not connected.
    */
-  packages?: Readonly<Record<string, string>>
+  packages?(config: Config): Readonly<Record<string, string | undefined>>
   /**
    * Connects one account. Import the platform's library here, so that an unused channel costs nothing. Throw an
    * `AuthError` if the platform refuses the credentials: the gateway then stops retrying. It retries after any other

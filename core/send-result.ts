@@ -57,7 +57,7 @@ export function resultOfError(error: unknown): Unsent {
 }
 
 /** The codes of an error and of its causes. `fetch` throws a TypeError with the socket's error as its cause. */
-function codesOf(error: unknown): string[] {
+export function codesOf(error: unknown): string[] {
   const codes: string[] = []
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     const { code } = current as NodeJS.ErrnoException

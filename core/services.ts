@@ -11,7 +11,8 @@ import { type Connections, createConnections } from './delivery/connections/conn
 import type { Receive } from './delivery/inbound/inbound.ts'
 import { createFailureEvents } from './delivery/outbox/failure-event.ts'
 import { createLogins, type Logins } from './delivery/connections/login.ts'
-import { addLoginTools } from './delivery/connections/login-tools.ts'
+import { createLoginTools, type LoginTools } from './delivery/connections/login-tools.ts'
+import { createLateFailures } from './delivery/outbox/late-failures.ts'
 import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
@@ -29,7 +30,7 @@ import { createEvents, type Events } from './sessions/events.ts'
 import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
-import type { Store } from './store/store.ts'
+import type { NewEvent, Store } from './store/store.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -84,6 +85,7 @@ export interface Services {
   delivery: {
     connections: Connections
     logins: Logins
+    loginTools: Pick<LoginTools, 'refresh'>
     outbox: Outbox
     replyRoutes: ReplyRoutes
     pairing: Pairing
@@ -131,26 +133,38 @@ export function openServices(options: ServiceOptions): Services {
     channels: extensions.channels,
     config: config.channels,
     receive: (account, message) => current().receive(account, message),
+    reportLateFailure: (failure) => reportLateFailure(failure),
     onConnected: () => outbox.notify(),
     state: stateOf,
-    findMissingPackages: (channel) => extensions.findPackages(channel).missing,
+    findMissingPackages: ({ channel, settings }) => extensions.findPackages(channel, settings).missing,
     redact: redactor.text,
     log: logs.logFor('delivery'),
   })
-  const logins = createLogins({ connections, redact: redactor.text, log: logs.logFor('delivery') })
+  const logins = createLogins({
+    connections,
+    redact: redactor.text,
+    hide: redactor.hideForNow,
+    log: logs.logFor('delivery'),
+  })
+  const loginTools = createLoginTools(extensions, { logins, connections })
   const pairing = createPairing({
     store,
     accept: runs.accept,
     onDeliveries: () => outbox.notify(),
     createId,
+    hide: redactor.hideForNow,
     log: logs.logFor('delivery'),
   })
+  const failureEvents = {
+    createFailureEvent: createFailureEvents({ store, mainSession: () => current().mainSession, createId }),
+    onEvent: (event: NewEvent) => events.announce([event]),
+  }
+  const reportLateFailure = createLateFailures({ store, ...failureEvents, log: logs.logFor('delivery') })
   const outbox = createOutbox({
     store,
     connections,
     owner,
-    createFailureEvent: createFailureEvents({ store, mainSession: () => current().mainSession, createId }),
-    onEvent: (event) => events.announce([event]),
+    ...failureEvents,
     readFile: readWorkspaceFile,
     log: logs.logFor('delivery'),
   })
@@ -161,14 +175,14 @@ export function openServices(options: ServiceOptions): Services {
   })
   const log = logs.logFor('hooks')
   return {
-    environment: { dir, file, env, extensions: addLoginTools(extensions, logins) },
+    environment: { dir, file, env, extensions: loginTools.extensions },
     startedAt: Date.now(),
     logs,
     redact: redactor.text,
     meters,
     storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },
-    delivery: { connections, logins, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
+    delivery: { connections, logins, loginTools, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),

@@ -56,11 +56,13 @@ const floors: Record<string, number> = {
   'transform.ts': 3,
   'tool-api.ts': 3,
   'action.ts': 2,
+  'connect-error.ts': 2,
   'typebox.ts': 1,
   'errors.ts': 1,
   'auth-error.ts': 1,
   'input-error.ts': 1,
   'send-result.ts': 1,
+  'shapes.ts': 1,
   'well-formed.ts': 1,
 }
 

@@ -67,6 +67,7 @@ describe('an outage', () => {
       channels: new Map([['pager', channel]]),
       config: { pager: { enabled: true } },
       receive: async () => 'accepted',
+      reportLateFailure: async () => undefined,
       onConnected: () => undefined,
       state: () => createTestContext().state,
       findMissingPackages: () => undefined,

@@ -104,6 +104,29 @@ describe('the installed package', () => {
     )
   })
 
+  it('names the packages that the configured channels need, in one line each', async () => {
+    const home = join(dir, 'channels')
+    const token = 'token-of-the-gateway-0123456789'
+    const cloud = { accessToken: 'a-token', phoneNumberId: '1', verifyToken: 'a-word', appSecret: 'a-secret' }
+    const channels = {
+      telegram: { botToken: '1:abc' },
+      // Nothing to install for these two.
+      signal: { account: '+15550000001', httpUrl: 'http://127.0.0.1:9' },
+      whatsapp: { accounts: { shop: { ...cloud, apiRoot: 'http://127.0.0.1:9' } } },
+    }
+    const needed = 'needs the package grammy; run: npm i grammy@1.46.0'
+    const { url, log } = await start(home, { gateway: { auth: { token } }, channels })
+    const checked = await run(join(dir, 'node_modules', '.bin', 'svc-gateway'), ['check'], { cwd: home })
+    expect(checked.stderr.match(/^.*npm i.*$/gm)).toEqual([
+      expect.stringMatching(`^warning: line \\d+: channels\\.telegram ${needed}$`),
+    ])
+    const response = await fetch(`${url}/api/channels`, { headers: { authorization: `Bearer ${token}` } })
+    const { accounts } = (await response.json()) as { accounts: { channel: string; reason?: string }[] }
+    expect(accounts.find(({ channel }) => channel === 'telegram')?.reason).toBe(`The channel "telegram" ${needed}`)
+    expect(log().match(/^.*npm i .*$/gm)).toEqual([expect.stringContaining(`channels.telegram ${needed}`)])
+    expect(log()).not.toContain('baileys')
+  })
+
   it('holds few files, the licences of bundled packages, and no tests but the contracts', async () => {
     const files = await readdir(join(dir, 'node_modules', 'svc-gateway', 'dist'), { recursive: true })
     expect(files).toEqual(expect.arrayContaining(['LICENSE-ses', 'LICENSE-typebox', 'testing.js', 'runner.js']))

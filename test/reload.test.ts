@@ -1,6 +1,7 @@
 // Tests changes of the configuration while the gateway runs.
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
 import { startModel } from './doubles/model.ts'
@@ -51,6 +52,27 @@ describe('a reload', () => {
       'agents.defaults.maxAttempts',
     ])
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 200 })
+  })
+
+  it('offers the login tools of the channels that are configured, and of no others', async () => {
+    const plugins = [fileURLToPath(new URL('fixtures/phone/phone.mjs', import.meta.url))]
+    const gateway = { tools: { allow: ['phone_login', 'signal_login', 'whatsapp_login'] } }
+    const running = await startGateway({ gateway, plugins, channels: { mobile: { token: 'token-of-phone' } } })
+    const authorization = `Bearer ${gatewayToken}`
+    const listed = async () => {
+      const { items } = (await running.get('/tools')).body as { items: { name: string }[] }
+      return items.map(({ name }) => name).filter((name) => name.endsWith('_login'))
+    }
+    const use = async (tool: string) =>
+      (await running.post('/tools/invoke', { tool, args: { action: 'status' } }, { authorization })).status
+    expect([await listed(), await use('phone_login'), await use('signal_login')]).toEqual([['phone_login'], 200, 404])
+    const signal = { account: '+15550000001', httpUrl: 'http://127.0.0.1:1' }
+    await change(running, { gateway, plugins, channels: { phone: { enabled: false, token: 'x' }, signal } })
+    expect([await listed(), await use('phone_login'), await use('signal_login')]).toEqual([['signal_login'], 404, 200])
+    await change(running, { gateway, plugins, tools: { timeoutSeconds: 9 }, channels: {} })
+    expect([await listed(), await use('signal_login')]).toEqual([[], 404])
+    const warnings = running.logged.filter((line) => line.includes('_login'))
+    expect(warnings).toEqual([])
   })
 
   it('says that new plugins need a restart, if only they know a section', async () => {

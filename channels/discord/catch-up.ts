@@ -1,5 +1,6 @@
 // Fetches the messages of a conversation that were written while there was no connection, oldest first.
-import { fieldsOf, isId } from './messages.ts'
+import { fieldsOf } from 'svc-gateway/plugin'
+import { isId } from './messages.ts'
 
 interface Missed {
   channelId: string

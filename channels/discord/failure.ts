@@ -1,6 +1,14 @@
 // What a failed call of Discord's API means. The library's errors hold the request, so nothing else of them is used.
 import type { API } from '@discordjs/core'
-import { AuthError, entryOf, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import {
+  AuthError,
+  connectError,
+  connectStatusError,
+  entryOf,
+  resultOfError,
+  resultOfResponse,
+  type SendResult,
+} from 'svc-gateway/plugin'
 
 /** The calls that the channel makes. */
 export type DiscordApi = Pick<API, 'channels' | 'users'>
@@ -29,11 +37,11 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** What `connect` throws when a call failed. */
-export function errorOfFailure(error: unknown): Error {
+export function errorOfFailure(error: unknown, apiRoot: string): Error {
+  const service = { name: 'Discord', url: apiRoot, setting: 'apiRoot' }
   const { status } = failureOf(error)
   if (status === 401) return new AuthError(refusedToken)
-  if (status !== undefined) return new Error(`Discord answered ${status}.`)
-  return error instanceof AuthError ? error : new Error(error instanceof Error ? error.message : typeof error)
+  return status === undefined ? connectError(error, service) : connectStatusError(status, service)
 }
 
 /** The result of sending a message when the call failed. */

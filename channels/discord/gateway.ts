@@ -7,6 +7,8 @@ import { errorOfFailure, refusedToken } from './failure.ts'
 
 export interface GatewayDeps {
   rest: REST
+  /** The address of the REST API, for errors. */
+  apiRoot: string
   token: string
   /** The session to resume, from an earlier connection. */
   session: SessionInfo | undefined
@@ -75,7 +77,7 @@ export async function openGateway(deps: GatewayDeps): Promise<{ close(): Promise
   let closing: Promise<void> | undefined
   const close = () => (closing ??= socket.close(manager))
   try {
-    await Promise.race([connect(manager, deps.signal), failed.promise])
+    await Promise.race([connect(manager, deps), failed.promise])
     isConnected = true
     return { close }
   } catch (error) {
@@ -85,11 +87,14 @@ export async function openGateway(deps: GatewayDeps): Promise<{ close(): Promise
 }
 
 /** Resolves when Discord delivers events. */
-async function connect(manager: WebSocketManager, signal: AbortSignal): Promise<void> {
+async function connect(
+  manager: WebSocketManager,
+  { signal, apiRoot }: Pick<GatewayDeps, 'signal' | 'apiRoot'>,
+): Promise<void> {
   const ended = AbortSignal.any([signal, AbortSignal.timeout(connectMs)])
   const end = once(ended, 'abort').then(() => Promise.reject(new Error('Discord did not answer in time.')))
   await Promise.race([manager.connect(), end]).catch((error: unknown) => {
-    throw errorOfFailure(error)
+    throw errorOfFailure(error, apiRoot)
   })
 }
 

@@ -46,7 +46,11 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     last = last
       .then(() => (signal.aborted ? undefined : work()))
       .catch((error: unknown) => {
-        if (!signal.aborted) context.log.error({ reason: messageOf(error) }, 'a message of Discord could not be read')
+        if (!signal.aborted)
+          context.log.error(
+            { reason: errorOfFailure(error, bot.apiRoot).message },
+            'a message of Discord could not be read',
+          )
       })
       .finally(() => void waiting--)
   }
@@ -90,7 +94,10 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
         const { status, retryAfterMs } = failureOf(error)
         if (status === 401) context.lost(new AuthError(refusedToken))
         const level = waitMs === firstRetryMs ? 'warn' : 'debug'
-        context.log[level]({ reason: messageOf(error) }, 'messages of Discord could not be received; it is tried again')
+        context.log[level](
+          { reason: errorOfFailure(error, bot.apiRoot).message },
+          'messages of Discord could not be received; it is tried again',
+        )
         await delay(retryAfterMs ?? waitMs, undefined, { signal })
       }
     }
@@ -102,8 +109,6 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     close: () => last,
   }
 }
-
-const messageOf = (error: unknown): string => errorOfFailure(error).message
 
 function toInbound(message: DiscordMessage, { isDirect, parentId }: Place): InboundMessage {
   const { id, channelId, author, text, mentioned, attachments } = message

@@ -1,9 +1,9 @@
 // The Discord channel: a bot that reads and answers direct messages, server channels and threads.
-import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { defineChannel, fieldsOf, type Static, Type } from 'svc-gateway/plugin'
 import { type DiscordApi, errorOfFailure } from './failure.ts'
 import { openGateway } from './gateway.ts'
 import { createInbound } from './inbound.ts'
-import { fieldsOf, isId } from './messages.ts'
+import { isId } from './messages.ts'
 import { openProgress } from './progress.ts'
 import { createSender } from './send.ts'
 
@@ -31,7 +31,7 @@ export default defineChannel<Static<typeof Config>>({
     description: 'The id of a channel or thread, such as "1180000000000000001", or "user:<id>" for a direct message.',
   }),
   limits: { maxText: 2000, idempotency: 'native', maxFileBytes: 10 * 1024 * 1024 },
-  packages: { '@discordjs/core': '2.6.0', '@discordjs/rest': '2.6.3', '@discordjs/ws': '2.0.4' },
+  packages: () => ({ '@discordjs/core': '2.6.0', '@discordjs/rest': '2.6.3', '@discordjs/ws': '2.0.4' }),
 
   async connect({ token, apiRoot = 'https://discord.com/api' }, context) {
     const [{ API }, { REST }] = await Promise.all([import('@discordjs/core'), import('@discordjs/rest')])
@@ -51,12 +51,13 @@ export default defineChannel<Static<typeof Config>>({
     }
     try {
       const api: DiscordApi = new API(rest)
-      const botId = await findBotId(api)
+      const botId = await findBotId(api, apiRoot)
       const progress = await openProgress(context.state, botId)
       const signal = AbortSignal.any([context.signal, closing.signal])
       const inbound = createInbound({ api, bot: { id: botId, apiRoot }, progress, context, signal })
       const gateway = await openGateway({
         rest,
+        apiRoot,
         token,
         session: progress.session,
         signal,
@@ -78,12 +79,12 @@ export default defineChannel<Static<typeof Config>>({
 })
 
 /** Asks who the bot is, which also shows whether the token is valid. */
-async function findBotId(api: DiscordApi): Promise<string> {
+async function findBotId(api: DiscordApi, apiRoot: string): Promise<string> {
   try {
     const { id } = fieldsOf(await api.users.getCurrent())
-    if (!isId(id)) throw new Error('The server at apiRoot does not answer as Discord does.')
+    if (!isId(id)) throw new TypeError('the answer has no id')
     return id
   } catch (error) {
-    throw errorOfFailure(error)
+    throw errorOfFailure(error, apiRoot)
   }
 }

@@ -1,5 +1,5 @@
 // Reads Discord's message objects, which may have any shape, and tells what concerns the agent.
-import type { Attachment } from 'svc-gateway/plugin'
+import { type Attachment, fieldsOf, listOf } from 'svc-gateway/plugin'
 import { downloadFrom } from './download.ts'
 
 export interface DiscordMessage {
@@ -43,12 +43,7 @@ export function readMessage(data: unknown, bot: { id: string; apiRoot: string })
 /** Ids become part of the path of a request. */
 export const isId = (value: unknown): value is string => typeof value === 'string' && /^\d{17,20}$/.test(value)
 
-export const fieldsOf = (value: unknown): Partial<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? value : {}
-
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 const withoutMention = (content: unknown, botId: string): string =>
   typeof content === 'string' ? content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim() : ''

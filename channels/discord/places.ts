@@ -1,7 +1,8 @@
 // Finds out where a message was written: to the bot alone, in a channel of a server, or in a thread of one.
 import { type DiscordApi, failureOf } from './failure.ts'
 import { keepLatest } from './keep-latest.ts'
-import { fieldsOf, isId } from './messages.ts'
+import { fieldsOf } from 'svc-gateway/plugin'
+import { isId } from './messages.ts'
 
 export interface Place {
   /** Only the bot and the sender read it. */

@@ -1,8 +1,8 @@
 // Stores how far Discord's messages were received, so that a new connection continues there.
 import type { SessionInfo } from '@discordjs/ws'
-import type { ExtensionState, Json } from 'svc-gateway/plugin'
+import { type ExtensionState, fieldsOf, type Json } from 'svc-gateway/plugin'
 import { keepLatest } from './keep-latest.ts'
-import { fieldsOf, isId } from './messages.ts'
+import { isId } from './messages.ts'
 
 export interface Progress {
   /** The session that Discord can resume, if there is one. */

@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from 'svc-gateway/plugin'
-import { fieldsOf } from './shapes.ts'
+import { fieldsOf, type Log } from 'svc-gateway/plugin'
 
 /** A method of imsg failed. The message is fixed, because that of imsg could quote anything. */
 export class ImsgError extends Error {
@@ -50,7 +49,8 @@ export async function startImsg(cliPath: string, log: Log): Promise<Imsg> {
     child.once('close', (code, signal) => resolve(`imsg ended (${signal ?? `exit code ${code}`})`)),
   )
   await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`"${cliPath}" could not be started (${error.code}). Install imsg, or set cliPath.`)
+    const hint = error.code === 'EACCES' ? 'Make it executable' : 'Install imsg'
+    throw new Error(`"${cliPath}" could not be started (${error.code}). ${hint}, or set cliPath.`)
   })
   let notify: Parameters<Imsg['listen']>[0] = () => undefined
   const lines = createInterface({ input: child.stdout })
@@ -61,7 +61,9 @@ export async function startImsg(cliPath: string, log: Log): Promise<Imsg> {
     if (typeof message['method'] === 'string') notify(message['method'], message['params'])
     else if (!calls.settle(message)) log.debug({}, 'line of imsg ignored: it has an unknown shape')
   })
-  void ended.then((reason) => calls.end(new Error(`${reason} before it answered`)))
+  void ended.then((reason) =>
+    calls.end(new Error(`${reason} before it answered. Run "${cliPath} rpc" in a terminal to see why.`)),
+  )
 
   /** Also reaches the processes that a script named by `cliPath` has started. */
   function kill(signal: NodeJS.Signals): void {

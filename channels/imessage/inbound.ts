@@ -1,8 +1,7 @@
 // Turns a row of the Messages database into a message for the gateway.
 import { readFile } from 'node:fs/promises'
 import { basename, normalize } from 'node:path'
-import type { Attachment, InboundMessage, Log } from 'svc-gateway/plugin'
-import { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
+import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
 
 export interface Row {
   /** Continue after this number. */

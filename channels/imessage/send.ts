@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { OutboundMessage, SendResult } from 'svc-gateway/plugin'
+import { fieldsOf, type OutboundMessage, type SendResult, textOf } from 'svc-gateway/plugin'
 import { type Imsg, ImsgError, NotRunningError } from './imsg.ts'
 import type { SentLog } from './sent-log.ts'
-import { fieldsOf, textOf } from './shapes.ts'
 
 export interface Sender {
   imsg: Imsg

@@ -1,6 +1,5 @@
 // Remembers how the last messages were sent, so that the gateway learns after a crash what became of them.
-import type { ExtensionState } from 'svc-gateway/plugin'
-import { listOf, textOf } from './shapes.ts'
+import { type ExtensionState, listOf, textOf } from 'svc-gateway/plugin'
 
 /**
  * - `tracked`: with the id that is computed from the key, so Messages can be asked about it.

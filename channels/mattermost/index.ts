@@ -1,5 +1,5 @@
 // The Mattermost channel: receives messages over a WebSocket, and sends text and files through the REST API.
-import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, connectError, connectStatusError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { createApi, StatusError } from './api.ts'
 import { createDirectory } from './directory.ts'
 import { createReader } from './inbound.ts'
@@ -35,11 +35,11 @@ export default defineChannel<Static<typeof Config>>({
     idempotency: 'reconcile',
     maxFileBytes: 100 * 1024 * 1024,
   },
-  packages: { '@mattermost/client': '11.9.0' },
+  packages: () => ({ '@mattermost/client': '11.9.0' }),
 
   async connect({ botToken, baseUrl }, context) {
     const api = createApi({ baseUrl, botToken })
-    const { self, serverTime } = await signIn(api)
+    const { self, serverTime } = await signIn(api, baseUrl)
     const directory = createDirectory(api, self.id)
     const posts = receivePosts({
       api,
@@ -64,14 +64,15 @@ export default defineChannel<Static<typeof Config>>({
 })
 
 /** The time of the server is where a new account starts to read. */
-async function signIn(api: ReturnType<typeof createApi>): Promise<{ self: Self; serverTime: number }> {
+async function signIn(api: ReturnType<typeof createApi>, baseUrl: string): Promise<{ self: Self; serverTime: number }> {
+  const service = { name: 'Mattermost', url: baseUrl, setting: 'baseUrl' }
   try {
     const response = await api.request('users/me')
     const serverTime = Date.parse(response.headers.get('date') ?? '') || Date.now()
     return { self: (await response.json()) as Self, serverTime }
   } catch (error) {
     if (error instanceof StatusError && error.status === 401)
-      throw new AuthError('Mattermost refuses the access token.', { cause: error })
-    throw error
+      throw new AuthError('Mattermost refuses the access token. Create a new one for the bot, and set botToken.')
+    throw error instanceof StatusError ? connectStatusError(error.status, service) : connectError(error, service)
   }
 }

@@ -12,6 +12,8 @@ interface SocketDeps {
 
 /** Time limit for the server's first message. */
 const helloMs = 20_000
+/** The REST API has answered before. */
+const proxyHint = 'If a proxy is in front of it, it must pass on WebSockets to /api/v4/websocket.'
 /** A server that does not answer within this time is gone. */
 const pingMs = 30_000
 /** The longest time that a timer knows: the gateway reconnects and pings, not the library. */
@@ -37,7 +39,7 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   client.addCloseListener(() => queueMicrotask(() => end('Mattermost closed the connection.')))
 
   function end(reason: string): void {
-    hello.reject(new Error(reason))
+    hello.reject(new Error(`${reason} ${proxyHint}`))
     if (state === 'open') context.lost(reason)
     close()
   }

@@ -1,9 +1,15 @@
 // Connects one bot: gets its token, and hands incoming requests to Microsoft's library, which verifies them.
-import type { ChannelContext, Connection, PlatformRequest, PlatformResponse } from 'svc-gateway/plugin'
+import {
+  type ChannelContext,
+  connectError,
+  type Connection,
+  type PlatformRequest,
+  type PlatformResponse,
+} from 'svc-gateway/plugin'
 import { createConversations } from './conversations.ts'
 import { readMessage } from './inbound.ts'
 import type { TeamsConfig } from './config.ts'
-import { createTokens } from './tokens.ts'
+import { createTokens, tokenUrlOf } from './tokens.ts'
 import { createTrust } from './trust.ts'
 
 const defaultServiceUrl = 'https://smba.trafficmanager.net/teams'
@@ -11,7 +17,9 @@ const defaultServiceUrl = 'https://smba.trafficmanager.net/teams'
 export async function connect(config: TeamsConfig, context: ChannelContext): Promise<Connection> {
   const tokens = createTokens(config, context.signal)
   // Refused credentials show now and not with the first message.
-  await tokens.get()
+  await tokens.get().catch((error: unknown) => {
+    throw connectError(error, { name: 'The token service of Microsoft', url: tokenUrlOf(config), setting: 'tokenUrl' })
+  })
   const trust = createTrust(config)
   const receiver = await createReceiver(config, context, { tokens, trust })
   const conversations = createConversations(tokens, context.signal)

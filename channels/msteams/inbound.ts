@@ -1,5 +1,5 @@
 // Reads a message from an activity that Microsoft's library has verified.
-import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
+import { type Attachment, fieldsOf, type InboundMessage, listOf, textOf } from 'svc-gateway/plugin'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
 
@@ -27,7 +27,9 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
   const sender = textOf(from?.aadObjectId) ?? textOf(from?.id)
   const [to, threadId] = splitConversation(textOf(conversation?.id) ?? '')
   if (!textOf(id) || !sender || !to || from?.id === botId || from?.role === 'bot') return undefined
-  const mentions = listOf(entities).filter(({ type, mentioned }) => type === 'mention' && idOf(mentioned) === botId)
+  const mentions = listOf(entities)
+    .map(fieldsOf)
+    .filter(({ type, mentioned }) => type === 'mention' && idOf(mentioned) === botId)
   const name = textOf(from?.name)
   return {
     id: `${to}/${String(id)}`,
@@ -37,17 +39,14 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
     ...(threadId !== undefined && { threadId }),
     ...groupOf(conversation?.conversationType),
     mentioned: mentions.length > 0,
-    attachments: listOf(attachments).flatMap((attachment) => readAttachment(attachment, deps) ?? []),
+    attachments: listOf(attachments)
+      .map(fieldsOf)
+      .flatMap((attachment) => readAttachment(attachment, deps) ?? []),
     route: { serviceUrl: String(serviceUrl) },
   }
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
 const idOf = (value: unknown): unknown => (value as { id?: unknown } | null | undefined)?.id
-
-const listOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : []
 
 /** In a channel the id names the message with which the thread begins: `19:…@thread.tacv2;messageid=17…`. */
 function splitConversation(id: string): [to: string, threadId?: string] {

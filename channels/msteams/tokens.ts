@@ -13,8 +13,12 @@ export interface Tokens {
 const marginMs = 5 * 60_000
 const timeoutMs = 15_000
 
-export function createTokens({ appId, appPassword, tenantId, tokenUrl }: TeamsConfig, signal: AbortSignal): Tokens {
-  const url = tokenUrl ?? `https://login.microsoftonline.com/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`
+export const tokenUrlOf = ({ tenantId, tokenUrl }: TeamsConfig): string =>
+  tokenUrl ?? `https://login.microsoftonline.com/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`
+
+export function createTokens(config: TeamsConfig, signal: AbortSignal): Tokens {
+  const { appId, appPassword } = config
+  const url = tokenUrlOf(config)
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
 
@@ -33,7 +37,7 @@ export function createTokens({ appId, appPassword, tenantId, tokenUrl }: TeamsCo
     })
     if (response.status === 400 || response.status === 401)
       throw new AuthError('Microsoft refuses the credentials; check appId, appPassword and tenantId.')
-    if (!response.ok) throw new Error(`The token service answered ${response.status}.`)
+    if (!response.ok) throw new Error(`The token service of Microsoft answered ${response.status}.`)
     const { access_token: token, expires_in: seconds } = (await response.json()) as Record<string, unknown>
     if (typeof token !== 'string' || typeof seconds !== 'number')
       throw new Error('The token service answered without a token.')

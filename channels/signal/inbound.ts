@@ -1,7 +1,6 @@
 // Turns an event of signal-cli into a message for the gateway.
-import type { Attachment, InboundMessage, Log } from 'svc-gateway/plugin'
+import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
 import type { Call } from './rpc.ts'
-import { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
 
 interface Reader {
   /** The phone number of the own account. */

@@ -1,12 +1,20 @@
 // The Signal channel: sends and receives through the HTTP daemon of signal-cli.
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ChannelContext, defineChannel, type InboundMessage, type Static, Type } from 'svc-gateway/plugin'
+import {
+  type ChannelContext,
+  defineChannel,
+  fieldsOf,
+  type InboundMessage,
+  listOf,
+  type Static,
+  textOf,
+  Type,
+} from 'svc-gateway/plugin'
 import { notLinked, openEvents, type ServerEvent } from './events.ts'
 import { readMessage } from './inbound.ts'
-import { linkAccount } from './login.ts'
-import { type Call, createCall, methodNotFound, RpcError } from './rpc.ts'
+import { forgetAccount, linkAccount } from './login.ts'
+import { type Call, createCall, explainConnect, methodNotFound, RpcError } from './rpc.ts'
 import { recipientOf, sendMessage } from './send.ts'
-import { fieldsOf, listOf, textOf } from './shapes.ts'
 
 const Config = Type.Object({
   account: Type.String({
@@ -43,9 +51,13 @@ export default defineChannel<Static<typeof Config>>({
     const stop = new AbortController()
     const signal = AbortSignal.any([context.signal, stop.signal])
     const call = createCall(config)
-    await verifyAccount(config.account, call, AbortSignal.any([signal, AbortSignal.timeout(connectMs)]))
     const lastEventId = textOf(await context.state.get(cursorKey))
-    const events = await openEvents(config, { lastEventId, signal })
+    const verified = verifyAccount(config.account, call, AbortSignal.any([signal, AbortSignal.timeout(connectMs)]))
+    const events = await verified
+      .then(() => openEvents(config, { lastEventId, signal }))
+      .catch((error: unknown) => {
+        throw explainConnect(error, config.httpUrl)
+      })
     const reading = receiveAll(events, { account: config.account, call, context, signal })
     return {
       send: (message) => sendMessage(call, message, signal),
@@ -61,6 +73,7 @@ export default defineChannel<Static<typeof Config>>({
   },
 
   login: (config, { signal }) => linkAccount(config, signal),
+  logout: (config, { signal }) => forgetAccount(config, signal),
 })
 
 /** A daemon that serves a single account does not list accounts. */

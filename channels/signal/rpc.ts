@@ -1,6 +1,6 @@
 // Calls methods of signal-cli over HTTP.
 import { randomUUID } from 'node:crypto'
-import { fieldsOf } from './shapes.ts'
+import { connectError, connectStatusError, fieldsOf, type Service } from 'svc-gateway/plugin'
 
 /** A method of signal-cli failed. The message is fixed, because that of signal-cli could quote anything. */
 export class RpcError extends Error {
@@ -20,6 +20,17 @@ export class RpcError extends Error {
   }
 }
 
+/** The daemon, for errors that say why it could not be reached. */
+function serviceOf(httpUrl: string): Service {
+  const { host } = new URL(httpUrl)
+  return {
+    name: 'signal-cli',
+    url: httpUrl,
+    setting: 'httpUrl',
+    start: `Start it with: signal-cli daemon --http ${host}`,
+  }
+}
+
 /** signal-cli, or a proxy in front of it, answered with an error status. */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
@@ -33,6 +44,13 @@ export class StatusError extends Error {
     )
     this.response = response
   }
+}
+
+/** Says why the daemon could not be reached. */
+export function explainConnect(error: unknown, httpUrl: string): Error {
+  const service = serviceOf(httpUrl)
+  const isForeign = error instanceof StatusError && error.response.status !== 421
+  return isForeign ? connectStatusError(error.response.status, service) : connectError(error, service)
 }
 
 /** JSON-RPC: the method does not exist, or not in this mode of the daemon. */

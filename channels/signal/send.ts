@@ -1,7 +1,15 @@
 // Sends one message with signal-cli, and finds out from the answer whether it arrived.
-import { type OutboundMessage, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import {
+  countOf,
+  fieldsOf,
+  listOf,
+  type OutboundMessage,
+  resultOfError,
+  resultOfResponse,
+  type SendResult,
+  textOf,
+} from 'svc-gateway/plugin'
 import { type Call, methodNotFound, RpcError, StatusError } from './rpc.ts'
-import { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
 
 /** signal-cli answers when the message has reached every member of a group, which can take a while. */
 const sendMs = 120_000

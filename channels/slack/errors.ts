@@ -1,5 +1,12 @@
 // What errors of the Web API mean: refused credentials, or the result of a send.
-import { AuthError, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import {
+  AuthError,
+  connectError,
+  connectStatusError,
+  resultOfError,
+  resultOfResponse,
+  type SendResult,
+} from 'svc-gateway/plugin'
 
 export type Unsent = Exclude<SendResult, { outcome: 'sent' }>
 
@@ -38,10 +45,16 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** An `AuthError` if Slack refuses the token, otherwise an error with a plain message. */
-export function toAuthError(error: unknown, token: string): Error {
+export function toAuthError(error: unknown, { token, apiRoot }: { token: string; apiRoot: string }): Error {
+  const service = { name: 'Slack', url: apiRoot, setting: 'apiRoot' }
+  const { statusCode, retryAfter, original } = (error ?? {}) as ApiError
   const code = codeOf(error)
-  if (code !== undefined && refusals.has(code)) return new AuthError(`Slack refuses ${token} (${code}).`)
-  return new Error(code === undefined ? toUnsent(error).detail : `Slack refused ${token} (${code}).`)
+  if (code !== undefined && refusals.has(code))
+    return new AuthError(`Slack refuses ${token} (${code}). Copy it again from the pages of the app.`)
+  if (code !== undefined) return new Error(`Slack refused ${token} (${code}).`)
+  if (retryAfter !== undefined) return new Error(limitDetail)
+  if (statusCode !== undefined) return connectStatusError(statusCode, service)
+  return connectError(new TypeError('no answer of Slack', { cause: original ?? error }), service)
 }
 
 /** The result of a send whose call failed. */

@@ -33,14 +33,14 @@ export default defineChannel<Static<typeof Config>>({
     description: 'The id of a channel or conversation (`C…`, `G…`, `D…`), or of a person (`U…`, `W…`).',
   }),
   limits: { maxText: 12_000, format: 'markdown', idempotency: 'reconcile', maxFileBytes: 100 * 1024 * 1024 },
-  packages: { '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' },
+  packages: () => ({ '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' }),
 
   async connect({ botToken, appToken, apiRoot = 'https://slack.com/api/' }, context) {
     const { WebClient } = await import('@slack/web-api')
     const options = { ...clientOptions, slackApiUrl: apiRoot }
     const web = new WebClient(botToken, options)
     const self = await web.auth.test().catch((error: unknown) => {
-      throw toAuthError(error, 'the bot token')
+      throw toAuthError(error, { token: 'the bot token', apiRoot })
     })
     const directory = createDirectory(web)
     const read = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })

@@ -6,7 +6,7 @@ import { toAuthError } from './errors.ts'
 
 interface SocketDeps {
   appToken: string
-  options: NonNullable<SocketModeOptions['clientOptions']> & Pick<SocketModeOptions, 'logger'>
+  options: NonNullable<SocketModeOptions['clientOptions']> & Pick<SocketModeOptions, 'logger'> & { slackApiUrl: string }
   context: Pick<ChannelContext, 'lost' | 'log' | 'signal'>
   /** Handles an event, which is confirmed to Slack afterwards. If it rejects, it is called again. */
   onEvent(event: unknown): Promise<void>
@@ -37,7 +37,7 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
       queue = queue.then(() => handle(envelope))
     })
     forwardWellFormed(socket, { onReplace: () => void replace(socket), log: context.log })
-    await startSocket(socket, context.signal)
+    await startSocket(socket, { signal: context.signal, apiRoot: deps.options.slackApiUrl })
     socket.once('disconnected', () => socket === current && lose('Slack closed the connection.'))
     return socket
   }
@@ -86,7 +86,10 @@ async function createSocket({ appToken, options }: SocketDeps): Promise<SocketMo
   return new SocketModeClient({ appToken, autoReconnectEnabled: false, clientOptions, ...(logger && { logger }) })
 }
 
-async function startSocket(socket: SocketModeClient, signal: AbortSignal): Promise<void> {
+async function startSocket(
+  socket: SocketModeClient,
+  { signal, apiRoot }: { signal: AbortSignal; apiRoot: string },
+): Promise<void> {
   const end = () => void socket.disconnect()
   const timer = setTimeout(end, helloMs)
   try {
@@ -95,7 +98,9 @@ async function startSocket(socket: SocketModeClient, signal: AbortSignal): Promi
   } catch (error) {
     await closeSocket(socket)
     // The library rejects with nothing if the connection closes.
-    throw error === undefined ? new Error('Slack closed the connection at once.') : toAuthError(error, appTokenName)
+    throw error === undefined
+      ? new Error('Slack closed the connection at once.')
+      : toAuthError(error, { token: appTokenName, apiRoot })
   } finally {
     clearTimeout(timer)
   }

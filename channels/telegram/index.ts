@@ -1,5 +1,5 @@
 // The Telegram channel: a bot that reads messages by long polling and sends them with the Bot API.
-import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, connectError, connectStatusError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
 import { poll } from './poll.ts'
 import { maxFileBytes, send, threadOption } from './send.ts'
@@ -30,14 +30,14 @@ export default defineChannel<Static<typeof Config>>({
   }),
   // Telegram has no key that would make a second message with the same content recognizable.
   limits: { maxText: 4096, format: 'html', idempotency: 'none', maxFileBytes },
-  packages: { grammy: '1.46.0' },
+  packages: () => ({ grammy: '1.46.0' }),
 
   async connect(config, context) {
     const client = await openClient(config)
     const stop = new AbortController()
     const signal = AbortSignal.any([stop.signal, context.signal])
     try {
-      const polling = poll(client, { context, me: await identify(client, signal), signal })
+      const polling = poll(client, { context, me: await identify(client, { apiRoot: config.apiRoot, signal }), signal })
       return {
         send: (message) => send(client, message),
         // Telegram hides it by itself after five seconds, or when a message is sent.
@@ -57,20 +57,23 @@ export default defineChannel<Static<typeof Config>>({
 })
 
 /** Checks the token. A webhook that somebody has set would keep the bot from reading messages. */
-async function identify({ api }: Client, signal: AbortSignal) {
+async function identify({ api }: Client, { apiRoot, signal }: { apiRoot: string; signal: AbortSignal }) {
   try {
     const me = await api.getMe(grammySignal(signal))
     await api.deleteWebhook({}, grammySignal(signal))
     return me
   } catch (error) {
-    throw connectError(apiErrorOf(error)?.error_code)
+    throw explain(error, apiRoot)
   }
 }
 
-function connectError(code: number | undefined): Error {
-  if (code === undefined) return new Error('Telegram could not be reached.')
+function explain(error: unknown, apiRoot: string): Error {
+  const service = { name: 'Telegram', url: apiRoot, setting: 'apiRoot' }
+  const { error_code: code } = apiErrorOf(error) ?? {}
   // Telegram answers 404 to tokens that it cannot read.
-  return code === 401 || code === 404
-    ? new AuthError('Telegram refuses the bot token.')
-    : new Error(`Telegram answered ${code}.`)
+  if (code === 401 || code === 404)
+    return new AuthError('Telegram refuses the bot token. Copy it again from @BotFather into botToken.')
+  if (code !== undefined) return connectStatusError(code, service)
+  // The library's own message contains the token.
+  return connectError(new TypeError('no answer', { cause: (error as { error?: unknown }).error }), service)
 }

@@ -11,6 +11,7 @@ export interface CloudApi {
   download(address: string, signal: AbortSignal): Promise<Response>
 }
 
+export const defaultRoot = 'https://graph.facebook.com'
 const version = 'v23.0'
 
 /** Longest time that a request may take. */
@@ -20,7 +21,7 @@ const requestMs = 30_000
 const mediaHosts = /(^|\.)(fbsbx\.com|facebook\.com|whatsapp\.net)$/
 
 export function createCloudApi(config: CloudConfig, closed: AbortSignal): CloudApi {
-  const root = (config.apiRoot ?? 'https://graph.facebook.com').replace(/\/+$/, '')
+  const root = (config.apiRoot ?? defaultRoot).replace(/\/+$/, '')
   const headers = { authorization: `Bearer ${config.accessToken}` }
   const request = (url: string, options: RequestInit = {}): Promise<Response> =>
     fetch(url, {

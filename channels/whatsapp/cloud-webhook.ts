@@ -4,9 +4,12 @@ import {
   type Attachment,
   type ChannelContext,
   clip,
+  fieldsOf,
   type InboundMessage,
+  listOf,
   type PlatformRequest,
   type PlatformResponse,
+  textOf,
 } from 'svc-gateway/plugin'
 import { apiErrors, type CloudApi } from './cloud-api.ts'
 import type { CloudConfig } from './config.ts'
@@ -21,9 +24,9 @@ export function createWebhook({ config, context, api }: WebhookOptions) {
   async function accept(body: Uint8Array): Promise<PlatformResponse> {
     const payload = parse(body)
     for (const value of valuesOf(payload, config.phoneNumberId)) {
-      for (const status of listOf(value.statuses)) reportFailure(status, context)
+      for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
       const names = namesOf(value)
-      for (const item of listOf(value.messages)) {
+      for (const item of listOf(value.messages).map(fieldsOf)) {
         const message = readMessage(item, names, api)
         if (message) await context.receive(message)
         else context.log.debug({}, 'an item of a webhook request is not a message that can be read')
@@ -61,15 +64,6 @@ const hash = (text: string): Buffer => createHmac('sha256', 'compare').update(te
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
-
-const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
 function parse(body: Uint8Array): Fields {
   try {
     return fieldsOf(JSON.parse(Buffer.from(body).toString()))
@@ -81,22 +75,27 @@ function parse(body: Uint8Array): Fields {
 /** The changes that concern this phone number. An app may serve several numbers with one webhook. */
 const valuesOf = (payload: Fields, phoneNumberId: string): Fields[] =>
   listOf(payload.entry)
-    .flatMap((entry) => listOf(entry.changes))
+    .flatMap((entry) => listOf(fieldsOf(entry).changes))
+    .map(fieldsOf)
     .filter(({ field }) => field === 'messages')
     .map(({ value }) => fieldsOf(value))
     .filter(({ metadata }) => fieldsOf(metadata).phone_number_id === phoneNumberId)
 
 /** The display names of the senders. */
 const namesOf = ({ contacts }: Fields): Map<unknown, string | undefined> =>
-  new Map(listOf(contacts).map((contact) => [contact.wa_id, stringOf(fieldsOf(contact.profile).name)]))
+  new Map(
+    listOf(contacts)
+      .map(fieldsOf)
+      .map((contact) => [contact.wa_id, textOf(fieldsOf(contact.profile).name)]),
+  )
 
 function readMessage(item: Fields, names: Map<unknown, string | undefined>, api: CloudApi): InboundMessage | undefined {
-  const [id, sender, type] = [stringOf(item.id), stringOf(item.from), stringOf(item.type)]
+  const [id, sender, type] = [textOf(item.id), textOf(item.from), textOf(item.type)]
   if (!id || !type || !sender || !/^[0-9]+$/.test(sender)) return undefined
   const content = fieldsOf(item[type])
   const name = names.get(item.from)
   const attachment = readAttachment(type, content, api)
-  const text = textOf(type, content)
+  const text = contentOf(type, content)
   if (!attachment && text === '') return undefined
   return {
     id,
@@ -109,19 +108,19 @@ function readMessage(item: Fields, names: Map<unknown, string | undefined>, api:
 }
 
 /** The text of a message, the caption of a file, or the label of the button that was pressed. */
-function textOf(type: string, content: Fields): string {
-  if (type === 'text') return stringOf(content.body) ?? ''
-  if (type === 'button') return stringOf(content.text) ?? ''
-  if (type === 'interactive') return stringOf(fieldsOf(content.button_reply ?? content.list_reply).title) ?? ''
-  return stringOf(content.caption) ?? ''
+function contentOf(type: string, content: Fields): string {
+  if (type === 'text') return textOf(content.body) ?? ''
+  if (type === 'button') return textOf(content.text) ?? ''
+  if (type === 'interactive') return textOf(fieldsOf(content.button_reply ?? content.list_reply).title) ?? ''
+  return textOf(content.caption) ?? ''
 }
 
 function readAttachment(kind: string, content: Fields, api: CloudApi): Attachment | undefined {
-  const id = stringOf(content.id)
+  const id = textOf(content.id)
   if (!['image', 'video', 'audio', 'document', 'sticker'].includes(kind) || !id) return undefined
-  const type = stringOf(content.mime_type)?.split(';')[0]?.trim() || 'application/octet-stream'
+  const type = textOf(content.mime_type)?.split(';')[0]?.trim() || 'application/octet-stream'
   return {
-    name: stringOf(content.filename) || `${kind}.${type.split('/')[1]?.split('+')[0] || 'bin'}`,
+    name: textOf(content.filename) || `${kind}.${type.split('/')[1]?.split('+')[0] || 'bin'}`,
     type,
     read: (signal) => download(id, api, signal),
   }
@@ -129,7 +128,7 @@ function readAttachment(kind: string, content: Fields, api: CloudApi): Attachmen
 
 async function download(id: string, api: CloudApi, signal: AbortSignal): Promise<Uint8Array> {
   const found = await api.get(id)
-  const address = stringOf(fieldsOf(await found.json()).url)
+  const address = textOf(fieldsOf(await found.json()).url)
   if (!found.ok || !address) throw new Error('the file has no address')
   const response = await api.download(address, signal)
   if (!response.ok) throw new Error(`the file could not be downloaded (${response.status})`)
@@ -137,10 +136,11 @@ async function download(id: string, api: CloudApi, signal: AbortSignal): Promise
 }
 
 /** The API accepts messages that it then cannot deliver, and says so only here. */
-function reportFailure(status: Fields, { log }: ChannelContext): void {
-  if (status.status !== 'failed') return
-  for (const { code } of listOf(status.errors)) {
-    const [, sentence] = apiErrors.get(Number(code)) ?? []
-    log.warn({ messageId: status.id, code }, `a message was not delivered: ${sentence ?? 'see the code of the error'}`)
-  }
+async function reportFailure(item: Fields, { undelivered, log }: ChannelContext): Promise<void> {
+  if (item.status !== 'failed') return
+  const key = textOf(item.biz_opaque_callback_data)
+  if (key === undefined) return log.debug({}, 'a status is ignored: its message was not sent by the gateway')
+  const code = Number(fieldsOf(listOf(item.errors)[0]).code)
+  const [, sentence = 'WhatsApp could not deliver the message.'] = apiErrors.get(code) ?? []
+  await undelivered(key, Number.isNaN(code) ? sentence : `${sentence} (${code})`)
 }

@@ -1,14 +1,18 @@
 // Sends and receives messages through the Cloud API of a WhatsApp Business account.
 import {
   AuthError,
+  connectError,
+  connectStatusError,
+  fieldsOf,
   type ChannelContext,
   type Connection,
   type Json,
   type OutboundMessage,
   resultOfError,
+  resultOfResponse,
   type SendResult,
 } from 'svc-gateway/plugin'
-import { type CloudApi, createCloudApi, resultOfApiError } from './cloud-api.ts'
+import { type CloudApi, createCloudApi, defaultRoot, resultOfApiError } from './cloud-api.ts'
 import { createWebhook } from './cloud-webhook.ts'
 import type { CloudConfig } from './config.ts'
 
@@ -29,18 +33,34 @@ export async function connectCloud(config: CloudConfig, context: ChannelContext)
 }
 
 async function probe(config: CloudConfig, api: CloudApi): Promise<void> {
-  const response = await api.get(config.phoneNumberId)
-  if (response.ok) {
-    await response.body?.cancel()
-    return
-  }
+  const service = { name: "WhatsApp's Cloud API", url: config.apiRoot ?? defaultRoot, setting: 'apiRoot' }
+  const response = await readNumber(config, api).catch((error: unknown) => {
+    throw connectError(error, service)
+  })
+  if (response.ok) return
   const result = await resultOfApiError(response)
-  const isRefused = result.outcome === 'failed' && result.reason === 'auth'
-  throw isRefused ? new AuthError(`Meta refuses the credentials. ${result.detail}`) : new Error(result.detail)
+  if (result.outcome === 'failed' && result.reason === 'auth')
+    throw new AuthError(`Meta refuses the credentials. ${result.detail}`)
+  // An answer without a code of the API may be that of a proxy.
+  const isOfApi = result.detail !== resultOfResponse(response).detail
+  throw isOfApi ? new Error(result.detail) : connectStatusError(response.status, service)
 }
 
-async function sendMessage(api: CloudApi, { to, text, file }: OutboundMessage): Promise<SendResult> {
-  const recipient = { messaging_product: 'whatsapp', recipient_type: 'individual', to: to.replace('+', '') }
+/** Rejects if another service answers, such as the login page of a network. */
+async function readNumber({ phoneNumberId }: CloudConfig, api: CloudApi): Promise<Response> {
+  const response = await api.get(phoneNumberId)
+  if (response.ok && fieldsOf(await response.json())['id'] !== phoneNumberId) throw new TypeError('the id is missing')
+  return response
+}
+
+async function sendMessage(api: CloudApi, { key, to, text, file }: OutboundMessage): Promise<SendResult> {
+  const recipient = {
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    to: to.replace('+', ''),
+    // Comes back with the status of the message.
+    biz_opaque_callback_data: key,
+  }
   if (!file) return await post(api, { ...recipient, type: 'text', text: { body: text, preview_url: false } })
   const uploaded = await upload(api, file)
   if (!('mediaId' in uploaded)) return uploaded

@@ -46,10 +46,13 @@ export type CloudConfig = Config & Required<Pick<Config, 'accessToken' | 'phoneN
 
 const cloudKeys = ['accessToken', 'phoneNumberId', 'verifyToken', 'appSecret'] as const
 
+/** Whether the account is meant to use the Cloud API. Some of its settings may be missing. */
+export const hasCloudKey = (config: Config): boolean => cloudKeys.some((key) => config[key] !== undefined)
+
 /** Whether the account uses the Cloud API. Throws if only some of its settings are given. */
 export function isCloud(config: Config): config is CloudConfig {
+  if (!hasCloudKey(config)) return false
   const missing = cloudKeys.filter((key) => config[key] === undefined)
-  if (missing.length === cloudKeys.length) return false
   if (missing.length > 0) throw new Error(`The Cloud API also needs ${missing.join(', ')}.`)
   return true
 }

@@ -119,6 +119,8 @@ async function errorOf(code: number, { credentials, accountId }: Account): Promi
       return new AuthError('Another program uses the same linked device. Stop it, then restart this gateway.')
     case closeCode.outdated:
       return new Error('WhatsApp refuses this version of baileys. Install a newer one.')
+    case closeCode.lost:
+      return new Error('WhatsApp does not answer. Check the network of this machine, and whether it allows WebSockets.')
     default:
       return new Error(`WhatsApp closed the connection (code ${code}).`)
   }

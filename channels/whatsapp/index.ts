@@ -1,7 +1,7 @@
 // The WhatsApp channel: as a linked device of a phone, or through the Cloud API of a business account.
 import { defineChannel, Type } from 'svc-gateway/plugin'
 import { connectCloud } from './cloud.ts'
-import { Config, isCloud } from './config.ts'
+import { Config, hasCloudKey, isCloud } from './config.ts'
 import { connectDevice } from './device.ts'
 import { linkDevice, unlinkDevice } from './login.ts'
 
@@ -15,7 +15,7 @@ export default defineChannel<Config>({
       'A phone number with country code, such as `+15551234567`, or the id of a group, which ends in `@g.us`.',
   }),
   limits: { maxText: 4000, format: 'whatsapp', idempotency: 'none', maxFileBytes: 16 * 1024 * 1024 },
-  packages: { baileys: '7.0.0-rc14' },
+  packages: (config) => ({ baileys: hasCloudKey(config) ? undefined : '7.0.0-rc14' }),
   connect: async (config, context) =>
     isCloud(config) ? connectCloud(config, context) : connectDevice(config, context),
   login: linkDevice,

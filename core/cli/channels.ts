@@ -31,15 +31,38 @@ export async function login(channel: string, { account, ...options }: AccountOpt
   const path = `/api/channels/${encodeURIComponent(channel)}/login`
   const query = account === undefined ? '' : `?${new URLSearchParams({ account }).toString()}`
   const show = createScreen()
-  let view = (await control.post(path, { account })) as LoginView
-  while (view.status === 'waiting') {
-    await show(view)
-    await delay(pollMs)
-    view = (await control.get(path + query)) as LoginView
-  }
+  const cancel = async (): Promise<void> => void (await control.post(`${path}/cancel`, { account }))
+  const view = await endWhenInterrupted(cancel, async (interrupted) => {
+    let latest = (await control.post(path, { account })) as LoginView
+    while (latest.status === 'waiting') {
+      await show(latest)
+      await delay(pollMs, undefined, { signal: interrupted })
+      latest = (await control.get(path + query)) as LoginView
+    }
+    return latest
+  })
   if (view.status !== 'linked')
     throw new CommandError(`The login failed${view.reason === undefined ? '.' : `: ${escapeInLine(view.reason)}`}`)
   process.stdout.write(`The account ${escapeInLine(view.account)} of ${channel} is linked.\n`)
+}
+
+/** The gateway goes on with a login that nobody watches, and the account stays disconnected meanwhile. */
+async function endWhenInterrupted<Result>(
+  cancel: () => Promise<void>,
+  work: (interrupted: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const interrupt = new AbortController()
+  const onSignal = (): void => interrupt.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
+  try {
+    return await work(interrupt.signal)
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error
+    await cancel()
+    throw new CommandError('The login was ended.')
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+  }
 }
 
 export async function logout(channel: string, { account, ...options }: AccountOptions): Promise<void> {

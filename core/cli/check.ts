@@ -16,7 +16,7 @@ export async function check({ config, strict = false }: { config?: string; stric
     // Reported first, because the sections of rejected extensions are unknown keys.
     for (const problem of extensions.problems) process.stderr.write(`${problem}\n`)
     for (const line of describePlugins(extensions)) process.stdout.write(`${line}\n`)
-    const warnings = await findWarnings({ document, resolved: resolveConfig(document, extensions) }, { extensions })
+    const warnings = await findWarnings(resolveConfig(document, extensions), { extensions })
     for (const warning of warnings) warn(describeProblem(warning))
     const count = warnings.length
     if (extensions.problems.length > 0) throw new CommandError('A plugin cannot be used; see above.')

@@ -1,5 +1,6 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway and stops it.
 import { homedir } from 'node:os'
+import { nameSections } from '../config/channels/sections.ts'
 import { ConfigError, describeProblem } from '../config/config-error.ts'
 import { allCredentials } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file/read.ts'
@@ -8,13 +9,12 @@ import { findLocalServers } from '../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../config/file/locate.ts'
 import { addMissingCredential } from '../config/file/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../config/redaction.ts'
-import { resolveConfig } from '../config/resolve.ts'
+import { resolveConfig, type ResolvedConfig } from '../config/resolve.ts'
 import { createConfigSchema } from '../config/schema.ts'
 import { listSecretFiles } from '../config/file/secrets.ts'
 import { watchFiles } from '../config/file/watch.ts'
 import { readVersion } from '../control/version.ts'
 import { describeError } from '../errors.ts'
-import type { CheckedConfig } from '../findings.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { loadExtensions, ownSource, type Extensions } from '../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
@@ -56,7 +56,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   const found = locateConfig(surroundings)
   const file = found ?? firstConfigFile(surroundings)
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
-  const { document, resolved, extensions, log, redactor } = await prepare(file, lifetime)
+  const { resolved, extensions, log, redactor } = await prepare(file, lifetime)
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
@@ -73,7 +73,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
     signal: lifetime.signal,
   })
   lifetime.opened.defer(gateway.close)
-  gateway.logWarnings({ document, resolved })
+  gateway.logWarnings(resolved)
   const address = await gateway.listen()
   lifetime.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
@@ -91,7 +91,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
 
 /** The configuration file and its secret files. Throws while the configuration is invalid. */
 function listFiles(file: string, extensions: Extensions): string[] {
-  const document = readConfigFile(file)
+  const { named: document } = nameSections(readConfigFile(file), extensions.channels)
   return [file, ...listSecretFiles(document, createConfigSchema(extensions, document.value))]
 }
 
@@ -112,7 +112,8 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
 const listPluginExtensions = ({ sources }: Extensions): string[] =>
   [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
 
-interface Prepared extends CheckedConfig {
+interface Prepared {
+  resolved: ResolvedConfig
   extensions: Extensions
   log: ProcessLog
   redactor: Redactor
@@ -138,5 +139,5 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
   lifetime.configure({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
-  return { document, resolved, extensions, log, redactor }
+  return { resolved, extensions, log, redactor }
 }

@@ -42,6 +42,8 @@ const longestFirst = (values: readonly string[]): string[] =>
 export interface Redactor {
   /** Adds values. Values of earlier configurations stay hidden, because running work may still use them. */
   hide(values: readonly string[]): void
+  /** Adds values that are secret for minutes, such as codes of a login. Only the newest stay hidden. */
+  hideForNow(values: readonly string[]): void
   /** Redacts a text. */
   text(text: string): string
   /** Redacts the strings of a JSON text, but not its keys. */
@@ -50,14 +52,21 @@ export interface Redactor {
 
 /** Beyond this number, the oldest secrets of earlier configurations are dropped. */
 const maxSecrets = 1_000
+/** Apart from the others, so that many codes cannot displace a secret of the configuration. */
+const maxPassing = 200
 
 export function createRedactor(values: readonly string[] = []): Redactor {
   let known: readonly string[] = []
+  let passing: readonly string[] = []
   let secrets: readonly string[] = []
 
   const hide: Redactor['hide'] = (added) => {
     known = [...new Set([...added, ...known])].slice(0, Math.max(maxSecrets, added.length))
-    secrets = longestFirst(known)
+    secrets = longestFirst([...known, ...passing])
+  }
+  const hideForNow: Redactor['hideForNow'] = (added) => {
+    passing = [...new Set([...added, ...passing])].slice(0, maxPassing)
+    secrets = longestFirst([...known, ...passing])
   }
   const text: Redactor['text'] = (given) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), given)
   const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? text(value) : value)
@@ -66,7 +75,7 @@ export function createRedactor(values: readonly string[] = []): Redactor {
     secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(JSON.parse(given, redactLeaf)) : given
 
   hide(values)
-  return { hide, text, json }
+  return { hide, hideForNow, text, json }
 }
 
 /** The value as it is escaped in a JSON string. */

@@ -1,5 +1,6 @@
 // Checks a document and resolves it to a configuration, or reports all of its problems.
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
+import { nameSections } from './channels/sections.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
 import type { ConfigDocument } from './file/read.ts'
@@ -20,11 +21,18 @@ export interface ResolvedConfig {
   /** The configuration directory. */
   dir: string
   warnings: ConfigProblem[]
+  /** Adds the line of each finding, and its path as the file has it. */
+  place(findings: readonly PlacedFinding[]): ConfigProblem[]
 }
 
+/** A finding whose line may be known already. */
+type PlacedFinding = Finding & { line?: number }
+
 /** Checks a document against the schemas of the loaded extensions. @throws {ConfigError} with all problems. */
-export function resolveConfig(document: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
-  const { file, dir, env } = document
+export function resolveConfig(written: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
+  const { file, dir, env } = written
+  const { named: document, asWritten } = nameSections(written, extensions.channels)
+  const place: ResolvedConfig['place'] = (findings) => placeInFile(findings, { document: written, asWritten })
   const schema = createConfigSchema(extensions, document.value)
   const files = resolveSecretFiles(document.value, schema, dir)
   const filled = fillDefaults(schema, files.value)
@@ -36,9 +44,9 @@ export function resolveConfig(document: ConfigDocument, extensions: Configurable
     ...firstOfEachKey(valueProblems),
     ...findings.filter((finding) => !finding.warning && !valueProblems.some((one) => isSameKey(one, finding))),
   ]
-  if (problems.length > 0) throw new ConfigError(file, placeInFile(problems, document))
-  const warnings = placeInFile([...findings, ...readableSecretWarnings(document, config, schema)], document)
-  return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings }
+  if (problems.length > 0) throw new ConfigError(file, place(problems))
+  const warnings = place([...findings, ...readableSecretWarnings(document, config, schema)])
+  return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings, place }
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
@@ -75,12 +83,15 @@ const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
 
 const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
 
-/** Adds the line of each finding. */
-export function placeInFile(
-  findings: readonly (Finding & { line?: number })[],
-  { layout, value }: ConfigDocument,
-): ConfigProblem[] {
-  return findings.map(({ keys, line, problem }) => {
+interface Placing {
+  document: ConfigDocument
+  asWritten(keys: readonly string[]): readonly string[]
+}
+
+function placeInFile(findings: readonly PlacedFinding[], { document, asWritten }: Placing): ConfigProblem[] {
+  const { layout, value } = document
+  return findings.map(({ line, problem, ...finding }) => {
+    const keys = asWritten(finding.keys)
     const id = mappingIdOf(keys, value)
     return { path: dotted(keys), ...(id !== undefined && { id }), line: line ?? layout.lineOf(keys), problem }
   })

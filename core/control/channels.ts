@@ -60,12 +60,26 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     }),
     endpoint({
       method: 'POST',
+      path: '/api/channels/:name/login/cancel',
+      schema: {
+        summary: 'Ends the login that is under way, if there is one. Its codes are void.',
+        params: NameParams,
+        body: AccountBody,
+        response: { 200: DoneReply, ...failures(409) },
+      },
+      handle: async ({ params, body }) => {
+        await refuse(() => logins.cancel(targetOf(params, body)))
+        return { ok: true }
+      },
+    }),
+    endpoint({
+      method: 'POST',
       path: '/api/channels/:name/logout',
       schema: {
         summary: 'Unlinks an account, and ends a login that is under way.',
         params: NameParams,
         body: AccountBody,
-        response: { 200: LogoutReply, ...failures(409) },
+        response: { 200: DoneReply, ...failures(409) },
       },
       handle: async ({ params, body }) => {
         await refuse(() => logins.logout(targetOf(params, body)))
@@ -94,7 +108,7 @@ async function refuse<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-const NameParams = Type.Object({ name: Type.String({ description: 'The name of the channel.' }) })
+const NameParams = Type.Object({ name: Type.String({ description: 'The name of the channel, or an alias.' }) })
 const AccountBody = Type.Object({
   account: Type.Optional(Type.String({ description: 'The account, if several are configured.' })),
 })
@@ -125,4 +139,4 @@ const LoginReply = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why the account is not linked.' })),
 })
 
-const LogoutReply = Type.Object({ ok: Type.Literal(true) })
+const DoneReply = Type.Object({ ok: Type.Literal(true) })

@@ -3,12 +3,18 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { firstLineOf } from '../errors.ts'
 import type { Channel } from '../plugin.ts'
 
 export interface Packages {
-  /** @param file the module of the channel. Its imports are found from there, or from the configuration directory. */
-  find(channel: Pick<Channel, 'packages'>, file: string): FoundPackages
+  find(channel: Pick<Channel, 'packages'>, account: AccountOfModule): FoundPackages
   close(): void
+}
+
+interface AccountOfModule {
+  settings: Record<string, unknown>
+  /** The module of the channel. Its imports are found from there, or from the configuration directory. */
+  file: string
 }
 
 export interface FoundPackages {
@@ -47,12 +53,25 @@ export function createPackages(dir: string): Packages {
   }
 
   return {
-    find({ packages = {} }, file) {
-      const found = Object.entries(packages).map(([id, version]) => ({ id, version, manifest: locate(id, file) }))
+    find(channel, { settings, file }) {
+      const needed = listNeeded(channel, settings)
+      if (needed instanceof Error) return { missing: `cannot say which packages it needs (${firstLineOf(needed)})` }
+      const found = needed.map(([id, version]) => ({ id, version, manifest: locate(id, file) }))
       const missing = found.filter(({ manifest }) => manifest === undefined)
       return { ...describeMissing(missing), ...describeUntested(found) }
     },
     close: () => hooks?.deregister(),
+  }
+}
+
+/** The names of the packages with their versions, or the error if the plugin is faulty. */
+function listNeeded({ packages }: Pick<Channel, 'packages'>, settings: unknown): [string, string][] | Error {
+  try {
+    const needed = Object.entries(packages?.(settings) ?? {}).filter(([, version]) => version !== undefined)
+    if (needed.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return needed
+    return new TypeError('packages must return a version for each package')
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

@@ -151,15 +151,9 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
   yield limitsFault(channel['limits'] as Fields)
-  for (const field of ['login', 'logout'])
+  for (const field of ['login', 'logout', 'packages'])
     if (channel[field] !== undefined) yield fieldFault(field, 'function', { value: channel[field], compile })
-  yield packagesFault(channel['packages'])
 }
-
-const packagesFault = (packages: unknown): string | undefined =>
-  packages === undefined || (isObject(packages) && Object.values(packages).every(isText))
-    ? undefined
-    : '`packages` must be an object with a version for each package, such as { grammy: "1.46.0" }'
 
 function limitsFault(limits: Fields): string | undefined {
   if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1)

@@ -143,7 +143,7 @@ function publishRuns(
 function publishDeliveries(
   store: Store,
   { outbox, events }: StoreChanges,
-): Pick<Store, 'endDelivery' | 'retryDelivery'> {
+): Pick<Store, 'endDelivery' | 'failDelivery' | 'retryDelivery'> {
   const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
   return {
     endDelivery: async (...call) => {
@@ -152,6 +152,13 @@ function publishDeliveries(
       if (!isEnded) return false
       await publishDelivery(id)
       if ('event' in end && end.event) events.publish({ ...end.event, at })
+      return true
+    },
+    failDelivery: async (id, failure, at) => {
+      const isFailed = await store.failDelivery(id, failure, at)
+      if (!isFailed) return false
+      await publishDelivery(id)
+      events.publish({ ...failure.event, at })
       return true
     },
     retryDelivery: async (id, at) => {

@@ -3,7 +3,7 @@ import type { Json, ToolEffect } from '../plugin.ts'
 import type { AcceptCommand, AcceptResult } from './records/accept.ts'
 import type { EventLimit, StoredEvent, WaitingWake } from './records/events.ts'
 import type { DeliveryFilter, LiveCounts, Page, PageRequest, RequestFilter, RunFilter } from './records/lists.ts'
-import type { DeliveryEnd, StoredDelivery } from './records/outbox.ts'
+import type { DeliveryEnd, LateFailureRecord, StoredDelivery } from './records/outbox.ts'
 import type { PurgeBodiesStep, PurgedBodies, PurgeResult, PurgeStep, Space } from './records/purge.ts'
 import type { NewRefusal, RequestSummary, StoredRequest } from './records/requests.ts'
 import type { ListedRun, RunEnd, RunRef, RunRetry, StoredRun, StoredTranscriptEntry } from './records/runs.ts'
@@ -125,6 +125,12 @@ export interface Store {
   advanceDelivery(id: string, fencingToken: number, chunksSent: number): Promise<boolean>
   /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
   endDelivery(id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp): Promise<boolean>
+  /**
+   * Fails a delivery although the platform has accepted its chunk: an attempt that is under way is void, and
+   * `retryDelivery` begins with this chunk. The event is stored with it.
+   * @returns false when there is no such delivery, or when it has failed, was skipped, or was not attempted
+   */
+  failDelivery(id: string, failure: LateFailureRecord, at: Timestamp): Promise<boolean>
   /**
    * Returns deliveries whose lease expired while they were being sent. The caller has 30 seconds to end each of them
    * (`endDelivery` with the returned fencing token).

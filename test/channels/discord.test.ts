@@ -189,7 +189,7 @@ describe('credentials', () => {
   it('are not sent to the gateway of a server that is not Discord', async () => {
     const double = await open()
     delete double.user['id']
-    expect(String(await rejectionOf(connect(double)))).toContain('does not answer as Discord does')
+    expect(String(await rejectionOf(connect(double)))).toContain('is not Discord; check apiRoot')
     expect(double.gateway.identified).toBe(0)
   })
 

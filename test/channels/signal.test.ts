@@ -445,3 +445,39 @@ describe('with a gateway', () => {
     expect((await double.messages())[1]!.text).toBe('Hello Ann.')
   })
 })
+
+describe('logout', () => {
+  const logout = (double: SignalDouble) =>
+    signal.logout!(double.config, { ...createTestContext(), accountId: 'default' })
+  const removed = { error: { code: -3, message: 'Error while getting devices: [401] Authorization failed!' } }
+
+  it('deletes the data of an account that Signal does not know any more', async () => {
+    const double = await open()
+    double.failNext('listDevices', removed)
+    await logout(double)
+    expect(double.calls('deleteLocalAccountData')).toEqual([{ account: double.config.account }])
+  })
+
+  it('deletes nothing while Signal lists the device, and says how to remove it', async () => {
+    const double = await open()
+    await expect(logout(double)).rejects.toThrow('On the phone, open Settings, Linked devices, and remove it')
+    expect(double.calls('deleteLocalAccountData')).toEqual([])
+    double.failNext('listDevices', removed)
+    const registered = 'Not deleting account, it is still registered. Use --ignore-registered to delete it anyway.'
+    double.failNext('deleteLocalAccountData', { error: { code: -1, message: registered } })
+    await expect(logout(double)).rejects.toThrow('Signal still lists this device')
+  })
+
+  it('has nothing to do if there is no data', async () => {
+    const double = await open()
+    double.failNext('listDevices', { error: { code: -32602, message: 'Specified account does not exist' } })
+    double.failNext('deleteLocalAccountData', { error: { code: -32602, message: 'Failed to load the given account' } })
+    await logout(double)
+  })
+
+  it('says that the daemon must not serve a single account', async () => {
+    const double = await open({ isSingle: true })
+    double.failNext('listDevices', removed)
+    await expect(logout(double)).rejects.toThrow('Start its daemon without -a')
+  })
+})

@@ -1,10 +1,11 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, InboundMessage, Json } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
+import { gatewayToken, startGateway } from '../helpers.ts'
 
 const to = '+15551112222'
 
@@ -32,12 +33,18 @@ async function connect(receive?: ChannelContext['receive']) {
     inbox.push(message)
     return 'accepted'
   }
-  const members = { accountId: 'default', lost: () => undefined, receive: receive ?? store }
+  const undelivered: string[][] = []
+  const members = {
+    accountId: 'default',
+    lost: () => undefined,
+    receive: receive ?? store,
+    undelivered: async (...report: string[]) => void undelivered.push(report),
+  }
   const connection = await whatsapp.connect(cloud.config, { ...context, ...members })
   onTestFinished(() => connection.close())
   const handle = connection.handle!
   cloud.connect(handle)
-  return { cloud, connection, handle, inbox, logged: context.logged }
+  return { cloud, connection, handle, inbox, undelivered }
 }
 
 describe('the webhook of the Cloud API', () => {
@@ -113,11 +120,78 @@ describe('the webhook of the Cloud API', () => {
     expect(inbox).toEqual([])
   })
 
-  it('reports in the log that an accepted message was not delivered', async () => {
-    const { cloud, logged } = await connect()
+  it.each([
+    ['a known reason', [{ code: 131_047 }], /24 hours.*\(131047\)$/],
+    ['another code', [{ code: 999_999 }], /^WhatsApp could not deliver the message\. \(999999\)$/],
+    ['no reason', null, /^WhatsApp could not deliver the message\.$/],
+  ])('reports an accepted message that was not delivered, with %s', async (_case, errors, detail) => {
+    const { cloud, connection, undelivered } = await connect()
+    await connection.send({ key: 'run:0:0', to, text: 'hello' })
+    await cloud.reportStatus(0, { status: 'delivered' })
+    expect(undelivered).toEqual([])
+    await cloud.reportStatus(0, { status: 'failed', errors })
+    expect(undelivered).toEqual([['run:0:0', expect.stringMatching(detail)]])
+  })
+
+  it('ignores the status of a message that the gateway has not sent', async () => {
+    const { cloud, undelivered } = await connect()
     await cloud.push(cloud.payloadOf({ statuses: [{ id: 'wamid.1', status: 'failed', errors: [{ code: 131_047 }] }] }))
-    const warnings = logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    expect(warnings).toEqual([expect.stringContaining('has not written in the last 24 hours')])
+    expect(undelivered).toEqual([])
+  })
+})
+
+describe('a message that WhatsApp accepts and then cannot deliver', () => {
+  async function start() {
+    const cloud = await openWhatsappCloud()
+    onTestFinished(() => cloud.close())
+    const running = await startGateway({
+      agents: { defaults: { heartbeat: { every: 0 } } },
+      channels: { whatsapp: { ...cloud.config, defaultTo: to } },
+    })
+    cloud.connect(async ({ method, headers, body }) => {
+      const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
+      return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
+    })
+    const send = async () => {
+      const { runId } = (
+        await running.post('/hooks/agent', { message: 'hi', channel: 'whatsapp', wakeMode: 'next-heartbeat' })
+      ).body
+      const delivery = async () => (await running.get(`/runs/${runId}`)).body.deliveries[0]
+      await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
+      return { delivery }
+    }
+    const events = async () => {
+      const { items } = (await running.get('/api/sessions')).body
+      const { key } = items.find(({ key }: { key: string }) => key === 'agent:main:main')
+      const session = (await running.get(`/api/sessions/${encodeURIComponent(key)}`)).body
+      return session.events.filter(({ text }: { text: string }) => text.includes('was not delivered'))
+    }
+    return { cloud, send, events, ...running }
+  }
+  const failed = { status: 'failed', errors: [{ code: 131_047 }] }
+
+  it('ends as failed with the reason, and the main session hears of it once', async () => {
+    const { cloud, send, events, get, post } = await start()
+    const { delivery } = await send()
+    await Promise.all([cloud.reportStatus(0, failed), cloud.reportStatus(0, failed)])
+    await cloud.reportStatus(0, failed)
+    const reason = expect.stringContaining('has not written in the last 24 hours')
+    expect(await delivery()).toMatchObject({ status: 'failed', reason })
+    const { items } = (await get('/api/outbox?status=failed')).body
+    expect(items).toEqual([expect.objectContaining({ channel: 'whatsapp', to, reason })])
+    expect(await events()).toHaveLength(1)
+    await post(`/api/outbox/${items[0].id}/retry`, {}, { authorization: `Bearer ${gatewayToken}` })
+    await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
+    expect(cloud.messages).toHaveLength(2)
+  })
+
+  it('changes nothing if its key is unknown', async () => {
+    const { cloud, send, events } = await start()
+    const { delivery } = await send()
+    const statuses = ['nobody:0', 'nobody', '', 5].map((key) => ({ status: 'failed', biz_opaque_callback_data: key }))
+    await cloud.push(cloud.payloadOf({ statuses }))
+    expect(await delivery()).toMatchObject({ status: 'sent' })
+    expect(await events()).toEqual([])
   })
 })
 

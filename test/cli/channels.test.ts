@@ -1,12 +1,32 @@
 // The commands `channels list`, `login` and `logout` against a running gateway.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { gatewayToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
 
 const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
+
+it('Ctrl-C in channels login ends the login on the gateway', async () => {
+  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'hold-the-login' } } })
+  const gateway = await spawnGateway(config)
+  try {
+    const login = spawn(process.execPath, [program, 'channels', 'login', 'mobile', '--config', config])
+    const [shown] = (await once(login.stdout, 'data')) as [Buffer]
+    expect(String(shown)).toContain('██')
+    login.kill('SIGINT')
+    const [ended] = await Promise.all([once(login, 'exit'), once(login.stderr, 'data')])
+    expect(ended).toEqual([1, null])
+    const response = await fetch(`${gateway.url}/api/channels/phone/login`, {
+      headers: { authorization: `Bearer ${gatewayToken}` },
+    })
+    expect(await response.json()).toMatchObject({ status: 'failed', reason: expect.stringContaining('ended') })
+  } finally {
+    await gateway.end('SIGTERM')
+  }
+})
 
 it('channels lists, links and unlinks an account, and no code is logged', async () => {
   const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'token-of-phone' } } })
@@ -23,7 +43,9 @@ it('channels lists, links and unlinks an account, and no code is logged', async 
     expect(await run('list', '--json')).toContain('"state":"connected"')
     expect(await run('logout', 'phone')).toBe('phone is unlinked.\n')
     await expect(run('login', 'console')).rejects.toThrow('The channel "console" needs no login.')
-    expect([...gateway.log, ...gateway.output].filter((line) => line.includes('secret'))).toEqual([])
+    const lines = [...gateway.log, ...gateway.output]
+    expect(lines.filter((line) => line.includes('the phone has scanned [redacted]'))).toHaveLength(3)
+    expect(lines.filter((line) => line.includes('secret'))).toEqual([])
   } finally {
     await gateway.end('SIGTERM')
   }

@@ -79,7 +79,7 @@ describe('svc-gateway check', () => {
       export default [
         defineToolset({ name: 'dice', description: 'Dice.', tools: [tool], open: connect }),
         defineChannel({ name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
-          limits: { maxText: 100, idempotency: 'none' }, connect, packages: { 'x-pager': '1.0.0' } }),
+          limits: { maxText: 100, idempotency: 'none' }, connect, packages: () => ({ 'x-pager': '1.0.0' }) }),
       ]`
     writeFileSync(join(folder, 'dice.mjs'), plugin)
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./dice.mjs'],\n channels: { pager: {} } }")

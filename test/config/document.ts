@@ -11,6 +11,7 @@ import { defineChannel, defineProvider, defineToolset, Type } from '../../core/p
 
 const pager = defineChannel({
   name: 'pager',
+  aliases: ['beeper', 'bleeper'],
   description: 'Pages people.',
   config: Type.Object({
     key: Type.String({ secret: true, minLength: 4, description: 'The key of the service.' }),

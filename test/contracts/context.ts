@@ -1,9 +1,11 @@
 // The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
-import type { Json, ExtensionContext } from '../../core/plugin.ts'
+import type { ChannelContext, ExtensionContext, Json } from '../../core/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
   /** The log lines of the extension, oldest first. */
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
+  /** For channels: ignores every report, because there are no deliveries. */
+  undelivered: ChannelContext['undelivered']
   /** Aborts `signal`, as the gateway does when it stops. */
   abort(): void
 }
@@ -22,6 +24,7 @@ export function createTestContext(): TestContext {
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
     signal: controller.signal,
     abort: () => controller.abort(),
+    undelivered: async () => undefined,
     state: {
       get: async (key) => values.get(key),
       set: async (key, value) => void values.set(key, structuredClone(value)),

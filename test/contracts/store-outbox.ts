@@ -55,6 +55,35 @@ export function outboxContract(opened: OpenStore): void {
       expect(again!.fencingToken).toBeGreaterThan(claimed.fencingToken)
     })
 
+    it('fails a delivery that the platform had accepted, once, with its event', async () => {
+      const { store } = opened
+      const delivery = newDelivery()
+      await post(store, delivery)
+      const event = newEvent({ sessionKey: 'agent:main:late' })
+      const fail = () => store.failDelivery(delivery.id, { chunk: 1, reason: 'gone', event }, start + 5)
+      expect(await fail()).toBe(false)
+      const { id, fencingToken } = await claimDelivery(store)
+      await store.advanceDelivery(id, fencingToken, 3)
+      await store.endDelivery(id, fencingToken, sent, start)
+      expect(await Promise.all([fail(), fail()])).toEqual([true, false])
+      expect(await store.getDelivery(id)).toMatchObject({ status: 'failed', reason: 'gone', chunksSent: 1 })
+      expect(await store.countWaitingEvents('agent:main:late')).toBe(1)
+      expect(await store.retryDelivery(id, start)).toBe(true)
+      expect(await fail()).toBe(false)
+      expect(await store.failDelivery('nobody', { chunk: 0, reason: 'gone', event: newEvent() }, start)).toBe(false)
+    })
+
+    it('keeps the failure when it comes before the end of the attempt', async () => {
+      const { store } = opened
+      await post(store, newDelivery(), newDelivery())
+      const { id, fencingToken } = await claimDelivery(store)
+      expect(await store.failDelivery(id, { chunk: 0, reason: 'gone', event: newEvent() }, start)).toBe(true)
+      expect(await store.advanceDelivery(id, fencingToken, 1)).toBe(false)
+      expect(await store.endDelivery(id, fencingToken, sent, start)).toBe(false)
+      expect(await store.getDelivery(id)).toMatchObject({ status: 'failed', chunksSent: 0 })
+      expect(await claimDeliveries(store)).toHaveLength(1)
+    })
+
     it('continues with the lane whatever the result of a delivery', async () => {
       const { store } = opened
       const deliveries = [newDelivery(), newDelivery(), newDelivery(), newDelivery()]

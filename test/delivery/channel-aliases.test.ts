@@ -1,14 +1,18 @@
 // A channel may be called by its aliases wherever a request or the configuration names it.
-import { describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, vi } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
+
+const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
 
 async function start() {
   const chat = await startChat()
   const dir = temporaryFolder()
   const { plugins, channels } = chat.config(dir, {
     'chat-native': {
-      allowFrom: ['*'],
+      allowFrom: ['ann'],
+      dmPolicy: 'pairing',
       defaultTo: 'lobby',
       groups: { ops: { tools: { deny: ['session_status'] } }, '*': {} },
     },
@@ -16,8 +20,8 @@ async function start() {
   const gateway = await startGateway(
     {
       agents: { defaults: { heartbeat: { every: 0 } } },
-      plugins,
-      channels,
+      plugins: [...plugins, phone],
+      channels: { 'talk-native': channels['chat-native'], mobile: { token: 'token-of-phone' } },
       hooks: {
         enabled: true,
         token: hookToken,
@@ -64,7 +68,50 @@ describe('an alias of a channel', () => {
     })
   })
 
-  it('finds the tool policy of a group', async () => {
+  it('is accepted by the cron tool, and the reply goes to the channel', async () => {
+    const { chat, post } = await start()
+    const cron = (args: object) => post('/tools/invoke', { tool: 'cron', args }, { authorization })
+    const schedule = { every: '1h', message: 'Wake up.', channel: 'talk-native', to: 'room 2' }
+    const { id } = (await cron({ action: 'add', ...schedule })).body.result
+    await cron({ action: 'run', id })
+    expect((await chat.holds(1))[0]).toMatchObject({ channel: 'chat-native', to: 'room 2' })
+  })
+
+  it('reaches the channel at /channels/<alias> and in the login', async () => {
+    const { post, get } = await start()
+    const login = await post('/api/channels/mobile/login', {}, { authorization })
+    expect(login.body).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
+    const accounts = async () => (await get('/api/channels')).body.accounts
+    await vi.waitFor(async () =>
+      expect(await accounts()).toContainEqual(expect.objectContaining({ channel: 'phone', state: 'connected' })),
+    )
+    expect((await get('/api/channels/mobile/login')).body).toMatchObject({ status: 'linked' })
+    expect((await post('/channels/mobile', {}, { 'x-signature': 'wrong' })).status).toBe(401)
+    expect((await post('/channels/mobiles', {}, { 'x-signature': 'wrong' })).status).toBe(404)
+    expect((await post('/api/channels/mobile/logout', {}, { authorization })).body).toEqual({ ok: true })
+  })
+
+  it('names the channel of an approval that is withdrawn', async () => {
+    const { chat, post, get } = await start()
+    await chat.say({ from: { id: 'bob' }, to: 'bob' })
+    const [{ code }] = (await get('/api/pairings')).body.items
+    await post(`/api/pairings/${code}/approve`, {}, { authorization })
+    const revoke = (channel: string) => post('/api/pairings/revoke', { channel, sender: 'bob' }, { authorization })
+    expect((await revoke('talk')).status).toBe(404)
+    expect((await revoke('talk-native')).body).toEqual({ ok: true })
+  })
+
+  it('finds the tool policy of a group in the session key', async () => {
+    const { post } = await start()
+    const status = async (group: string) => {
+      const call = { tool: 'session_status', args: {}, sessionKey: `agent:main:talk-native:group:${group}` }
+      return (await post('/tools/invoke', call, { authorization })).status
+    }
+    expect(await status('ops')).toBe(404)
+    expect(await status('rest')).toBe(200)
+  })
+
+  it('finds the tool policy of a group in the headers', async () => {
     const { post } = await start()
     const status = async (channel: string, group: string) => {
       const call = { tool: 'session_status', args: {}, sessionKey: `agent:main:other:group:${group}` }

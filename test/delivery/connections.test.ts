@@ -31,9 +31,10 @@ function start(connect: Connect = async () => undefined, changes: Partial<Channe
     channels: new Map([['pager', channel]]),
     config: { pager: { enabled: true } },
     receive: async () => 'accepted',
+    reportLateFailure: async () => undefined,
     onConnected: () => undefined,
     state: () => createTestContext().state,
-    findMissingPackages: ({ packages }) => packages && 'needs the package pager; run: npm i pager',
+    findMissingPackages: ({ channel: { packages } }) => packages && 'needs the package pager; run: npm i pager',
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     log,
   })
@@ -132,7 +133,7 @@ describe('connect', () => {
     await vi.advanceTimersByTimeAsync(59_999)
     expect([health().state, contexts[0]!.signal.aborted]).toEqual(['connecting', false])
     await vi.advanceTimersByTimeAsync(1)
-    expect(health()).toMatchObject({ state: 'failing', reason: 'Error: it did not connect within 60 seconds' })
+    expect(health()).toMatchObject({ state: 'failing', reason: 'it did not connect within 60 seconds' })
     expect(contexts[0]!.signal.aborted).toBe(true)
     late.resolve()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -146,7 +147,7 @@ describe('connect', () => {
   })
 
   it('is not called while a package is missing', async () => {
-    const { contexts, health } = start(undefined, { packages: { pager: '1.0.0' } })
+    const { contexts, health } = start(undefined, { packages: () => ({ pager: '1.0.0' }) })
     await vi.advanceTimersByTimeAsync(600_000)
     expect(contexts).toHaveLength(0)
     expect(health()).toMatchObject({ state: 'failing', reason: expect.stringContaining('run: npm i pager') })

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createConnections } from '../../core/delivery/connections/connections.ts'
 import { createLogins } from '../../core/delivery/connections/login.ts'
-import { addLoginTools, declareLoginTools } from '../../core/delivery/connections/login-tools.ts'
+import { createLoginTools, declareLoginTools } from '../../core/delivery/connections/login-tools.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Tool } from '../../core/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -16,6 +16,7 @@ function start(accounts?: Record<string, Record<string, unknown>>) {
     channels: new Map([['my-pager', double.channel]]),
     config: { 'my-pager': { enabled: true, ...(accounts && { accounts }) } },
     receive: async () => 'accepted',
+    reportLateFailure: async () => undefined,
     onConnected: () => undefined,
     state: (owner) => {
       if (!states.has(owner)) states.set(owner, createTestContext().state)
@@ -25,11 +26,17 @@ function start(accounts?: Record<string, Record<string, unknown>>) {
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     log,
   })
-  const logins = createLogins({ connections, redact: (text) => text.replaceAll('hunter2', '[redacted]'), log })
+  const hidden: string[] = []
+  const logins = createLogins({
+    connections,
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    hide: (values) => void hidden.push(...values),
+    log,
+  })
   connections.open()
   onTestFinished(() => connections.close())
   const becomes = (state: string) => vi.waitFor(() => expect(connections.states()[0]!.state).toBe(state))
-  return { double, connections, logins, logged, becomes, target: { channel: 'my-pager' } }
+  return { double, connections, logins, logged, hidden, becomes, target: { channel: 'my-pager' } }
 }
 
 describe('a login', () => {
@@ -48,6 +55,18 @@ describe('a login', () => {
     expect(logged.map(({ message }) => message)).toEqual(
       expect.arrayContaining(['login started', 'login succeeded', 'channel connected']),
     )
+  })
+
+  it('hides its codes, and the keys in them, from the log', async () => {
+    const { double, logins, hidden, target } = start()
+    const first = logins.start(target)
+    await double.show({ qr: 'sgnl://linkdevice?uuid=0123456789abcdef&pub_key=fedcba9876543210' })
+    await first
+    await double.show({ code: '1234-5678' })
+    await vi.waitFor(() => expect(logins.status(target)).toMatchObject({ code: '1234-5678' }))
+    expect(hidden).toEqual(expect.arrayContaining(['0123456789abcdef', 'fedcba9876543210', '1234-5678', '12345678']))
+    await logins.cancel(target)
+    expect(logins.status(target)).toMatchObject({ status: 'failed' })
   })
 
   it('is joined by whoever starts it again', async () => {
@@ -127,8 +146,11 @@ describe('the tool of a login', () => {
     const loaded = await loadExtensions({ plugins: [], dir: '/nonexistent', log: createTestContext().log })
     loaded.close()
     const extensions = { ...loaded, channels: new Map([['my-pager', rig.double.channel]]) }
-    const { toolsets } = addLoginTools(extensions, rig.logins)
-    const tool = toolsets.get('channels')!.tools![0] as Tool<unknown>
+    const { toolsets } = createLoginTools(extensions, rig).extensions
+    const offered: Tool<unknown>[] = []
+    const context = { offer: (tools: readonly Tool<unknown>[]) => void offered.push(...tools) }
+    await toolsets.get('channels')!.open!({}, context as never)
+    const [tool] = offered as [Tool<unknown>]
     const call = (args: object) => Promise.resolve(tool.execute(args, {} as never))
     return { ...rig, extensions, tool, call }
   }

@@ -61,6 +61,8 @@ const methods: Record<string, readonly string[]> = {
   sendTyping: ['recipient', 'groupId', 'stop'],
   getAttachment: ['id', 'recipient', 'groupId'],
   startLink: [],
+  listDevices: [],
+  deleteLocalAccountData: [],
   finishLink: ['deviceLinkUri', 'deviceName'],
 }
 
@@ -120,7 +122,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
 
   function run(method: string, { account: named, ...params }: Fields): Exclude<Fault, string | { status: number }> {
     const known = methods[method]
-    const isAboutAccounts = ['listAccounts', 'startLink', 'finishLink'].includes(method)
+    const isAboutAccounts = ['listAccounts', 'startLink', 'finishLink', 'deleteLocalAccountData'].includes(method)
     if (!known || (isSingle && isAboutAccounts)) {
       if (!known) refuse(`the method ${method}`)
       return { error: { code: -32601, message: 'Method not implemented' } }
@@ -132,6 +134,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
   }
 
   function answerOf(method: string, params: Fields): Exclude<Fault, string | { status: number }> {
+    if (method === 'listDevices') return { result: [{ id: 1 }, { id: 2 }] }
     if (method === 'listAccounts') return { result: accounts.map((number) => ({ number })) }
     if (method === 'startLink') return { result: { deviceLinkUri: `sgnl://linkdevice?uuid=${++clock}&pub_key=Y` } }
     if (method === 'finishLink') return { result: { number: account } }

@@ -33,6 +33,7 @@ export async function openWhatsappCloud() {
   const surprises: string[] = []
   const faults: Fault[] = []
   const changes = new EventTarget()
+  const keys: (string | undefined)[] = []
   let post: Post | undefined
   let count = 0
 
@@ -83,6 +84,7 @@ export async function openWhatsappCloud() {
     }
     const content = message[message.type!] as { body?: string; caption?: string; id?: string }
     const file = files.get(content.id ?? '')
+    keys.push(message.biz_opaque_callback_data)
     messages.push({
       to: `+${message.to}`,
       type: message.type!,
@@ -133,6 +135,16 @@ export async function openWhatsappCloud() {
     requestOf,
     payloadOf,
     push,
+    /** Reports what became of a message (from 0). The data that came with the message goes back. */
+    reportStatus: (index: number, status: Record<string, Json>): Promise<void> => {
+      const key = keys[index]
+      const item = {
+        id: `wamid.sent.${index + 1}`,
+        ...(key !== undefined && { biz_opaque_callback_data: key }),
+        ...status,
+      }
+      return push(payloadOf({ statuses: [item] }))
+    },
     connect: (next: Post) => void (post = next),
     fail: (fault: Fault) => void faults.push(fault),
     /** Somebody writes. */
@@ -155,5 +167,6 @@ interface Sent {
   type?: string
   status?: string
   message_id?: string
+  biz_opaque_callback_data?: string
   [content: string]: unknown
 }

@@ -1,4 +1,5 @@
 // The npm packages of channels: where they are found, and what is said if they are missing.
+import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createPackages } from '../../core/loader/packages.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
+import type { Channel } from '../../core/plugin.ts'
 import { createTestContext } from '../contracts.ts'
 
 let root: string
@@ -23,16 +25,16 @@ async function install(folder: string, name: string, version = '1.2.3'): Promise
 }
 
 /** A module of the gateway in one folder, and the configuration directory beside it. */
-async function createModule() {
+async function createModule(packages: Channel['packages'] = (settings) => settings as Record<string, string>) {
   await mkdir(join(root, 'config'), { recursive: true })
   const file = join(root, 'gateway', 'channels', 'pager.mjs')
   await mkdir(join(file, '..'), { recursive: true })
   await writeFile(file, 'export const load = (name) => import(name)')
-  const packages = createPackages(join(root, 'config'))
-  onTestFinished(() => packages.close())
-  const find = (names: Record<string, string>) => packages.find({ packages: names }, file)
+  const found = createPackages(join(root, 'config'))
+  onTestFinished(() => found.close())
+  const find = (settings: Record<string, string>) => found.find({ packages }, { settings, file })
   const { load } = (await import(pathToFileURL(file).href)) as { load: (name: string) => Promise<{ from: string }> }
-  return { find, load, close: packages.close }
+  return { find, load, close: found.close }
 }
 
 describe('the packages of a channel', () => {
@@ -72,6 +74,27 @@ describe('the packages of a channel', () => {
     })
   })
 
+  it('depend on the settings of the account', async () => {
+    const { find } = await createModule((settings) => {
+      const { transport } = settings as { transport: string }
+      return { 'x-lib': transport === 'own' ? '1.0.0' : undefined }
+    })
+    expect(find({ transport: 'own' }).missing).toBe('needs the package x-lib; run: npm i x-lib@1.0.0')
+    expect(find({ transport: 'hosted' })).toEqual({})
+  })
+
+  it.each<[string, () => never, string]>([
+    ['throws', () => assert.fail('no idea'), 'cannot say which packages it needs (AssertionError: no idea)'],
+    [
+      'returns something else',
+      () => ['x-lib', 1] as never,
+      'cannot say which packages it needs (TypeError: packages must return a version for each package)',
+    ],
+  ])('of a plugin that %s are reported, and nothing is connected', async (_fault, packages, missing) => {
+    const { find } = await createModule(packages)
+    expect(find({})).toEqual({ missing })
+  })
+
   it('of a plugin are found beside the plugin', async () => {
     await install('plugin', 'x-lib')
     await mkdir(join(root, 'config'))
@@ -80,13 +103,14 @@ describe('the packages of a channel', () => {
       `import { defineChannel, Type } from 'svc-gateway/plugin'
        export default defineChannel({
          name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
-         limits: { maxText: 100, idempotency: 'none' }, connect: async () => ({}), packages: { 'x-lib': '1.2.3' },
+         limits: { maxText: 100, idempotency: 'none' }, connect: async () => ({}),
+         packages: () => ({ 'x-lib': '1.2.3' }),
        })`,
     )
     const { log } = createTestContext()
     const extensions = await loadExtensions({ plugins: ['../plugin/pager.mjs'], dir: join(root, 'config'), log })
     onTestFinished(() => extensions.close())
     expect(extensions.problems).toEqual([])
-    expect(extensions.findPackages(extensions.channels.get('pager')!)).toEqual({})
+    expect(extensions.findPackages(extensions.channels.get('pager')!, {})).toEqual({})
   })
 })

@@ -209,7 +209,7 @@ describe('a broken plugin', () => {
       channel("target: Object.assign(() => 1, { '~standard': { vendor: 'arktype' } })"),
       /`target` is a schema of arktype/,
     ],
-    ['with odd packages', 'a.ts', channel("packages: ['grammy']"), /`packages` must be an object with a version/],
+    ['with odd packages', 'a.ts', channel("packages: { grammy: '1.46.0' }"), /`packages` must be a function/],
     ['with an odd login', 'a.ts', channel('login: true'), /`login` must be a function/],
     [
       'with an unknown format',

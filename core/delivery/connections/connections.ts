@@ -1,6 +1,7 @@
 // Connects the configured accounts of every channel, and applies changes of the configuration.
 import { isDeepStrictEqual } from 'node:util'
 import { resolveAccounts } from '../../config/accounts.ts'
+import { channelName } from '../../config/channels/names.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Channel } from '../../plugin.ts'
 import { type Account, type ConnectionState, createLink, type Link, type LinkDeps } from './link.ts'
@@ -14,7 +15,7 @@ export interface Connections {
   update(config: Config['channels']): Promise<void>
   /** The channel and its connection, if it is connected. Undefined if the account is not configured. */
   get(channel: string, accountId: string): Link | undefined
-  /** Finds an account. Without an id: the account `default`, or the only one. */
+  /** Finds an account by the name or an alias of its channel. Without an id: the account `default`, or the only one. */
   find(channel: string, accountId?: string): Link | undefined
   /** Every configured account. */
   states(): ConnectionState[]
@@ -52,7 +53,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       for (const link of links.values()) link.open()
     },
     get: (channel, accountId) => links.get(linkKey(channel, accountId)),
-    find: (channel, accountId) => {
+    find: (called, accountId) => {
+      const channel = channelName(deps.channels, called)
       if (accountId !== undefined) return links.get(linkKey(channel, accountId))
       const accounts = [...links.values()].filter((link) => link.channel.name === channel)
       return links.get(linkKey(channel, 'default')) ?? (accounts.length === 1 ? accounts[0] : undefined)

@@ -4,6 +4,7 @@ import { isAuthError } from '../../auth-error.ts'
 import { describeThrown } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
 import { createOutage } from '../../outage.ts'
+import type { ReportLateFailure } from '../outbox/late-failures.ts'
 import type {
   Channel,
   ChannelContext,
@@ -41,11 +42,12 @@ export interface ConnectionState {
 
 export interface LinkDeps {
   receive(account: Account, message: InboundMessage): ReturnType<ChannelContext['receive']>
+  reportLateFailure: ReportLateFailure
   /** Called when an account has connected, because deliveries may be waiting for it. */
   onConnected(): void
   state(owner: string): ExtensionState
-  /** Says, as the end of a sentence, which package is not installed. Such a channel is not connected. */
-  findMissingPackages(channel: Channel): string | undefined
+  /** Says, as the end of a sentence, which package is not installed. Such an account is not connected. */
+  findMissingPackages(account: Account): string | undefined
   /** Removes secrets from a text. */
   redact(text: string): string
   log: Log
@@ -113,7 +115,7 @@ export function createLink(deps: LinkDeps, account: Account): Link {
 
   function connect(): void {
     retry = undefined
-    const missing = deps.findMissingPackages(channel)
+    const missing = deps.findMissingPackages(account)
     if (missing !== undefined) return setState('failing', `The channel "${channel.name}" ${missing}`)
     const stop = new AbortController()
     const attempt: Attempt = { stop, startedAt: performance.now(), connecting: callConnect(stop.signal, onLost) }
@@ -138,7 +140,9 @@ export function createLink(deps: LinkDeps, account: Account): Link {
   async function callConnect(signal: AbortSignal, lost: (reason: unknown) => void): Promise<Connection> {
     const receive: ChannelContext['receive'] = (message) => deps.receive(account, message)
     await Promise.resolve()
-    return await channel.connect(account.settings, { ...context, signal, lost, receive })
+    const undelivered: ChannelContext['undelivered'] = (key, detail) =>
+      deps.reportLateFailure({ channel: channel.name, accountId, key, detail })
+    return await channel.connect(account.settings, { ...context, signal, lost, receive, undelivered })
   }
 
   function onConnected(attempt: Attempt, opened: Connection): void {
@@ -231,5 +235,6 @@ const tooSlow = `it did not connect within ${connectMs / 1000} seconds`
 function stateReason(error: unknown): string {
   if (isAuthError(error)) return error.message
   const { reason, cause } = describeThrown(error)
-  return cause === undefined ? reason : `${reason}; ${cause}`
+  // The class of an ordinary error says nothing, and its message is a sentence for the operator.
+  return [reason.replace(/^Error: /, ''), cause].filter(Boolean).join('; ')
 }

@@ -1,21 +1,49 @@
-// The tools `<channel>_login`, with which an agent links and unlinks the accounts of channels.
+// The tools `<channel>_login`, with which an agent links and unlinks the accounts of channels. Only configured channels
+// have one.
 import { type Extensions, ownSource } from '../../loader/registry.ts'
 import { type Channel, defineTool, type Tool, type Toolset, Type } from '../../plugin.ts'
+import type { Connections } from './connections.ts'
 import type { Logins } from './login.ts'
 import { drawQrCode } from './qr-code.ts'
 
-type Named = Pick<Tool, 'name' | 'group'>
-
-/** Adds the toolset `channels`, with a tool for each channel that has a login. */
-export function addLoginTools(extensions: Extensions, logins: Logins): Extensions {
-  const tools = loginChannels(extensions).map((channel) => createLoginTool(channel, logins))
-  return addToolset(extensions, { ...toolset, tools })
+interface LoginToolsDeps {
+  logins: Logins
+  connections: Pick<Connections, 'states'>
 }
 
-/** The same names, for checks of the configuration that start nothing. */
+export interface LoginTools {
+  /** The extensions with the toolset `channels`. */
+  extensions: Extensions
+  /** Call it when other channels are configured. */
+  refresh(): void
+}
+
+/** Adds the toolset `channels`, with a tool for each configured channel that has a login. */
+export function createLoginTools(extensions: Extensions, { logins, connections }: LoginToolsDeps): LoginTools {
+  const tools = new Map(loginChannels(extensions).map((channel) => [channel.name, createLoginTool(channel, logins)]))
+  /** One for each open toolset: a reload may open the next one before it closes the last. */
+  const offers = new Set<() => void>()
+  const listConfigured = (): Tool[] => {
+    const configured = new Set(connections.states().map(({ channel }) => channel))
+    return [...tools].flatMap(([channel, tool]) => (configured.has(channel) ? tool : []))
+  }
+  const open: Toolset['open'] = async (_settings, context) => {
+    const offer = (): void => context.offer(listConfigured())
+    offers.add(offer)
+    offer()
+    return { tools: [], close: async () => void offers.delete(offer) }
+  }
+  return {
+    extensions: addToolset(declareLoginTools(extensions), { open }),
+    refresh: () => offers.forEach((offer) => offer()),
+  }
+}
+
+/** Only the names, for checks of the configuration that start nothing. A policy may name channels that come later. */
 export function declareLoginTools(extensions: Extensions): Extensions {
-  const names: Named[] = loginChannels(extensions).map(({ name }) => ({ name: toolNameOf(name), group: toolset.name }))
-  return addToolset(extensions, { ...toolset, expected: () => names })
+  const group = toolset.name
+  const names = loginChannels(extensions).map(({ name }) => ({ name: toolNameOf(name), group }))
+  return addToolset(extensions, { expected: () => names })
 }
 
 const toolset = { kind: 'toolset', name: 'channels', description: 'Links and unlinks accounts of channels.' } as const
@@ -25,8 +53,9 @@ const loginChannels = ({ channels }: Extensions) => [...channels.values()].filte
 /** Tool names are snake_case, and names of channels may have dashes. */
 const toolNameOf = (channel: string): string => `${channel.replaceAll('-', '_')}_login`
 
-function addToolset(extensions: Extensions, added: Toolset): Extensions {
+function addToolset(extensions: Extensions, members: Pick<Toolset, 'open' | 'expected'>): Extensions {
   if (loginChannels(extensions).length === 0) return extensions
+  const added: Toolset = { ...toolset, ...extensions.toolsets.get(toolset.name), ...members }
   const toolsets = new Map([...extensions.toolsets, [added.name, added]])
   return { ...extensions, toolsets, sources: new Map([...extensions.sources, [added, ownSource]]) }
 }

@@ -8,6 +8,8 @@ export interface Logins {
   /** Starts a login, or joins the one under way. Resolves with the first step, or with how the login ended. */
   start(target: LoginTarget): Promise<LoginView>
   status(target: LoginTarget): LoginView
+  /** Ends the login that is under way, if there is one. */
+  cancel(target: LoginTarget): Promise<void>
   /** Unlinks the account. Ends a login that is under way. */
   logout(target: LoginTarget): Promise<void>
 }
@@ -35,6 +37,8 @@ export interface LoginView {
 interface LoginsDeps {
   connections: Pick<Connections, 'find'>
   redact(text: string): string
+  /** Keeps what a login shows out of the log, whoever logs it. */
+  hide(values: readonly string[]): void
   log: Log
 }
 
@@ -58,7 +62,7 @@ interface Login {
   ended: Promise<unknown>
 }
 
-export function createLogins({ connections, redact, log }: LoginsDeps): Logins {
+export function createLogins({ connections, redact, hide, log }: LoginsDeps): Logins {
   const logins = new Map<string, Login>()
 
   function find({ channel, account }: LoginTarget): { link: Link; login: Login | undefined; key: string } {
@@ -66,7 +70,7 @@ export function createLogins({ connections, redact, log }: LoginsDeps): Logins {
     const name = account === undefined ? `"${channel}"` : `"${channel}" with the account "${account}"`
     if (!link) throw new InputError(`The channel ${name} is not configured, or has several accounts; name one of them.`)
     if (!link.channel.login) throw new InputError(`The channel "${channel}" needs no login.`)
-    const key = JSON.stringify([channel, link.accountId])
+    const key = JSON.stringify([link.channel.name, link.accountId])
     const login = logins.get(key)
     // A login of an account whose settings have changed since says nothing about the new one.
     return { link, key, login: login?.link === link ? login : undefined }
@@ -79,6 +83,7 @@ export function createLogins({ connections, redact, log }: LoginsDeps): Logins {
     const signal = AbortSignal.any([context.signal, stop.signal, AbortSignal.timeout(loginMs)])
     const fields = { channel: link.channel.name, accountId: link.accountId }
     const onStep = (step: LoginStep): void => {
+      hide(secretsOf(step))
       login.step = step
       first.resolve()
     }
@@ -113,13 +118,11 @@ export function createLogins({ connections, redact, log }: LoginsDeps): Logins {
       const { link, login } = find(target)
       return view(link, login)
     },
+    cancel: (target) => end(find(target).login),
     async logout(target) {
       const { link, key, login } = find(target)
       const { channel } = link
-      if (login?.state === 'waiting') {
-        login.stop.abort()
-        await login.ended
-      }
+      await end(login)
       logins.delete(key)
       if (!channel.logout) throw new InputError(`The channel "${channel.name}" cannot be unlinked here; use its app.`)
       const context = link.loginContext()
@@ -129,6 +132,12 @@ export function createLogins({ connections, redact, log }: LoginsDeps): Logins {
       await link.reconnect()
     },
   }
+}
+
+async function end(login: Login | undefined): Promise<void> {
+  if (login?.state !== 'waiting') return
+  login.stop.abort()
+  await login.ended
 }
 
 /** Rejects when the signal aborts, even if the channel ignores it. */
@@ -148,6 +157,14 @@ async function followSteps(link: Link, context: LoginContext, onStep: (step: Log
     void Promise.resolve(steps.return?.()).catch(() => undefined)
   }
 }
+
+/** A QR code holds several keys, each of which is secret. A code may be written without its dashes. */
+const secretsOf = (step: LoginStep): string[] =>
+  'qr' in step
+    ? [step.qr, ...step.qr.split(/[,?&=]/).filter((part) => part.length >= shortestKey)]
+    : [step.code, step.code.replaceAll(/\W/g, '')]
+
+const shortestKey = 16
 
 const isStep = (step: unknown): step is LoginStep =>
   ['qr', 'code'].some((key) => typeof (step as Record<string, unknown> | null)?.[key] === 'string')

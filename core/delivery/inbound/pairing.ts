@@ -56,6 +56,8 @@ interface PairingDeps {
   /** Called when a message waits in the outbox. */
   onDeliveries: () => void
   createId: () => string
+  /** Keeps codes out of the log. */
+  hide(values: readonly string[]): void
   log: Log
 }
 
@@ -68,7 +70,7 @@ const maxPending = 3
 /** Longest display name that is stored. */
 const longestName = 200
 
-export function createPairing({ store, accept, onDeliveries, createId, log }: PairingDeps): Pairing {
+export function createPairing({ store, accept, onDeliveries, createId, hide, log }: PairingDeps): Pairing {
   const inTurn = createQueue()
 
   const read = async (account: AccountRef): Promise<Pairings> => {
@@ -92,6 +94,7 @@ export function createPairing({ store, accept, onDeliveries, createId, log }: Pa
     if (pending.length >= maxPending || pending.some(({ sender }) => isSame(sender, from.id))) return
     const name = from.name?.trim().slice(0, longestName).toWellFormed()
     const code = createCode()
+    hide([code])
     const address = { to, threadId: threadId ?? null, route: route ?? null }
     const asked = { code, sender: from.id, ...(name && { name }), at: Date.now(), ...address }
     await change(account, { pending: [...pending, asked], approved }, { ...asked, text: describeCode(code) })

@@ -3,6 +3,7 @@ import type { Channel, Log } from '../../plugin.ts'
 import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
 import { splitIntoChunks } from '../format/chunks.ts'
 import type { Link } from '../connections/connections.ts'
+import { chunkKeyOf } from './chunk-key.ts'
 import { type Chunk, type ChunkEnd, sendChunk } from './send-chunk.ts'
 
 /** Time limits for deliveries. */
@@ -55,7 +56,7 @@ export async function sendDelivery(delivery: StoredDelivery, sending: Sending): 
   for (const [index, message] of messages.entries()) {
     if (index < delivery.chunksSent) continue
     const uncertain = delivery.uncertain && index === delivery.chunksSent
-    const chunk = { channel, connection, delivery, ...message, key: `${delivery.id}:${index}`, uncertain, log }
+    const chunk = { channel, connection, delivery, ...message, key: chunkKeyOf(delivery.id, index), uncertain, log }
     const result = await sendChunk(chunk, message.readFile ? limits.sendMs * fileFactor : limits.sendMs)
     if (result.outcome !== 'sent') return endOf(result, { delivery, limits })
     platformId = result.id ?? platformId

@@ -110,6 +110,21 @@ export async function endDelivery(
   return true
 }
 
+/** The fencing token changes, so that an attempt that is under way cannot overwrite the failure. */
+const failSql = `
+  UPDATE outbox SET status = 'failed', reason = ?, ended_at = ?, owner = NULL, lease_until = NULL, uncertain = 0,
+    fencing_token = fencing_token + 1, chunks_sent = CASE WHEN chunks_sent > ? THEN ? ELSE chunks_sent END
+  WHERE id = ? AND attempt > 0 AND status IN ('pending', 'sending', 'sent', 'unknown')`
+
+export async function failDelivery(
+  tx: Transaction,
+  ...[id, { chunk, reason, event }, at]: Parameters<Store['failDelivery']>
+): Promise<boolean> {
+  if ((await tx.run(failSql, reason, at, chunk, chunk, id)) === 0) return false
+  await insertEvents(tx, [event], { at, requestId: undefined })
+  return true
+}
+
 const recoverExpiredSql = `
   UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
   WHERE status = 'sending' AND lease_until <= ?

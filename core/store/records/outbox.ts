@@ -50,6 +50,14 @@ export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
   createdAt: Timestamp
 }
 
+/** A failure that the platform has reported after it had accepted the chunk. */
+export interface LateFailureRecord {
+  /** From 0. */
+  chunk: number
+  reason: string
+  event: NewEvent
+}
+
 /**
  * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt`. `event` is stored in the same
  * transaction.

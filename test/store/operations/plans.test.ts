@@ -98,6 +98,7 @@ const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'acc
     ['m', 1, { status: 'sent', platformId: null }, start],
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
   ],
+  failDelivery: [['m', { chunk: 0, reason: 'gone', event: newEvent() }, start]],
   recoverExpiredDeliveries: [[start]],
   listRunDeliveries: [['held']],
   listDeliveries: [

@@ -1,9 +1,10 @@
-// Reads values of unknown shape: whatever signal-cli sends is checked before it is used.
+// Reads values of unknown shape: whatever comes from outside is checked before it is used.
 
-/** The fields of an object; none if the value is something else. */
+/** The fields of an object; none if the value is something else. Each of them may be anything. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
+/** The items of a list; none if the value is something else. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** A text that is not empty. */

@@ -1,0 +1,39 @@
+// Records that a message was not delivered although the platform had accepted it.
+import { clip, type Log } from '../../plugin.ts'
+import type { NewEvent, Store } from '../../store/store.ts'
+import { parseChunkKey } from './chunk-key.ts'
+import type { CreateFailureEvent } from './failure-event.ts'
+
+export interface LateFailure {
+  channel: string
+  accountId: string
+  /** The key with which the message was sent. */
+  key: string
+  detail: string
+}
+
+/** Resolves when the failure is stored, or when there is no such delivery of this account. */
+export type ReportLateFailure = (failure: LateFailure) => Promise<void>
+
+interface LateFailureDeps {
+  store: Pick<Store, 'getDelivery' | 'failDelivery'>
+  createFailureEvent: CreateFailureEvent
+  onEvent(event: NewEvent): void
+  log: Log
+}
+
+const longestReason = 1_000
+
+export function createLateFailures({ store, createFailureEvent, onEvent, log }: LateFailureDeps): ReportLateFailure {
+  return async ({ channel, accountId, key, detail }) => {
+    const { deliveryId, chunk } = parseChunkKey(key) ?? {}
+    const delivery = deliveryId === undefined ? undefined : await store.getDelivery(deliveryId)
+    if (delivery?.channel !== channel || delivery.accountId !== accountId || chunk === undefined)
+      return log.debug({ channel, accountId }, 'a report about an unknown message was ignored')
+    const reason = clip(detail, longestReason)
+    const event = await createFailureEvent(delivery, { status: 'failed', reason })
+    if (!(await store.failDelivery(delivery.id, { chunk, reason, event }, Date.now()))) return
+    log.warn({ channel, accountId, deliveryId, reason }, 'delivery failed after the platform had accepted it')
+    onEvent(event)
+  }
+}
