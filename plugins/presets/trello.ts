@@ -57,6 +57,7 @@ export default definePreset<Payload>({
     algorithm: 'sha1',
     encoding: 'base64',
     signed: '{body}{url}',
+    handshake: { head: true },
   },
   deliveryId: ({ payload }) => payload.action.id,
   toAction,

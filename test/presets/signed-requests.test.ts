@@ -94,7 +94,11 @@ const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') ===
 
 describe('a request of a service', () => {
   const signed = ['jira', 'bitbucket', 'gitea', 'shopify', 'circleci', 'netlify']
-  const { post, get } = shareGateway({
+  const {
+    post,
+    get,
+    send: fetchPath,
+  } = shareGateway({
     agents: { defaults: { heartbeat: { every: 0 } } },
     hooks: {
       presets: [...cases.map(({ name }) => name), 'discord-interactions'],
@@ -162,6 +166,11 @@ describe('a request of a service', () => {
       hmac(body),
     ])
       expect(await send(one, { headers: { 'x-webhook-signature': value } })).toMatchObject({ status: 401 })
+  })
+
+  it('of Trello that checks the URL with HEAD is answered with 200', async () => {
+    expect((await fetchPath('/hooks/trello', { method: 'HEAD' })).status).toBe(200)
+    expect((await fetchPath('/hooks/jira', { method: 'HEAD' })).status).toBe(405)
   })
 
   it('of UptimeRobot may be a form', async () => {

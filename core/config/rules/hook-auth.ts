@@ -152,13 +152,13 @@ function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: stri
 }
 
 /** Headers that belong to the gateway. */
-const ownHeaders = ['x-request-id', 'x-content-type-options', 'x-svc-token']
+const ownHeaders = new Set(['x-request-id', 'x-content-type-options', 'x-svc-token'])
 
 function* handshakeRules({ query, header }: NonNullable<HookAuth['handshake']>): Iterable<RuleFinding> {
   if (query === 'token')
     yield { keys: ['handshake', 'query'], problem: 'must not be "token", because a URL with a token is rejected' }
   // A stranger chooses the value, so it must be a header without a meaning for browsers and proxies.
-  if (header !== undefined && (!/^x-[\w-]+$/i.test(header) || ownHeaders.includes(header.toLowerCase()))) {
+  if (header !== undefined && (!/^x-[\w-]+$/i.test(header) || ownHeaders.has(header.toLowerCase()))) {
     const problem = 'must be a header of the service whose name begins with "x-", such as "x-hook-secret"'
     yield { keys: ['handshake', 'header'], problem }
   }
