@@ -6,6 +6,7 @@ import { findFault } from '../../core/loader/verify.ts'
 import type { Channel, ChannelLimits, SendResult } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
+import { goesThroughStates } from './channel-states.ts'
 import type { Platform } from './platform.ts'
 import { trackResources } from './resources.ts'
 
@@ -82,6 +83,7 @@ export function channelChecks<Config>(channel: Channel<Config>): ChannelCheck<Co
     { name: 'receives what was said while the connection was lost, once', run: survivesDisconnects },
     { name: 'calls receive again when a message could not be stored', run: repeatsRejected },
     { name: 'receives a message again after a crash before it was stored', run: survivesCrash },
+    { name: 'is connecting, connected, connected again after a loss, or refused', run: goesThroughStates },
     { name: 'receives nothing after close', run: endsReceiving },
     { name: 'leaves no socket and no timer after close', run: leavesNothing },
   ]

@@ -12,7 +12,11 @@ channelContract(mailboxChannel(), openMailbox)
 
 describe('the channel contract', () => {
   it.each<[Fault, ...string[]]>([
-    ['accepts any credentials', 'rejects refused credentials with an AuthError'],
+    [
+      'accepts any credentials',
+      'rejects refused credentials with an AuthError',
+      'is connecting, connected, connected again after a loss, or refused',
+    ],
     ['cuts long texts', 'delivers a message of limits.maxText'],
     ['does not mark groups', 'marks messages in groups, and those that mention the account'],
     ['does not mark mentions', 'marks messages in groups, and those that mention the account'],
@@ -45,7 +49,11 @@ describe('the channel contract', () => {
     ['receives its own messages', 'ignores messages of the account itself'],
     ['sends again after a lost answer', 'returns unknown when the response is lost, and does not send again'],
     ['starts from the newest message', 'receives messages and sends replies'],
-    ['stops after a loss', 'receives what was said while the connection was lost, once'],
+    [
+      'stops after a loss',
+      'receives what was said while the connection was lost, once',
+      'is connecting, connected, connected again after a loss, or refused',
+    ],
     ['stops after a rejected receive', 'calls receive again when a message could not be stored'],
     [
       'stores the cursor before receive',
