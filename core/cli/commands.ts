@@ -79,11 +79,12 @@ function registerTransform(program: Command): void {
 function registerRequests(program: Command): void {
   const command = program
     .command('requests')
-    .description('List the webhook requests of the running gateway, newest first.')
+    .description('List the webhook requests of the running gateway, newest first, or show one of them.')
+    .argument('[request-id]', 'the id of the request, from the list')
   addControlOptions(addFilterOptions(command))
     .option('--limit <number>', 'maximum number of lines', parseCount, 50)
     .option('--json', 'one JSON object per line, as in the API')
-    .action(async (options) => (await import('./requests.ts')).printRequests(options))
+    .action(async (id, options) => (await import('./requests.ts')).printRequests(id, options))
 }
 
 function registerReplay(program: Command): void {

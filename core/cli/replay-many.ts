@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, interrupted } from './command-error.ts'
 import type { Control } from './control-client.ts'
-import { type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
+import { type Filter, type RequestLine, lineHead, listRequests } from './requests/request-list.ts'
 import { describePlan, describeReplay, type ReplayAnswer } from './replay-text.ts'
 
 export interface ManyOptions extends Filter {

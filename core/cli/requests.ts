@@ -1,13 +1,25 @@
-// The command `requests`: lists webhook requests.
+// The command `requests`: lists webhook requests, or shows one.
+import { CommandError } from './command-error.ts'
 import { type ControlOptions, openControl } from './control-client.ts'
-import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
+import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './requests/request-list.ts'
+
+import { describeRequest, type RequestDetails } from './requests/request-text.ts'
 
 interface ListOptions extends ControlOptions, Filter {
   limit: number
   json?: boolean
 }
 
-export async function printRequests({ limit, json, ...options }: ListOptions): Promise<void> {
+export async function printRequests(id: string | undefined, options: ListOptions): Promise<void> {
+  if (id === undefined) return await printList(options)
+  const { hook, status, runStatus, since, until, text, json } = options
+  if ([hook, status, runStatus, since, until, text].some((value) => value !== undefined))
+    throw new CommandError('Give either a request id or a filter, not both.')
+  const request = (await openControl(options).get(`/api/requests/${encodeURIComponent(id)}`)) as RequestDetails
+  process.stdout.write(json ? `${JSON.stringify(request)}\n` : describeRequest(request))
+}
+
+async function printList({ limit, json, ...options }: ListOptions): Promise<void> {
   // The reader of a pipe may close it, as `head` does.
   process.stdout.on('error', () => process.exit(0))
   let count = 0

@@ -3,6 +3,7 @@ import { viewRun } from '../runs/run-view.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { runStatuses } from '../store/run-spec.ts'
+import { readText } from '../store/operations/events.ts'
 import type { RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
@@ -17,7 +18,7 @@ export type Replay = (
 ) => Promise<object>
 
 interface RequestsDeps {
-  store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRunDeliveries'>
+  store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRenderedEvents' | 'listRunDeliveries'>
   /** Undefined while the hooks are disabled. */
   replay: Replay | undefined
 }
@@ -52,8 +53,14 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
         const request = await findRequest(params.id)
         const { headers, query, body, result } = request
         const runs = await getRuns(request)
-        const wakes = (result.eventIds ?? []).map((eventId) => ({ action: 'wake', eventId }))
-        const work = runs.map(({ id, agentId, sessionKey }) => ({ action: 'agent', runId: id, agentId, sessionKey }))
+        const wakes = result.eventIds ? await getWakes(request, result.eventIds) : []
+        const work = runs.map(({ id, agentId, sessionKey, spec }) => ({
+          action: 'agent',
+          runId: id,
+          agentId,
+          sessionKey,
+          message: spec.message,
+        }))
         return {
           ...viewRequest(request),
           headers,
@@ -94,6 +101,16 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
   async function getRuns({ result }: StoredRequest): Promise<StoredRun[]> {
     const runs = await Promise.all((result.runIds ?? []).map((id) => store.getRun(id)))
     return runs.filter((run) => run !== undefined)
+  }
+
+  /** The body of a wake without a mapping holds its text. */
+  async function getWakes({ id, hook, body }: StoredRequest, eventIds: readonly string[]) {
+    const rendered = new Map((await store.listRenderedEvents(id)).map((event) => [event.id, event]))
+    const direct = hook === 'wake' && body !== null && rendered.size === 0 ? readText(body) : undefined
+    return eventIds.map((eventId) => {
+      const { text: message = direct, sessionKey } = rendered.get(eventId) ?? {}
+      return { action: 'wake', eventId, sessionKey, message }
+    })
   }
 
   async function view(run: StoredRun) {
@@ -183,6 +200,13 @@ const WebhookRequest = Type.Object({
       runId: Type.Optional(Type.String()),
       agentId: Type.Optional(Type.String()),
       sessionKey: Type.Optional(Type.String()),
+      message: Type.Optional(
+        Type.String({
+          description:
+            'What the agent reads, before it is wrapped as external content: the message of a run, or the text of an ' +
+            'event. Absent: it is not stored any more.',
+        }),
+      ),
     }),
   ),
   runs: Type.Array(Run),

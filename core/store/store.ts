@@ -94,6 +94,8 @@ export interface Store {
 
   /** Assigns the session's oldest waiting events to a run. A repeated call returns the same events. */
   claimEvents(run: RunRef, sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
+  /** The events of a request whose texts its mapping rendered, in order, until they are purged. */
+  listRenderedEvents(requestId: string): Promise<StoredEvent[]>
   /** The session's oldest events that no run has claimed. */
   listWaitingEvents(sessionKey: string, limit: EventLimit): Promise<StoredEvent[]>
   countWaitingEvents(sessionKey: string): Promise<number>

@@ -125,6 +125,33 @@ describe('svc-gateway requests', () => {
   })
 })
 
+describe('svc-gateway requests <request-id>', () => {
+  it('shows the body, and what the agent reads, with control characters escaped', async () => {
+    const { send, cli, requests } = await start()
+    await send('/hooks/mail', { from: 'ada', text: 'One.\nTwo \u001b[31m.' })
+    const [{ id } = { id: '' }] = await requests()
+    const { code, stdout } = await cli('requests', id)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`  request   ${id}\n`)
+    expect(stdout).toContain('  status    accepted: 1 run\n')
+    expect(stdout).toContain('    | {"from":"ada","text":"One.')
+    expect(stdout).toMatch(
+      /\n1\. agent\n {2}agent {5}main\n {2}session {3}agent:main:hook:mail:ada\n {2}run {7}\S+ \w+\n/,
+    )
+    expect(stdout).toMatch(/\n {2}message\n {4}\| One\.\n {4}\| Two .*\n$/)
+    expect(stdout).not.toContain('\u001b')
+    expect(JSON.parse((await cli('requests', id, '--json')).stdout)).toMatchObject({
+      id,
+      actions: [{ action: 'agent' }],
+    })
+    expect(await cli('requests', id, '--hook', 'mail')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not both'),
+    })
+    expect(await cli('requests', 'unknown')).toMatchObject({ code: 1, stdout: '' })
+  })
+})
+
 describe('svc-gateway replay <request-id>', () => {
   it('shows a dry run with control characters escaped', async () => {
     const { send, cli, requests } = await start()

@@ -5,6 +5,7 @@ import { gatewayToken, hookToken, type RunningGateway, shareGateway, startGatewa
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+const later = { wakeMode: 'next-heartbeat' }
 const still = { agents: { defaults: { heartbeat: { every: 0 } } } }
 
 type Getter = Pick<RunningGateway, 'get'>
@@ -15,6 +16,47 @@ async function noted({ get }: Getter, status: string, count = 1) {
   await expect.poll(async () => (await list()).length).toBe(count)
   return await list()
 }
+
+describe('GET /api/requests/<id>', () => {
+  const mappings = [
+    { match: { path: 'run' }, ...quiet, forEach: 'items', messageTemplate: 'Look at {{ item | upper }}' },
+    { match: { path: 'event' }, action: 'wake', ...later, forEach: 'items', textTemplate: 'Saw {{ item }}' },
+  ]
+
+  it('shows what the agent reads of each action', async () => {
+    const running = await startGateway({ ...still, hooks: { mappings } })
+    const { post, get } = running
+    const actionsOf = async () => {
+      const [{ id }] = (await get('/api/requests?limit=1')).body.items
+      return (await get(`/api/requests/${id}`)).body.actions
+    }
+    await post('/hooks/run', { items: ['a', 'b'] })
+    expect(await actionsOf()).toMatchObject([
+      { action: 'agent', message: 'Look at A' },
+      { action: 'agent', message: 'Look at B' },
+    ])
+    await post('/hooks/agent', { message: ' Look at it. ', ...quiet })
+    expect(await actionsOf()).toMatchObject([{ action: 'agent', message: ' Look at it. ' }])
+    await post('/hooks/event', { items: ['x', 'y'] })
+    const events = [
+      { action: 'wake', message: 'Saw x', sessionKey: 'agent:main:main' },
+      { action: 'wake', message: 'Saw y' },
+    ]
+    expect(await actionsOf()).toMatchObject(events)
+    await post('/hooks/wake', { text: ' The disk is full. ', mode: 'next-heartbeat' })
+    expect(await actionsOf()).toMatchObject([{ action: 'wake', message: 'The disk is full.' }])
+  })
+
+  it('shows the text of a wake whose body is not stored', async () => {
+    const { post, get } = await startGateway({ ...still, hooks: { keepBody: false } })
+    await post('/hooks/wake', { text: 'The disk is full.', mode: 'next-heartbeat' })
+    const [{ id }] = (await get('/api/requests')).body.items
+    expect((await get(`/api/requests/${id}`)).body).toMatchObject({
+      body: null,
+      actions: [{ action: 'wake', message: 'The disk is full.' }],
+    })
+  })
+})
 
 describe('GET /api/requests', () => {
   it('lists accepted requests with their runs and events', async () => {

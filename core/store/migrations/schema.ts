@@ -6,6 +6,7 @@ import { eventAgent } from './003-event-agent.ts'
 import { exposure } from './004-exposure.ts'
 import { useFieldTerms } from './005-field-terms.ts'
 import { deliveryFile } from './006-delivery-file.ts'
+import { eventRequest } from './007-event-request.ts'
 import type { Dialect } from './dialect.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   { name: '004-exposure', statements: exposure },
   { name: '005-field-terms', statements: useFieldTerms },
   { name: '006-delivery-file', statements: deliveryFile },
+  { name: '007-event-request', statements: eventRequest },
 ]
 
 /** Throws if a newer version of the gateway created the tables. */

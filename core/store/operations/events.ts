@@ -16,8 +16,8 @@ export async function insertEvents(
   const owner = events.find(({ inBody }) => inBody)
   for (const event of events) {
     const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
-    const [ownText, bodyOf] = event === owner && requestId !== undefined ? [null, requestId] : [text, null]
-    await tx.run(insertSql, id, sessionKey, ownText, bodyOf, mode, source, Number(trusted), at, agentId)
+    const ownText = event === owner && requestId !== undefined ? null : text
+    await tx.run(insertSql, id, sessionKey, ownText, requestId ?? null, mode, source, Number(trusted), at, agentId)
   }
 }
 
@@ -84,7 +84,7 @@ function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: Even
 }
 
 /** The text of a wake from its raw body, which was validated before it was accepted. */
-function readText(body: string): string {
+export function readText(body: string): string {
   const { text = '' } = JSON.parse(body.replace(/^\uFEFF/, '')) as { text?: string }
   return text.trim().toWellFormed()
 }
@@ -95,6 +95,13 @@ export async function listWaitingEvents(
   limit: EventLimit,
 ): Promise<StoredEvent[]> {
   return (await selectOldest(tx, sessionKey, limit)).map(toEvent)
+}
+
+const ofRequestSql = `
+  SELECT ${columns} FROM event WHERE request_id = ? AND request_id IS NOT NULL AND text IS NOT NULL ORDER BY seq`
+
+export async function listRenderedEvents(tx: Transaction, requestId: string): Promise<StoredEvent[]> {
+  return (await tx.all<EventRow>(ofRequestSql, requestId)).map(toEvent)
 }
 
 const releaseBodiesSql = `

@@ -6,6 +6,7 @@ import {
   countWaitingEvents,
   listSessionsWithWakes,
   claimEvents,
+  listRenderedEvents,
   listWaitingEvents,
   listWaitingWakes,
 } from './events.ts'
@@ -95,6 +96,7 @@ const reads = {
   listRuns,
   countQueuedRuns,
   getNextRetryAt,
+  listRenderedEvents,
   listWaitingEvents,
   countWaitingEvents,
   listSessionsWithWakes,

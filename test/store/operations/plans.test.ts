@@ -83,6 +83,7 @@ const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'acc
   getExposure: [['agent:main:one']],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
   claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+  listRenderedEvents: [['request']],
   listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
   listSessionsWithWakes: [[]],
