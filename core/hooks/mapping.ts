@@ -16,7 +16,7 @@ import { createFieldParser, type MappedRequest } from './mapped-request.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
-import { createVerifier } from './auth/signature.ts'
+import { createVerifier } from './auth/verify-signature.ts'
 import type { Verifier } from './auth/verifier.ts'
 
 /** The actions of a request. An empty list skips the request. */

@@ -1,7 +1,7 @@
 // The key `auth` of a mapping or preset: how senders of a webhook authenticate.
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
-/** All schemes. `hooks/auth/schemes.ts` defines them. */
+/** All schemes. `hooks/auth/service-signatures.ts` defines them. */
 export const hookSchemes = [
   'token',
   'hmac',

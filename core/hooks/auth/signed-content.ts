@@ -1,5 +1,5 @@
 // Builds the signed content of a request from a text with placeholders for the body, the timestamp and headers.
-import type { TimestampSource } from './schemes.ts'
+import type { TimestampSource } from './service-signatures.ts'
 import type { SignedRequest } from './verifier.ts'
 
 /** Returns undefined when a part of the signed content is missing. */

@@ -1,7 +1,7 @@
 // One prepared secret or public key: verifies signatures in constant time.
 import { createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { createHmac, type HmacAlgorithm } from './hmac.ts'
-import type { Signing } from './schemes.ts'
+import type { Signing } from './service-signatures.ts'
 
 export interface SigningKey {
   /** Whether one of the signatures is valid for the content. */

@@ -1,9 +1,10 @@
 // How services sign their webhooks, as data: the signature header, the signed content, the timestamp and the secret.
 import type { HookScheme } from '../../config/schema/hook-auth.ts'
 import { acknowledgeInteraction, answerPing } from './discord.ts'
+import { answerSlack, answerZoom, type Handshake } from './handshakes.ts'
 import { netlifyText } from './netlify.ts'
 import { twilioText } from './twilio.ts'
-import { jsonReply, plainText, type ServiceReply, type SignedRequest } from './verifier.ts'
+import type { ServiceReply, SignedRequest } from './verifier.ts'
 
 /** Where the timestamp is: in a header, after a prefix in the signature header, or in a field of the JSON body. */
 export type TimestampSource = { header: string } | { prefix: string } | { field: string }
@@ -32,12 +33,6 @@ export interface Signing {
   /** Returns the reply to an accepted or skipped payload. Absent: the service is content with any reply. */
   acknowledge?: (payload: Readonly<Record<string, unknown>>) => ServiceReply | undefined
 }
-
-/** Returns the reply when a signed payload is a handshake. `sign` signs with the secret of the request. */
-export type Handshake = (
-  payload: Readonly<Record<string, unknown>>,
-  sign: (text: string) => string,
-) => ServiceReply | undefined
 
 /** Schemes whose senders show a secret instead of signing, and its header. Undefined: the headers of the hook token. */
 export const tokenHeaders: Partial<Record<HookScheme, string | undefined>> = {
@@ -100,8 +95,7 @@ export const signings: Partial<Record<HookScheme, readonly Signing[]>> = {
       prefix: 'v0=',
       signed: 'v0:{timestamp}:{body}',
       timestamp: { source: { header: 'x-slack-request-timestamp' }, ...seconds },
-      handshake: ({ type, challenge }) =>
-        type === 'url_verification' && typeof challenge === 'string' ? plainText(challenge) : undefined,
+      handshake: answerSlack,
     },
   ],
   zoom: [
@@ -147,13 +141,4 @@ function standardWebhooks(family: string): Signing[] {
     secretPrefix: 'whsec_',
   }
   return [shared, { ...shared, algorithm: 'ed25519', prefix: 'v1a,', secretPrefix: 'whpk_' }]
-}
-
-function answerZoom(
-  { event, payload }: Parameters<Handshake>[0],
-  sign: Parameters<Handshake>[1],
-): ServiceReply | undefined {
-  const plainToken = (payload as { plainToken?: unknown } | null | undefined)?.plainToken
-  if (event !== 'endpoint.url_validation' || typeof plainToken !== 'string') return undefined
-  return jsonReply({ plainToken, encryptedToken: sign(plainToken) })
 }

@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { hookAuthRules } from '../../../core/config/rules/hook-auth.ts'
 import { type HookAuth, HookAuth as HookAuthSchema, hookSchemes } from '../../../core/config/schema/hook-auth.ts'
-import { createVerifier } from '../../../core/hooks/auth/signature.ts'
+import { createVerifier } from '../../../core/hooks/auth/verify-signature.ts'
 import { compileCheck } from '../../../core/typebox.ts'
 import { now, requestOf, type Sample, samples, type Sent, stamp } from '../signing.ts'
 

@@ -1,14 +1,14 @@
 // Verifies that a webhook comes from its sender: one verifier for all schemes, over the bytes as received.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
-import { createMatcher } from '../../http/auth.ts'
 import { withEcho } from './echo.ts'
 import { createGoogleCheck } from './google-oidc.ts'
+import { createMetaChallenge } from './handshakes.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import { plainSigning, type Signing, signings, tokenHeaders } from './schemes.ts'
+import { plainSigning, type Signing, signings, tokenHeaders } from './service-signatures.ts'
 import { createTokenCheck } from './static-token.ts'
 import { compileSignedContent, readTimestamp } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
-import { plainText, rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
+import { rejected, type SignedRequest, type Verdict, type Verifier } from './verifier.ts'
 
 /** `publicUrl`: the URL of the hook, where the configuration has it. A valid `auth` does not throw. */
 export function createVerifier(auth: HookAuth, publicUrl?: string): Verifier {
@@ -22,7 +22,7 @@ function createSchemeVerifier(auth: HookAuth, publicUrl: string | undefined): Ve
     return { scheme, hiddenHeaders: [], signsBody: false, verify: createGoogleCheck({ audience: publicUrl, ...auth }) }
   if (scheme in tokenHeaders) return tokenVerifier(auth, auth.header?.toLowerCase() ?? tokenHeaders[scheme])
   const verifier = signatureVerifier(auth, scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? []))
-  return verifyToken === undefined ? verifier : { ...verifier, answerChallenge: createChallenge(verifyToken) }
+  return verifyToken === undefined ? verifier : { ...verifier, answerChallenge: createMetaChallenge(verifyToken) }
 }
 
 function tokenVerifier(auth: HookAuth, header: string | undefined): Verifier {
@@ -143,17 +143,5 @@ function payloadOf({ rawBody }: SignedRequest): Readonly<Record<string, unknown>
     return Object(JSON.parse(rawBody.toString('utf8'))) as Record<string, unknown>
   } catch {
     return {}
-  }
-}
-
-// ── Challenges ───────────────────────────────────────────────────────────────────────────────────
-
-/** Meta sends the agreed token with a challenge, and expects the challenge back. */
-function createChallenge(verifyToken: string): NonNullable<Verifier['answerChallenge']> {
-  const matches = createMatcher(verifyToken)
-  return (query) => {
-    const challenge = query.get('hub.challenge')
-    const isValid = query.get('hub.mode') === 'subscribe' && matches(query.get('hub.verify_token') ?? '')
-    return isValid && challenge !== null ? plainText(challenge) : undefined
   }
 }
