@@ -65,7 +65,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
         summary: 'Ends the login that is under way, if there is one. Its codes are void.',
         params: NameParams,
         body: AccountBody,
-        response: { 200: DoneReply, ...failures(409) },
+        response: { 200: DoneReply },
       },
       handle: async ({ params, body }) => {
         await refuse(() => logins.cancel(targetOf(params, body)))

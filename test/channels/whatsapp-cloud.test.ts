@@ -152,10 +152,8 @@ describe('a message that WhatsApp accepts and then cannot deliver', () => {
       const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
       return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
     })
-    const send = async () => {
-      const { runId } = (
-        await running.post('/hooks/agent', { message: 'hi', channel: 'whatsapp', wakeMode: 'next-heartbeat' })
-      ).body
+    const send = async (wakeMode = 'next-heartbeat') => {
+      const { runId } = (await running.post('/hooks/agent', { message: 'hi', channel: 'whatsapp', wakeMode })).body
       const delivery = async () => (await running.get(`/runs/${runId}`)).body.deliveries[0]
       await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
       return { delivery }
@@ -183,6 +181,18 @@ describe('a message that WhatsApp accepts and then cannot deliver', () => {
     await post(`/api/outbox/${items[0].id}/retry`, {}, { authorization: `Bearer ${gatewayToken}` })
     await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
     expect(cloud.messages).toHaveLength(2)
+  })
+
+  it('wakes the main session if the webhook asked for it', async () => {
+    const { cloud, send, get } = await start()
+    const heartbeats = async () => {
+      const runs = (await get('/api/runs')).body.items as { kind: string; status: string }[]
+      return runs.filter(({ kind, status }) => kind === 'heartbeat' && status === 'succeeded').length
+    }
+    await send('now')
+    await vi.waitFor(async () => expect(await heartbeats()).toBe(1))
+    await cloud.reportStatus(0, failed)
+    await vi.waitFor(async () => expect(await heartbeats()).toBe(2))
   })
 
   it('changes nothing if its key is unknown', async () => {

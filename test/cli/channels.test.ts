@@ -29,7 +29,7 @@ it('Ctrl-C in channels login ends the login on the gateway', async () => {
 })
 
 it('channels lists, links and unlinks an account, and no code is logged', async () => {
-  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'token-of-phone' } } })
+  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'log-the-codes' } } })
   const gateway = await spawnGateway(config)
   const run = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'channels', ...args, '--config', config])

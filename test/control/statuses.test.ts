@@ -179,6 +179,8 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
 
   await operate('/api/channels/phone/logout', {})
   await operate('/api/channels/phone/login', {})
+  await operate('/api/channels/phone/login/cancel', {})
+  await operate('/api/channels/phone/login', {})
   const linked = async () => (await get('/api/channels/phone/login')).body.status
   await expect.poll(linked).toBe('linked')
   await operate('/api/channels/phone/logout', {})

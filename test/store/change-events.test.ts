@@ -79,6 +79,10 @@ it('publishes each change of a run and of its deliveries', async () => {
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
   await store.retryDelivery(id, start)
+  await claimDelivery(store)
+  const late = { chunk: 0, reason: 'Sent back.', event: newEvent({ id: 'late' }) }
+  expect(await Promise.all([1, 2].map(() => store.failDelivery(id, late, start)))).toEqual([true, false])
+  expect(published.filter(([, id]) => id === 'late')).toEqual([['event', 'late', start]])
   expect(published.filter(([, id]) => id === run.id)).toEqual([
     ['run', run.id, 'queued', 0],
     ['run', run.id, 'running', 0],
@@ -92,6 +96,7 @@ it('publishes each change of a run and of its deliveries', async () => {
     ['delivery', id, 'pending', null],
     ['delivery', id, 'failed', 'Nobody is there.'],
     ['delivery', id, 'pending', null],
+    ['delivery', id, 'failed', 'Sent back.'],
   ])
 })
 

@@ -320,7 +320,7 @@ describe('a dry run', () => {
       ).body
     }
     await hook(gateway, 'hook:a', [reading])
-    const withheld = ['probe', 'signal_login', 'whatsapp_login']
+    const withheld = ['probe']
     expect((await dryRun()).actions[0].withheld.toSorted()).toEqual(withheld)
     await gateway.post('/hooks/wake', event)
     expect((await dryRun()).heartbeat).toMatchObject({

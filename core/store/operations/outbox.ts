@@ -110,10 +110,10 @@ export async function endDelivery(
   return true
 }
 
-/** The fencing token changes, so that an attempt that is under way cannot overwrite the failure. */
+/** An attempt that is under way cannot overwrite the failure, because the delivery is no longer being sent. */
 const failSql = `
   UPDATE outbox SET status = 'failed', reason = ?, ended_at = ?, owner = NULL, lease_until = NULL, uncertain = 0,
-    fencing_token = fencing_token + 1, chunks_sent = CASE WHEN chunks_sent > ? THEN ? ELSE chunks_sent END
+    chunks_sent = CASE WHEN chunks_sent > ? THEN ? ELSE chunks_sent END
   WHERE id = ? AND attempt > 0 AND status IN ('pending', 'sending', 'sent', 'unknown')`
 
 export async function failDelivery(
