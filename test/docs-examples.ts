@@ -61,8 +61,8 @@ export function configurationAround({ text }: Example): Document {
 /** The value of every environment variable in an example: a secret that all schemes accept. */
 export const anySecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw'
 export const variables = new Proxy<NodeJS.ProcessEnv>(
-  {},
-  { get: (_none, name) => (name === 'HOOK_TOKEN' ? hookToken : anySecret), has: () => true },
+  { HOOK_TOKEN: hookToken, DISCORD_PUBLIC_KEY: 'ab'.repeat(32) },
+  { get: (known, name) => known[String(name)] ?? anySecret, has: () => true },
 )
 
 /** The TypeScript examples. Each has its file name in a comment in its first line. */

@@ -27,11 +27,17 @@ const octokit = (examples as unknown as { name: string; examples: { action?: str
 
 /** Fields that name who acts. Only without them may a message say "Somebody". */
 const actors: Readonly<Record<string, RegExp>> = {
+  bitbucket: /^actor$/,
+  'discord-interactions': /^(?:user|member(?:\.user)?)$/,
+  gitea: /^sender$/,
   github: /^sender(?:\.login)?$/,
   gitlab: /^user(?:_name|_username)?$/,
+  jira: /^(?:user|comment|comment\.author)(?:\.displayName)?$/,
   linear: /^(?:actor|data\.user|data\.externalUser)(?:\.name)?$/,
+  opsgenie: /^alert\.username$/,
   sentry: /^actor(?:\.name)?$/,
   slack: /^event(?:\.user)?$/,
+  trello: /^action\.memberCreator$/,
 }
 
 const odd: readonly unknown[] = [
