@@ -46,16 +46,21 @@ const assumed: Document = {
   tools: { mcp: { servers: { files: { command: 'npx' }, tickets: { command: 'npx' } } } },
 }
 
+const recipes = examples.find(({ page }) => page === 'docs/recipes.md')!
+
 /**
  * Completes an example to a whole configuration. The example may be a configuration, some of its sections, or only the
  * section of a preset or an `auth`.
  */
-export function configurationAround({ text }: Example): Document {
+export function configurationAround(example: Example): Document {
+  const { text, page } = example
+  // The first configuration of this page belongs to all others.
+  const base = page === 'docs/recipes.md' && example !== recipes ? configurationAround(recipes) : assumed
   const written = JSON5.parse<Document>(/^(?:\/\/.*\n)*\s*\{/.test(text) ? text : `{ ${text} }`)
-  if (written['github']) return merge(assumed, { hooks: { presets: ['github'], ...written } })
+  if (written['github']) return merge(base, { hooks: { presets: ['github'], ...written } })
   if (written['auth'])
-    return merge(assumed, { hooks: { mappings: [{ match: { path: 'x' }, messageTemplate: 'x', ...written }] } })
-  return merge(assumed, written)
+    return merge(base, { hooks: { mappings: [{ match: { path: 'x' }, messageTemplate: 'x', ...written }] } })
+  return merge(base, written)
 }
 
 /** The value of every environment variable in an example: a secret that all schemes accept. */

@@ -1,0 +1,93 @@
+// Follows docs/recipes.md: configures each recipe, sends its request, and reads what the model and the person get.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { merge } from './contracts/merge.ts'
+import { anySecret, configurationAround, type Curl, curlsOf, examples } from './docs-examples.ts'
+import { startModel } from './doubles/model.ts'
+import { openTelegram } from './doubles/telegram.ts'
+import { type Document, gatewayToken, startGateway } from './helpers.ts'
+import { closeAtEnd } from './share.ts'
+
+interface Recipe {
+  /** What the model must read. */
+  prompt: string
+  agent: string
+  /** Settings that make the recipe start at once. */
+  now?: Document
+}
+
+const recipes: Record<string, Recipe> = {
+  'Explain an alert in the chat': { prompt: 'The disk of db-1 is 97% full.', agent: 'oncall' },
+  'A digest every morning': {
+    prompt: 'backup: The backup of db-1 took 41 minutes.',
+    agent: 'digest',
+    now: { agents: { digest: { heartbeat: { every: '1s', activeHours: { start: '00:00', end: '24:00' } } } } },
+  },
+  'Triage issues of GitHub': { prompt: 'Crash on start', agent: 'triage' },
+  'Triage mail': { prompt: 'Can you sign it today?', agent: 'mail' },
+  'Home automation': { prompt: 'The front door has been open for 10 minutes.', agent: 'home' },
+  'A contact form for an agent': { prompt: 'What do ten seats cost?', agent: 'sales' },
+}
+
+const scheduled = 'Work at a fixed time'
+const text = readFileSync(join(fileURLToPath(new URL('..', import.meta.url)), 'docs', 'recipes.md'), 'utf8')
+const sections = text.split(/^## /m).slice(1)
+
+/** The blocks of a section. */
+function blocksOf(title: string) {
+  const section = sections.find((one) => one.startsWith(`${title}\n`)) ?? ''
+  return examples.filter(({ page, text: block }) => page === 'docs/recipes.md' && section.includes(`\n${block}\`\`\``))
+}
+
+/** Starts a gateway with the configuration of a recipe, on doubles of the model and of Telegram. */
+async function follow(title: string, now: Document = {}) {
+  const [model, telegram] = [await startModel(), await openTelegram()]
+  closeAtEnd(() => telegram.close())
+  const configuration = blocksOf(title).find(({ language }) => language === 'json5')
+  const onDoubles = {
+    providers: model.providers,
+    agents: { defaults: { model: 'double/m' } },
+    channels: { telegram: telegram.config },
+  }
+  const common = examples.find(({ page }) => page === 'docs/recipes.md')!
+  const document = merge(merge(configurationAround(configuration ?? common), onDoubles), now)
+  const secrets = JSON.stringify(document).replaceAll(/\$\{\w+\}/g, anySecret)
+  const gateway = await startGateway(JSON.parse(secrets) as Document)
+  const [curl] = blocksOf(title).flatMap((one) => curlsOf(one, {})) as [Curl]
+  return { model, telegram, gateway, send: () => fetch(`${gateway.url}${curl.path}`, curl.init) }
+}
+
+describe('docs/recipes.md', () => {
+  it('has a test for each recipe', () => {
+    const titles = sections.map((section) => section.slice(0, section.indexOf('\n')))
+    expect(titles.toSorted()).toEqual([...Object.keys(recipes), scheduled].toSorted())
+  })
+
+  it.each(Object.entries(recipes))('works: %s', async (title, { prompt, agent, now }) => {
+    const { model, telegram, gateway, send } = await follow(title, now)
+    model.script({ text: 'This is the reply of the agent.' })
+    // The main agent reads a summary of the run.
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    expect((await send()).status).toBe(200)
+    expect(await model.prompt(0)).toContain(prompt)
+    await telegram.called('sendMessage', 1)
+    expect(telegram.sent).toMatchObject([{ to: '123456789', shown: 'This is the reply of the agent.' }])
+    const { body } = await gateway.get(`/api/runs?agentId=${agent}`)
+    expect(body.items).toHaveLength(1)
+  })
+
+  it(`works: ${scheduled}`, async () => {
+    const { model, telegram, gateway, send } = await follow(scheduled)
+    const response = await send()
+    expect(response.status).toBe(200)
+    const { result } = (await response.json()) as { result: { id: string } }
+    model.script({ text: 'Nothing is broken.' })
+    const run = { tool: 'cron', args: { action: 'run', id: result.id } }
+    const authorization = `Bearer ${gatewayToken}`
+    expect(await gateway.post('/tools/invoke', run, { authorization })).toMatchObject({ status: 200 })
+    await telegram.called('sendMessage', 1)
+    expect(telegram.sent).toMatchObject([{ to: '123456789', shown: 'Nothing is broken.' }])
+  })
+})
