@@ -10,7 +10,7 @@ import { curlsOf, type Example, examples } from './docs-examples.ts'
 import { ask, temporaryFolder } from './helpers.ts'
 import { program } from './program.ts'
 
-const pages = ['docs/deploy.md', 'docs/recipes.md']
+const pages = ['docs/start.md', 'docs/deploy.md', 'docs/recipes.md']
 const used = new Set<Example>()
 
 /** The block of a page that contains a text. */
@@ -23,6 +23,10 @@ function block(page: string, text: string): string {
 
 /** Blocks that cannot be run in a test, by a text in them. */
 const notRun: Record<string, string> = {
+  '$ npm ci && npm start': 'test/docs-start.test.ts runs the program and compares what it prints',
+  'npm install -g svc-gateway\nsvc-gateway': 'test/package.test.ts installs the package and starts it',
+  '"eventId"': 'test/docs-start.test.ts compares it with the response',
+  '"runId"': 'test/docs-start.test.ts compares it with the response',
   'HOOK_TOKEN=…': 'sets variables, which the tests of requests set as well',
   'systemctl enable': 'needs systemd and root',
   'docker build -t': 'needs Docker; test/long/dockerfile.test.ts executes the steps of the Dockerfile',

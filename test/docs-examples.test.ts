@@ -120,8 +120,8 @@ describe('documentation examples', () => {
     })
     const { body } = await running.post('/hooks/agent', { message: 'x', deliver: false, wakeMode: 'next-heartbeat' })
     const [request] = (await running.get('/api/requests')).body.items
-    // test/docs-recipes.test.ts sends those of the recipes.
-    const shell = ofLanguage('sh').filter(({ page }) => page !== 'docs/recipes.md')
+    // test/docs-start.test.ts and test/docs-recipes.test.ts send those of their pages.
+    const shell = ofLanguage('sh').filter(({ page }) => !['docs/start.md', 'docs/recipes.md'].includes(page))
     const curls = shell.flatMap((one) => curlsOf(one, { RUN_ID: body.runId, ID: request.id }))
     expect(curls.length).toBeGreaterThan(15)
     const answers = await Promise.all(
