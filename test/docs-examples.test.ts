@@ -23,6 +23,7 @@ import {
 } from './docs-examples.ts'
 import { ask, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
+import { program } from './program.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -165,10 +166,11 @@ describe('docs/operate.md', () => {
 
   it('restores the backup, including the files of agents', async () => {
     const dir = temporaryFolder()
-    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
     const open = () => openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
     const note = join(dir, 'state', 'workspaces', 'main', 'HEARTBEAT.md')
-    const run = (command = '') => execFileSync('sh', ['-e', '-c', command], { cwd: dir, stdio: 'pipe' })
+    const command = `'${process.execPath}' '${program}' `
+    const run = (text = '') =>
+      execFileSync('sh', ['-e', '-c', text.replace('svc-gateway ', command)], { cwd: dir, stdio: 'pipe' })
     const store = await open()
     mkdirSync(dirname(note), { recursive: true })
     writeFileSync(note, 'as it was')

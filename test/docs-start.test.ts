@@ -20,9 +20,9 @@ const configuration = (part: string): Document =>
 
 /** Sends the request of the page that contains this text. */
 async function send(url: string, part: string, values: Readonly<Record<string, string>> = {}) {
-  const [curl] = onPage
+  const curl = onPage
     .flatMap((one) => curlsOf(one, values))
-    .filter(({ init, path }) => (init.body ?? path).includes(part))
+    .find(({ init, path }) => (init.body ?? path).includes(part))
   const { path, init } = curl as Curl
   return await ask(`${url}${path}`, init)
 }

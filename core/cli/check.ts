@@ -1,8 +1,6 @@
 // The command `check`: prints what the plugins bring and `ok`, or all errors of the configuration.
-import { homedir } from 'node:os'
-import { ConfigError, describeProblem } from '../config/config-error.ts'
-import { type ConfigDocument, readConfigFile } from '../config/file/read.ts'
-import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
+import { describeProblem } from '../config/config-error.ts'
+import { readLocatedConfig } from '../config/file/read-located.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { findWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
@@ -10,7 +8,7 @@ import type { Extension } from '../plugin.ts'
 import { CommandError } from './command-error.ts'
 
 export async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
-  const document = readDocument(config)
+  const document = readLocatedConfig(config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   try {
     // Reported first, because the sections of rejected extensions are unknown keys.
@@ -48,14 +46,5 @@ function describeExtension(extension: Extension): string {
 }
 
 const warn = (text: string): void => void process.stderr.write(`warning: ${text}\n`)
-
-function readDocument(option: string | undefined): ConfigDocument {
-  const surroundings = { option, env: process.env, cwd: process.cwd(), home: homedir() }
-  const file = locateConfig(surroundings)
-  if (file !== undefined) return readConfigFile(file)
-  throw new ConfigError(firstConfigFile(surroundings), [
-    { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
-  ])
-}
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -8,6 +8,7 @@ export function registerCommands(program: Command): void {
   registerStart(program)
   registerCheck(program)
   registerSetup(program)
+  registerBackup(program)
   registerTransform(program)
   registerRequests(program)
   registerReplay(program)
@@ -55,6 +56,23 @@ function registerSetup(program: Command): void {
     .option('--config <file>', 'the file to write (default: the one that start uses)')
     .option('--force', 'replace an existing file')
     .action(async (options) => (await import('./setup.ts')).setup(options))
+}
+
+function registerBackup(program: Command): void {
+  program
+    .command('backup')
+    .description('Write one archive with the configuration, the store, workspaces and transforms. The gateway may run.')
+    .argument('<file>', 'the archive to write, such as gateway.tar.gz')
+    .option('--config <file>', 'configuration file of the gateway (default: as for start)')
+    .option('--force', 'replace an existing file')
+    .action(async (file, options) => (await import('./backup/backup.ts')).backup(file, options))
+  program
+    .command('restore')
+    .description('Restore a backup. The gateway must be stopped.')
+    .argument('<file>', 'the archive, from "backup"')
+    .option('--config <file>', 'where to restore the configuration file (default: as for start)')
+    .option('--force', 'replace existing files, which are kept under another name')
+    .action(async (file, options) => (await import('./backup/restore.ts')).restore(file, options))
 }
 
 function registerTransform(program: Command): void {

@@ -1,0 +1,76 @@
+// Decides which files belong to a backup: the configuration, what it refers to, and the state.
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { ConfigDocument } from '../../config/file/read.ts'
+import { isRecord } from '../../config/walk.ts'
+import { CommandError } from '../command-error.ts'
+
+export interface Contents {
+  /** The absolute path of the store. */
+  store: string
+  /** Files and links, relative to the configuration directory. The store is not among them. */
+  files: string[]
+  /** What the configuration refers to outside its directory. */
+  outside: string[]
+}
+
+export function listContents(document: ConfigDocument): Contents {
+  const { dir, file } = document
+  const store = locateStore(document)
+  const named = [file, 'state', ...referencesOf(document.value)].map((path) => resolve(dir, path))
+  const existing = [...new Set(named)].filter((path) => existsSync(path))
+  const inside = existing.filter((path) => isInside(dir, path))
+  const files = inside.flatMap(filesIn).filter((path) => !isLeftOut(path, store))
+  return {
+    store,
+    files: [...new Set(files.map((path) => relative(dir, path)))].toSorted((a, b) => (a < b ? -1 : 1)),
+    outside: existing.filter((path) => !isInside(dir, path)),
+  }
+}
+
+export function locateStore({ value, dir }: Pick<ConfigDocument, 'value' | 'dir'>): string {
+  const url = section(value, 'storage')['url'] ?? 'sqlite:state/gateway.db'
+  if (typeof url === 'string' && url.startsWith('sqlite:')) return resolve(dir, url.slice('sqlite:'.length))
+  throw new CommandError('Only stores of SQLite can be backed up and restored; storage.url must start with "sqlite:".')
+}
+
+const section = (value: Record<string, unknown>, key: string): Record<string, unknown> =>
+  isRecord(value[key]) ? value[key] : {}
+
+/** The paths of transforms, workspaces, plugins and secret files. */
+function referencesOf(value: Record<string, unknown>): string[] {
+  const workspaces = Object.values(section(value, 'agents')).map((agent) => isRecord(agent) && agent['workspace'])
+  const plugins = Array.isArray(value['plugins']) ? value['plugins'] : []
+  return [
+    section(value, 'hooks')['transformsDir'] ?? 'transforms',
+    ...workspaces,
+    ...plugins.filter((name) => typeof name === 'string' && (/^\.{1,2}\//.test(name) || isAbsolute(name))),
+    ...secretFilesOf(value),
+  ].filter((path) => typeof path === 'string')
+}
+
+/** The schema that marks secrets depends on plugins, so that every `{ file }` counts. */
+function secretFilesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(secretFilesOf)
+  if (!isRecord(value)) return []
+  const { file } = value
+  return [...(typeof file === 'string' ? [file] : []), ...Object.values(value).flatMap(secretFilesOf)]
+}
+
+function isInside(dir: string, path: string): boolean {
+  const inner = relative(dir, path)
+  return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
+}
+
+/** The path itself, or all files and links below it. Sockets and the like are left out. */
+function filesIn(path: string): string[] {
+  const stat = lstatSync(path)
+  if (stat.isDirectory()) return readdirSync(path).flatMap((name) => filesIn(join(path, name)))
+  return stat.isFile() || stat.isSymbolicLink() ? [path] : []
+}
+
+/** The store is copied in another way. The others are caches, locks and addresses of the running process. */
+function isLeftOut(path: string, store: string): boolean {
+  const isOfStore = path.startsWith(store) && /^(?:-wal|-shm|\.lock|\.pid|\.before-.*)?$/.test(path.slice(store.length))
+  return isOfStore || path.includes(`${sep}state${sep}jiti${sep}`) || basename(path).endsWith('.listening')
+}

@@ -1,0 +1,155 @@
+// Tests the commands `backup` and `restore` as child processes, also while a gateway works.
+import { execFile, execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder, writeConfig } from '../helpers.ts'
+import { program } from '../program.ts'
+import { get, post, start } from '../reliability/process.ts'
+
+async function run(cwd: string, ...args: string[]) {
+  const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
+  execFile(process.execPath, [program, ...args], { cwd, env: { ...process.env, HOME: cwd } }, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  )
+  return await done.promise
+}
+
+const files: Record<string, string> = {
+  'state/workspaces/main/HEARTBEAT.md': 'Water the plants.',
+  'transforms/text/plain.js': 'export const plain = 5',
+  'secrets/github': 'the-secret-of-github-0123456789',
+  'team/support/notes.md': 'Ada likes tea.',
+  'plug.ts': 'export default []',
+}
+const config = {
+  hooks: { presets: ['github'], github: { auth: { secret: { file: 'secrets/github' } } } },
+  agents: { main: {}, support: { workspace: 'team/support' } },
+  plugins: ['./plug.ts'],
+}
+
+function fill(dir: string): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(dir, path, '..'), { recursive: true })
+    writeFileSync(join(dir, path), text)
+  }
+  symlinkSync('HEARTBEAT.md', join(dir, 'state/workspaces/main/link.md'))
+}
+
+const submit = (url: string, message: string) => post(url, ['agent', { message, wakeMode: 'next-heartbeat' }])
+
+describe('svc-gateway backup and restore', () => {
+  it('saves a gateway that accepts requests, and restores all that was accepted before, and every file', async () => {
+    const [dir, other] = [temporaryFolder(), temporaryFolder()]
+    fill(dir)
+    const { url, end } = await start(dir, config)
+    const before = await Promise.all(Array.from({ length: 20 }, (_, index) => submit(url, `job ${index}`)))
+    const [saved] = await Promise.all([
+      run(dir, 'backup', 'gateway.tar.gz'),
+      ...Array.from({ length: 50 }, (_, index) => submit(url, `later ${index}`)),
+    ])
+    const archive = join(dir, 'gateway.tar.gz')
+    expect(saved).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Wrote \S+gateway\.tar\.gz \(\d+\.\d MB\) and verified it\. It contains secrets/),
+      stderr: expect.stringMatching(
+        /^Copying the store .*\nCopying \d+ files\nWriting the archive\nVerifying the archive\n/,
+      ),
+    })
+    expect(statSync(archive).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([])
+    await end('SIGKILL')
+
+    const restored = await run(other, 'restore', archive, '--config', 'gateway.json5')
+    expect(restored).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Restored the backup of 20/) })
+    for (const [path, text] of Object.entries(files)) expect(readFileSync(join(other, path), 'utf8')).toBe(text)
+    expect(readFileSync(join(other, 'state/workspaces/main/link.md'), 'utf8')).toBe('Water the plants.')
+    expect(statSync(join(other, 'gateway.json5')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(other, 'state')).mode & 0o777).toBe(0o700)
+    const again = await start(other, config)
+    for (const { body } of before) expect(await get(again.url, `/runs/${body.runId}`)).toMatchObject({ status: 200 })
+  })
+
+  it('replaces an existing gateway only with --force, only when it is stopped, and keeps what was there', async () => {
+    const dir = temporaryFolder()
+    fill(dir)
+    const { url, end } = await start(dir, config)
+    expect((await run(dir, 'backup', 'a.tar.gz')).code).toBe(0)
+    const { body } = await submit(url, 'after the backup')
+    const refused = await run(dir, 'restore', 'a.tar.gz')
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/already has .*state.*gateway\.json5\. Use --force to replace them; they are kept/),
+    })
+    const running = await run(dir, 'restore', 'a.tar.gz', '--force')
+    expect(running).toMatchObject({ code: 1, stderr: expect.stringMatching(/is in use by process \d+; stop it first/) })
+    expect(await get(url, `/runs/${body.runId}`)).toMatchObject({ status: 200 })
+    await end('SIGTERM')
+
+    expect(await run(dir, 'restore', 'a.tar.gz', '--force')).toMatchObject({ code: 0 })
+    const kept = readdirSync(dir).filter((name) => name.includes('.before-restore-'))
+    expect(kept.map((name) => name.replace(/\.before-.*/, ''))).toEqual(
+      expect.arrayContaining(['gateway.json5', 'state', 'transforms']),
+    )
+    const again = await start(dir, config)
+    expect(await get(again.url, `/runs/${body.runId}`)).toMatchObject({ status: 404 })
+  })
+
+  it('refuses a backup that is damaged, and changes nothing', async () => {
+    const [dir, other] = [temporaryFolder(), temporaryFolder()]
+    const { end } = await start(dir)
+    expect((await run(dir, 'backup', 'a.tar.gz')).code).toBe(0)
+    await end('SIGTERM')
+    const bytes = readFileSync(join(dir, 'a.tar.gz'))
+    writeFileSync(join(other, 'cut.tar.gz'), bytes.subarray(0, bytes.length / 2))
+    writeFileSync(join(other, 'text.tar.gz'), 'not an archive')
+    for (const name of ['cut.tar.gz', 'text.tar.gz']) {
+      const refused = await run(other, 'restore', name, '--config', 'gateway.json5')
+      expect(refused).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('is damaged or is not a backup'),
+      })
+    }
+    const folder = join(dir, 'unpacked')
+    mkdirSync(folder)
+    execFileSync('tar', ['-xzf', join(dir, 'a.tar.gz'), '-C', folder])
+    writeFileSync(join(folder, 'files', 'gateway.json5'), '{}')
+    execFileSync('tar', ['-czf', join(other, 'changed.tar.gz'), '-C', folder, '.'])
+    const changed = await run(other, 'restore', 'changed.tar.gz', '--config', 'gateway.json5')
+    expect(changed).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('gateway.json5 is not what was backed up'),
+    })
+    expect(readdirSync(other).toSorted()).toEqual(['changed.tar.gz', 'cut.tar.gz', 'text.tar.gz'])
+  })
+
+  it('says why a backup is not possible', async () => {
+    const dir = temporaryFolder()
+    writeConfig(dir)
+    const never = await run(dir, 'backup', 'a.tar.gz')
+    expect(never).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^There is no store at \S+; the gateway has never/),
+    })
+    const { end } = await start(dir)
+    await end('SIGTERM')
+    copyFileSync(join(dir, 'gateway.json5'), join(dir, 'a.tar.gz'))
+    const existing = await run(dir, 'backup', 'a.tar.gz')
+    expect(existing.stderr).toMatch(/a\.tar\.gz already exists; choose another name, or use --force to replace it\.\n$/)
+    expect((await run(dir, 'backup', 'a.tar.gz', '--force')).code).toBe(0)
+    const nowhere = await run(dir, 'backup', 'none/a.tar.gz')
+    expect(nowhere.stderr).toMatch(/^The folder \S+none does not exist; create it first\.\n$/)
+    expect((await run(dir, 'restore', 'b.tar.gz')).stderr).toMatch(/b\.tar\.gz does not exist\.\n$/)
+    expect(existsSync(join(dir, 'none'))).toBe(false)
+  })
+})
