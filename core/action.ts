@@ -19,7 +19,7 @@ export const promisedChannels = [
   'msteams',
 ] as const
 
-/** The channel that `last` means while the main session has no route. */
+/** The channel that `last` means by default while the main session has no route. */
 export const fallbackChannel = 'whatsapp'
 
 /** The fields that a transform or a preset may set. They take precedence over the fields of the mapping. */

@@ -19,20 +19,19 @@ export function describeFirstSteps({ file, address, hooksPath, ...tokens }: Firs
   const authorization = (token: string, variable: string): string =>
     showTokens ? `'Authorization: Bearer ${token}'` : `"Authorization: Bearer $${variable}"`
   const post = (path: string, body: object): string =>
-    `  curl -sS ${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d ` +
-    `'${JSON.stringify(body)}'`
+    `${address}${hooksPath}/${path} -H ${authorization(tokens.hookToken, 'HOOK_TOKEN')} -d '${JSON.stringify(body)}'`
   return [
     '',
     `This is the first run. The configuration and its new tokens are in ${file}.`,
     ...(showTokens ? [] : describeTokenCommands(file)),
     '',
-    'Report an event to the agent:',
-    post('wake', { text: 'The backup has failed.' }),
+    'Report an event. The agent reacts here, on the console channel:',
+    `  curl -sS ${post('wake', { text: 'The backup has failed.' })}`,
     '',
-    'Give it work. The reply appears here, on the console channel:',
-    post('agent', { message: 'Say hello to the console.', name: 'First run', channel: 'console' }),
+    'Give it work, and wait for the reply:',
+    `  curl -sS -H 'Prefer: wait=60' ${post('agent', { message: 'Say hello.', wakeMode: 'next-heartbeat' })}`,
     '',
-    'Look up a run (its id is in the response):',
+    'Look up the run later (its id is in the response):',
     `  curl -sS ${address}/runs/RUN_ID -H ${authorization(tokens.gatewayToken, 'GATEWAY_TOKEN')}`,
     '',
     '',

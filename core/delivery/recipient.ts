@@ -1,6 +1,5 @@
 // Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
 import type { Config } from '../config/schema.ts'
-import { fallbackChannel } from '../action.ts'
 import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/recipient-problem.ts'
 import type { Channel, Json } from '../plugin.ts'
@@ -38,9 +37,18 @@ interface RecipientDeps {
   /** The channels that plugins provide. */
   loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target' | 'aliases'>>
   mainSession: string
+  /** The channel that `last` means while the main session has no route. */
+  fallbackChannel: string
 }
 
-export function createRecipients({ store, routes, channels, loaded, mainSession }: RecipientDeps): Recipients {
+export function createRecipients({
+  store,
+  routes,
+  channels,
+  loaded,
+  mainSession,
+  fallbackChannel,
+}: RecipientDeps): Recipients {
   const nameOf = (called: string): string => channelName(loaded, called)
   /** Undefined for `last`. */
   const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : nameOf(channel))
@@ -60,10 +68,10 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
 
   /** `last`: the newest route of the main session, on the recipient's channel if it names one. */
   const resolveWith = (recipient: Recipient, last: KnownRoute | undefined): Resolution => {
-    const channel = channelOf(recipient) ?? last?.channel ?? fallbackChannel
+    const channel = channelOf(recipient) ?? last?.channel ?? nameOf(fallbackChannel)
     const undeliverable = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
     const reason = unusable(channel)
-    if (reason) return undeliverable((channelOf(recipient) ?? last) ? reason : noRouteYet)
+    if (reason) return undeliverable((channelOf(recipient) ?? last) ? reason : describeMissingRoute(fallbackChannel))
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
     if (!Object.hasOwn(accountsOf(section), accountId))
@@ -98,7 +106,7 @@ export function createRecipients({ store, routes, channels, loaded, mainSession 
   }
 }
 
-const noRouteYet =
+const describeMissingRoute = (fallbackChannel: string): string =>
   `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +
   'name a channel, or set deliver to false.'
 

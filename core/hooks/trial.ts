@@ -105,6 +105,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
       channels: config.channels,
       loaded: extensions.channels,
       mainSession: agents.default.mainSession,
+      fallbackChannel: config.session.fallbackChannel,
     }),
     createId: () => randomUUIDv7(),
   })

@@ -18,6 +18,7 @@ export function buildAgents({ config, services }: BuildContext) {
     channels: config.channels,
     loaded: channels,
     mainSession,
+    fallbackChannel: config.session.fallbackChannel,
   })
   // Read while the rest is built: at the start the store is still being opened.
   const routesRead = delivery.replyRoutes.watch(mainSession, channels.keys())

@@ -56,18 +56,22 @@ describe('the first run', () => {
     const [, wakeUrl = '', wakeHeader = '', wakeBody = ''] = await next(
       /^ {2}curl -sS (\S+\/hooks\/wake) -H 'Authorization: ([^']+)' -d '([^']+)'$/,
     )
-    const [, agentUrl = '', agentHeader = '', agentBody = ''] = await next(
-      /^ {2}curl -sS (\S+\/hooks\/agent) -H 'Authorization: ([^']+)' -d '([^']+)'$/,
+    const [, prefer = '', agentUrl = '', agentHeader = '', agentBody = ''] = await next(
+      /^ {2}curl -sS -H 'Prefer: (wait=\d+)' (\S+\/hooks\/agent) -H 'Authorization: ([^']+)' -d '([^']+)'$/,
     )
     const [, runUrl = '', runHeader = ''] = await next(/^ {2}curl -sS (\S+\/runs\/)RUN_ID -H 'Authorization: ([^']+)'$/)
 
     expect(
       await ask(wakeUrl, { method: 'POST', headers: { authorization: wakeHeader }, body: wakeBody }),
     ).toMatchObject({ status: 200 })
-    const accepted = await ask(agentUrl, { method: 'POST', headers: { authorization: agentHeader }, body: agentBody })
-    expect(accepted).toMatchObject({ status: 200, body: { ok: true } })
-    await next(/^\[console\] console: Received: /)
-    expect(await ask(`${runUrl}${accepted.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({
+    await next(/^\[console\] console: Received: The backup has failed\./)
+    const headers = { authorization: agentHeader, prefer }
+    const answered = await ask(agentUrl, { method: 'POST', headers, body: agentBody })
+    expect(answered).toMatchObject({ status: 200, body: { ok: true, status: 'succeeded' } })
+    expect(answered.body.reply).toContain('Received: Say hello.')
+    expect(answered.body).not.toHaveProperty('warnings')
+    await next(/^\[console\] console: Received: Say hello\./)
+    expect(await ask(`${runUrl}${answered.body.runId}`, { headers: { authorization: runHeader } })).toMatchObject({
       body: { status: 'succeeded' },
     })
     expect(readFileSync(join(dir, 'gateway.json5'), 'utf8')).toContain(runHeader.replace('Bearer ', ''))
@@ -84,7 +88,7 @@ describe('the first run', () => {
     const written: string[] = []
     child.stderr.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
     child.stdout.on('data', (chunk: Buffer) => void written.push(chunk.toString()))
-    await expect.poll(() => written.join('')).toContain('Look up a run')
+    await expect.poll(() => written.join('')).toContain('Look up the run')
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
     const file = join(dir, 'gateway.json5')

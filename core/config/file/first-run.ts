@@ -64,8 +64,13 @@ const firstConfigText = (
   agents: {
     defaults: {
       model: 'builtin/rules',
+      // What an agent has to say about an event goes to the channel of the last message that a person wrote to it.
+      heartbeat: { target: 'last' },
     },
   },
+
+  // Until a person has written to an agent, its replies go to the console.
+  session: { fallbackChannel: 'console' },
 
   // The channels for replies. The console prints them.
   channels: {

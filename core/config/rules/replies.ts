@@ -1,5 +1,4 @@
 // Warns about replies that cannot be delivered, because of the channel or a missing recipient.
-import { fallbackChannel } from '../../action.ts'
 import { resolveAccounts } from '../accounts.ts'
 import { channelName } from '../channels/names.ts'
 import { listAccess } from '../channels/access.ts'
@@ -72,7 +71,8 @@ function canResolveLast({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>
   const canReceive = Object.entries(config.channels).some(
     ([name, section]) => extensions.channels.has(name) && section.enabled && acceptsMessages(section),
   )
-  return canReceive || Array.from(channelWarnings({ name: fallbackChannel, to, accountId }, context)).length === 0
+  const name = channelName(extensions.channels, config.session.fallbackChannel)
+  return canReceive || Array.from(channelWarnings({ name, to, accountId }, context)).length === 0
 }
 
 /** Whether somebody may write to the agent, or may be approved to. */

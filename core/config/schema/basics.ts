@@ -1,4 +1,5 @@
 // The small config sections: `session`, `storage`, `log`, `plugins`.
+import { fallbackChannel } from '../../action.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
 export const SessionSection = Type.Object(
@@ -7,6 +8,11 @@ export const SessionSection = Type.Object(
     scope: Type.Enum(['per-agent', 'global'], {
       default: 'per-agent',
       description: 'Whether each agent has a main session or all agents share one.',
+    }),
+    fallbackChannel: Type.String({
+      pattern: notBlank,
+      default: fallbackChannel,
+      description: 'The channel of replies to `last` before the main session has received a message.',
     }),
     historyTurns: Type.Integer({
       minimum: 0,

@@ -24,7 +24,8 @@ describe('writeFirstConfig', () => {
     expect(config).toMatchObject({
       gateway: { bind: '127.0.0.1', port: 18_789, auth: { token: gatewayToken } },
       hooks: { enabled: true, path: '/hooks', token: hookToken },
-      agents: { defaults: { model: 'builtin/rules' } },
+      agents: { defaults: { model: 'builtin/rules', heartbeat: { target: 'last' } } },
+      session: { fallbackChannel: 'console' },
       channels: { console: { enabled: true, allowFrom: ['*'], defaultTo: 'console' } },
     })
     expect(new Set([gatewayToken, hookToken, writeFirstConfig(file, { force: true }).hookToken]).size).toBe(3)
