@@ -1,8 +1,11 @@
 // Declares the commands, their options and their help texts. The code of a command is imported only when it runs, so
 // that help is printed without loading the gateway.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../config/duration.ts'
 import { runStatuses } from '../store/run-spec.ts'
+import { registerInspection } from './declare/inspection.ts'
+import { registerLive } from './declare/live.ts'
+import { addControlOptions, addExamples, collect, parseCount, parseTime } from './declare/options.ts'
+import { registerTrigger } from './declare/trigger.ts'
 
 export function registerCommands(program: Command): void {
   registerStart(program)
@@ -12,12 +15,15 @@ export function registerCommands(program: Command): void {
   registerTransform(program)
   registerRequests(program)
   registerReplay(program)
+  registerTrigger(program)
+  registerInspection(program)
+  registerLive(program)
   registerPairing(program)
   registerChannels(program)
 }
 
 function registerStart(program: Command): void {
-  program
+  const command = program
     .command('start', { isDefault: true })
     .description('Run the gateway. The first run writes a configuration.')
     .option(
@@ -30,6 +36,7 @@ function registerStart(program: Command): void {
     .action(async ({ watch, ...options }) =>
       watch ? (await import('./watch/watch.ts')).watch(options) : (await import('./start.ts')).start(options),
     )
+  addExamples(command, '', 'start --config /etc/svc-gateway/gateway.json5 --port 8080')
   // Runs in a process of its own for `start --watch`.
   program
     .command('probe-plugins', { hidden: true })
@@ -38,7 +45,7 @@ function registerStart(program: Command): void {
 }
 
 function registerCheck(program: Command): void {
-  program
+  const command = program
     .command('check')
     .description('Check the configuration without starting the gateway. Exits with 1 if there is an error.')
     .option(
@@ -47,15 +54,17 @@ function registerCheck(program: Command): void {
     )
     .option('--strict', 'also exit with 1 for a warning')
     .action(async (options) => (await import('./check.ts')).check(options))
+  addExamples(command, 'check --config /etc/svc-gateway/gateway.json5 --strict')
 }
 
 function registerSetup(program: Command): void {
-  program
+  const command = program
     .command('setup')
     .description('Write a first configuration with new tokens.')
     .option('--config <file>', 'the file to write (default: the one that start uses)')
     .option('--force', 'replace an existing file')
     .action(async (options) => (await import('./setup.ts')).setup(options))
+  addExamples(command, 'setup --config /etc/svc-gateway/gateway.json5')
 }
 
 function registerBackup(program: Command): void {
@@ -76,8 +85,7 @@ function registerBackup(program: Command): void {
 }
 
 function registerTransform(program: Command): void {
-  const collect = (value: string, before: string[]): string[] => [...before, value]
-  program
+  const command = program
     .command('transform')
     .description('Work on transforms.')
     .command('test')
@@ -92,6 +100,7 @@ function registerTransform(program: Command): void {
       'configuration file that defines the transforms directory (default: as for start, else ./transforms)',
     )
     .action(async (module, options) => (await import('./transform.ts')).testTransform(module, options))
+  addExamples(command, 'transform test orders.ts --payload order.json')
 }
 
 function registerRequests(program: Command): void {
@@ -103,6 +112,7 @@ function registerRequests(program: Command): void {
     .option('--limit <number>', 'maximum number of lines', parseCount, 50)
     .option('--json', 'one JSON object per line, as in the API')
     .action(async (id, options) => (await import('./requests.ts')).printRequests(id, options))
+  addExamples(command, 'requests --hook deploys --since 2h', 'requests --status rejected --json')
 }
 
 function registerReplay(program: Command): void {
@@ -120,49 +130,59 @@ function registerReplay(program: Command): void {
     .option('--rate <number>', 'with a filter: maximum requests per second', parseCount, 5)
     .option('--json', 'one JSON object per line')
     .action(async (id, options) => (await import('./replay.ts')).replay(id, options))
+  addExamples(
+    command,
+    'replay 01a1f947-4187-78bf-9116-2f771f2d2481 --dry-run',
+    'replay --hook deploys --since 2h --run-status failed --yes',
+  )
 }
 
 function registerPairing(program: Command): void {
-  const command = program.command('pairing').description('Approve senders that may write to the agents on a channel.')
-  addControlOptions(command.command('list').description('List the senders that wait for approval or have it.'))
-    .option('--json', 'one JSON object per line, as in the API')
+  const pairing = program.command('pairing').description('Approve senders that may write to the agents on a channel.')
+  const list = pairing
+    .command('list')
+    .description('List the senders that wait for approval or have it.')
     .action(async (options) => (await import('./pairing.ts')).listPairings(options))
-  addControlOptions(command.command('approve').description('Approve the sender that was given this code.'))
+  addExamples(addControlOptions(list).option('--json', 'one JSON object per line, as in the API'), 'pairing list')
+  const approve = pairing
+    .command('approve')
+    .description('Approve the sender that was given this code.')
     .argument('<code>', 'the code, from the sender or from "pairing list"')
     .action(async (code, options) => (await import('./pairing.ts')).approvePairing(code, options))
-  addControlOptions(command.command('revoke').description('Withdraw the approval of a sender.'))
+  addExamples(addControlOptions(approve), 'pairing approve K7M2QX9D')
+  const revoke = pairing
+    .command('revoke')
+    .description('Withdraw the approval of a sender.')
     .argument('<channel>', 'the name of the channel')
     .argument('<sender>', 'the id of the sender, from "pairing list"')
     .option('--account <id>', 'the account of the channel (default: default)')
     .action(async (channel, sender, options) => (await import('./pairing.ts')).revokePairing(channel, sender, options))
+  addExamples(addControlOptions(revoke), 'pairing revoke telegram 123456789')
 }
 
 function registerChannels(program: Command): void {
   const channels = program.command('channels').description('Show and link the channels of the running gateway.')
-  addControlOptions(channels.command('list').description('List the configured accounts and their states.'))
-    .option('--json', 'one JSON object per line, as in the API')
+  const list = channels
+    .command('list')
+    .description('List the configured accounts and their states.')
     .action(async (options) => (await import('./channels.ts')).listChannels(options))
-  addAccountOptions(
-    channels.command('login').description('Link an account: shows the code to scan or to type.'),
-  ).action(async (name, options) => (await import('./channels.ts')).login(name, options))
-  addAccountOptions(channels.command('logout').description('Unlink an account.')).action(async (name, options) =>
-    (await import('./channels.ts')).logout(name, options),
-  )
+  addExamples(addControlOptions(list).option('--json', 'one JSON object per line, as in the API'), 'channels list')
+  const login = channels
+    .command('login')
+    .description('Link an account: shows the code to scan or to type.')
+    .action(async (name, options) => (await import('./channels.ts')).login(name, options))
+  addExamples(addAccountOptions(login), 'channels login whatsapp')
+  const logout = channels
+    .command('logout')
+    .description('Unlink an account.')
+    .action(async (name, options) => (await import('./channels.ts')).logout(name, options))
+  addExamples(addAccountOptions(logout), 'channels logout whatsapp --account work')
 }
 
 const addAccountOptions = (command: Command): Command =>
   addControlOptions(
     command.argument('<name>', 'the channel').option('--account <id>', 'the account, if several are configured'),
   )
-
-/** The options of every command that talks to a running gateway. */
-const addControlOptions = (command: Command): Command =>
-  command
-    .option(
-      '--config <file>',
-      'configuration file with the address and credential of the gateway (default: as for start)',
-    )
-    .option('--url <address>', 'address of the gateway, if it differs from the configuration', parseAddress)
 
 const addFilterOptions = (command: Command): Command =>
   command
@@ -192,24 +212,4 @@ function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || port > 65_535)
     throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
   return port
-}
-
-function parseAddress(text: string): string {
-  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18789.')
-  return text.replace(/\/+$/, '')
-}
-
-function parseTime(text: string): string {
-  const ms = parseDuration(text)
-  if (ms !== undefined) return new Date(Date.now() - ms).toISOString()
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at))
-    throw new InvalidArgumentError('It must be a duration such as 90m, 2h or 3d, or a time such as 2026-11-20T08:00Z.')
-  return new Date(at).toISOString()
-}
-
-function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
-  return Number(text)
 }

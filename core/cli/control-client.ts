@@ -17,6 +17,8 @@ export interface Control {
 export interface ControlOptions {
   config?: string
   url?: string
+  /** The credential. */
+  token?: string
 }
 
 /** Longest wait for a response. */
@@ -54,27 +56,49 @@ interface GatewayAddress {
   source: string
 }
 
-function locateGateway({ config, url }: ControlOptions): GatewayAddress & { credential: string } {
+/**
+ * The address is that of `--url`, of `--config`, of `$SVC_GATEWAY_URL`, or of the configuration that `start` uses. A
+ * credential from the environment takes precedence where the address is not from a configuration: the credential of a
+ * gateway on this machine must not be sent to another one.
+ */
+export function locateGateway({ config, url, token }: ControlOptions): GatewayAddress & { credential: string } {
+  const givenUrl = url ?? (config === undefined ? readUrlVariable() : undefined)
   const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
-  const file = locateConfig(surroundings)
-  if (file === undefined && url === undefined) {
-    throw new ConfigError(firstConfigFile(surroundings), [
-      { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
-    ])
-  }
+  const fromEnvironment = givenUrl !== undefined && config === undefined ? environmentCredential() : undefined
+  const isComplete = givenUrl !== undefined && (token ?? fromEnvironment) !== undefined
+  const file = isComplete ? undefined : locateConfig(surroundings)
+  if (file === undefined && givenUrl === undefined) throw createMissingConfigError(firstConfigFile(surroundings))
   const access = file === undefined ? undefined : readGatewayAccess(readConfigFile(file))
-  const source = file ?? 'the environment'
   const { value, mode } = resolveCredential(access?.auth ?? {}, process.env)
-  if (value === undefined)
+  const credential = token ?? fromEnvironment ?? value
+  const source = token !== undefined ? '--token' : fromEnvironment === undefined ? file : undefined
+  if (credential === undefined)
     throw new CommandError(
-      `There is no credential in ${source}; set gateway.auth.${mode} or SVC_GATEWAY_${mode.toUpperCase()}.`,
+      `There is no credential in ${source ?? 'the environment'}; give it with --token, or set ` +
+        `${file === undefined ? '' : `gateway.auth.${mode} or `}SVC_GATEWAY_${mode.toUpperCase()}.`,
     )
-  const address = url ?? addressOf({ ...(access as GatewayAccess), ...readListening(source) }, source)
-  return { address, credential: value, source }
+  const address = givenUrl ?? addressOf(access as GatewayAccess, file as string)
+  return { address, credential, source: source ?? 'the environment' }
 }
 
+const environmentCredential = (): string | undefined => resolveCredential({}, process.env).value
+
+/** The value of `$SVC_GATEWAY_URL`. */
+export function readUrlVariable(): string | undefined {
+  const url = process.env['SVC_GATEWAY_URL']?.trim()
+  if (!url) return undefined
+  if (/^https?:\/\/[^/]/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  throw new CommandError('SVC_GATEWAY_URL must be an address such as http://127.0.0.1:18789.')
+}
+
+export const createMissingConfigError = (file: string): ConfigError =>
+  new ConfigError(file, [
+    { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it, or use --url` },
+  ])
+
 /** A gateway that listens on all addresses is called on the loopback address. */
-function addressOf({ bind, port }: Listening, file: string): string {
+export function addressOf(configured: Listening, file: string): string {
+  const { bind, port } = { ...configured, ...readListening(file) }
   if (port === 0)
     throw new CommandError(
       `gateway.port in ${file} is 0, and no running gateway has recorded its port; start it, or give its ` +
@@ -84,7 +108,7 @@ function addressOf({ bind, port }: Listening, file: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function createUnreachableError(address: string, { name, cause }: Error): CommandError {
+export function createUnreachableError(address: string, { name, cause }: Error): CommandError {
   if (name === 'TimeoutError')
     return new CommandError(`The gateway at ${address} did not answer within ${timeoutMs / 1000} seconds.`, unreachable)
   const { code } = (cause ?? {}) as NodeJS.ErrnoException

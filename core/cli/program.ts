@@ -11,9 +11,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = new Command('svc-gateway')
     .description('Runs agents and connects them to the outside world over HTTP.')
     .version(readVersion())
-    .showHelpAfterError()
   registerCommands(program)
-  rejectUnknownCommand(program, argv[2])
+  rejectUnknownCommand(program, argv.slice(2))
   try {
     await program.parseAsync(argv)
   } catch (error) {
@@ -23,11 +22,19 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 }
 
 /** `start` is the default command, so a misspelled command would become its argument. */
-function rejectUnknownCommand(program: Command, first: string | undefined): void {
-  const names = ['help', ...program.commands.map((command) => command.name())]
-  if (first === undefined || first.startsWith('-') || names.includes(first)) return
+function rejectUnknownCommand(command: Command, [first, ...rest]: readonly string[]): void {
+  if (command.commands.length === 0 || first === undefined || first.startsWith('-')) return
+  const found = command.commands.find((one) => one.name() === first)
+  if (found) return rejectUnknownCommand(found, rest)
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => one.name())
+  if (names.includes(first)) return
   const suggestion = nearest(first, names)
-  program.error(`There is no command "${first}"${suggestion ? `; did you mean "${suggestion}"?` : '.'}`)
+  const called = command.parent ? `${command.name()} ${first}` : first
+  const fix = suggestion ? `; did you mean "${suggestion}"?` : `; use one of these: ${names.join(', ')}.`
+  command.error(`There is no command "${called}"${fix}`)
 }
 
 function describe(error: unknown): string {

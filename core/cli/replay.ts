@@ -1,7 +1,7 @@
 // The command `replay`: replays one request, or all that a filter selects, or shows what a replay would do.
-import { readFileSync } from 'node:fs'
 import { CommandError } from './command-error.ts'
 import { type ControlOptions, openControl } from './control-client.ts'
+import { nameOf, parseJson, readText } from './inspect/read-input.ts'
 import { type ManyOptions, replayRequest, replayMany } from './replay-many.ts'
 import { describeDryRun, describeReplay } from './replay-text.ts'
 
@@ -28,19 +28,4 @@ export async function replay(id: string | undefined, options: ReplayOptions): Pr
   )
 }
 
-function readBody(file: string): unknown {
-  const name = file === '-' ? 'standard input' : file
-  let text: string
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (error) {
-    throw new CommandError(
-      `--body: ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`,
-    )
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new CommandError(`--body: ${name} is not valid JSON.`)
-  }
-}
+const readBody = (file: string): unknown => parseJson(`--body: ${nameOf(file)}`, readText('--body', file))

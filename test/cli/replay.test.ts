@@ -1,5 +1,5 @@
 // Tests the commands `requests` and `replay` as child processes, against a running gateway.
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,32 +9,9 @@ import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ask, type Document, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
+import { run } from './command-line.ts'
 
 const later = { wakeMode: 'next-heartbeat' }
-
-interface Done {
-  code: unknown
-  stdout: string
-  stderr: string
-}
-
-/** Runs `svc-gateway <args>` in a folder that is also its home. */
-async function run(
-  folder: string,
-  args: string[],
-  { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
-): Promise<Done> {
-  const done = Promise.withResolvers<Done>()
-  const options = {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
-  }
-  const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
-    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
-  )
-  child.stdin?.end(input)
-  return await done.promise
-}
 
 async function freePort(): Promise<number> {
   const server = createSocketServer().listen(0, '127.0.0.1')
@@ -365,7 +342,7 @@ describe('a command that calls the gateway', () => {
   it.each([
     [
       { gateway: { port: 0 } },
-      /^There is no credential in .*gateway\.json5; set gateway\.auth\.token or SVC_GATEWAY_TOKEN\.\n$/,
+      /^There is no credential in .*; give it with --token, or set gateway\.auth\.token or SVC_GATEWAY_TOKEN\.\n$/,
     ],
     [
       { gateway: { port: 0, auth: { token: 't' } } },

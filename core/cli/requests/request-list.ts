@@ -1,6 +1,7 @@
 // The matching requests of the gateway, page by page, each in one line.
 import type { Control } from '../control-client.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
+import { listPages } from '../inspect/list-pages.ts'
 
 /** One line of `GET /api/requests`. */
 export interface RequestLine {
@@ -26,28 +27,14 @@ export interface Filter {
   text?: string
 }
 
-/** Newest first. Pages are requested as they are needed. */
+/** Newest first. */
 export async function* listRequests(
   control: Control,
   { hook, status, runStatus, since, until, text }: Filter,
 ): AsyncGenerator<RequestLine> {
-  const query = new URLSearchParams({
-    limit: '200',
-    ...(hook && { hook }),
-    ...(status && { status }),
-    ...(runStatus && { runStatus }),
-    ...(since && { since }),
-    ...(text && { q: text }),
-  })
-  for (;;) {
-    const { items, next } = (await control.get(`/api/requests?${query.toString()}`)) as {
-      items: RequestLine[]
-      next?: string
-    }
-    yield* items.filter(({ at }) => until === undefined || at < until)
-    if (next === undefined) return
-    query.set('cursor', next)
-  }
+  const query = { hook, status, runStatus, since, q: text }
+  for await (const line of listPages<RequestLine>(control, '/api/requests', query))
+    if (until === undefined || line.at < until) yield line
 }
 
 /** The outcome in a few words. */

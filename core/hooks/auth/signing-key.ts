@@ -7,7 +7,7 @@ export interface SigningKey {
   /** Whether one of the signatures is valid for the content. */
   verify(content: Buffer, signatures: readonly string[]): boolean
   /** Signs with a shared secret. A public key returns an empty text. */
-  sign(text: string): string
+  sign(content: string | Buffer): string
 }
 
 /** Returns undefined when the secret is of another kind than this signing uses. */
@@ -30,7 +30,7 @@ const publicPrefix = 'whpk_'
 function sharedKey(secret: Buffer, algorithm: HmacAlgorithm, encoding: Signing['encoding']): SigningKey {
   const hmac = createHmac(algorithm, secret)
   return {
-    sign: (text) => hmac(Buffer.from(text), encoding),
+    sign: (content) => hmac(Buffer.from(content as string), encoding),
     verify(content, signatures) {
       const expected = Buffer.from(hmac(content, encoding))
       return signatures.some((one) => isSame(Buffer.from(one), expected))

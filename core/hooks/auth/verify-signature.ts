@@ -56,7 +56,7 @@ const withQueryOf = (url: string, called: string): string =>
   called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url
 
 /** The signing that the keys of the scheme `hmac` describe. */
-function configuredSigning({
+export function configuredSigning({
   header = '',
   algorithm,
   encoding,

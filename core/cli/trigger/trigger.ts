@@ -1,0 +1,103 @@
+// The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
+import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
+import { isInputError } from '../../input-error.ts'
+import { CommandError } from '../command-error.ts'
+import { createUnreachableError } from '../control-client.ts'
+import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { readBytes } from '../inspect/read-input.ts'
+import { findTarget, type TargetOptions } from './target.ts'
+
+interface TriggerOptions extends TargetOptions {
+  data?: string
+  file?: string
+  header: string[]
+  wait?: number
+  dryRun?: boolean
+  json?: boolean
+}
+
+export async function trigger(hook: string, options: TriggerOptions): Promise<void> {
+  const body = readPayload(options)
+  const headers = { 'content-type': 'application/json', ...Object.fromEntries(options.header.map(splitHeader)) }
+  const { url, auth } = await findTarget(hook, options)
+  const prefer: Record<string, string> = options.wait === undefined ? {} : { prefer: `wait=${options.wait}` }
+  const request = createRequest(() => signRequest(auth, { url, headers: { ...headers, ...prefer }, body }, Date.now()))
+  const secrets = auth.scheme === 'token' ? [auth.secret ?? ''] : []
+  if (options.dryRun) process.stdout.write(describeRequest(hide(request, secrets), options.json ?? false))
+  else await send(request, options)
+}
+
+function readPayload({ data, file }: TriggerOptions): Buffer {
+  if (data !== undefined && file !== undefined) throw new CommandError('Give either --data or --file, not both.')
+  if (file !== undefined) return readBytes('--file', file)
+  if (data !== undefined) return Buffer.from(data)
+  throw new CommandError('Give the payload with --data or --file.')
+}
+
+function splitHeader(line: string): [string, string] {
+  const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(line) ?? []
+  if (name === '') throw new CommandError(`--header "${line}" must have the form "name: value".`)
+  return [name.toLowerCase(), value]
+}
+
+function createRequest(make: () => OutgoingRequest): OutgoingRequest {
+  try {
+    return make()
+  } catch (error) {
+    throw isInputError(error) ? new CommandError(error.message) : error
+  }
+}
+
+/** A token is a secret. A signature is valid for this request only, so it is shown. */
+function hide(request: OutgoingRequest, secrets: readonly string[]): OutgoingRequest {
+  const headers = Object.entries(request.headers).map(([name, value]) => {
+    const secret = secrets.find((one) => one !== '' && value.includes(one))
+    return [name, secret === undefined ? value : value.replace(secret, '…')]
+  })
+  return { ...request, headers: Object.fromEntries(headers) as Record<string, string> }
+}
+
+function describeRequest({ url, headers, body }: OutgoingRequest, json: boolean): string {
+  const text = body.toString('utf8')
+  if (json) return `${JSON.stringify({ method: 'POST', url, headers, body: text })}\n`
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return `${escapeForTerminal([`POST ${url}`, ...lines, '', text].join('\n'))}\n`
+}
+
+interface Answer {
+  status?: string
+  error?: { type: string; message: string }
+}
+
+/** Prints the response. Rejects if the hook rejected the request, or if the run for which it waited did not succeed. */
+async function send({ url, headers, body }: OutgoingRequest, { wait = 0 }: TriggerOptions): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers,
+    body: new Uint8Array(body),
+    redirect: 'error',
+    signal: AbortSignal.timeout(60_000 + wait * 1000),
+  }).catch((error: Error) => {
+    throw createUnreachableError(new URL(url).origin, error)
+  })
+  const text = await response.text()
+  if (!response.ok) throw new CommandError(describeRejection(response.status, text))
+  process.stdout.write(`${escapeForTerminal(text.trimEnd())}\n`)
+  const { status = 'succeeded' } = parse(text)
+  if (wait > 0 && status !== 'succeeded') process.exitCode = 1
+}
+
+function describeRejection(status: number, text: string): string {
+  const { error } = parse(text)
+  const reason = error ? `${error.type}: ${error.message}` : 'the response is not one of svc-gateway'
+  return `The hook rejected the request with ${status} ${escapeForTerminal(reason)}`
+}
+
+/** Some services expect a reply that is not JSON. */
+function parse(text: string): Answer {
+  try {
+    return Object(JSON.parse(text)) as Answer
+  } catch {
+    return {}
+  }
+}

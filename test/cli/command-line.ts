@@ -1,0 +1,27 @@
+// Runs the command line as users do.
+import { execFile } from 'node:child_process'
+import { program } from '../program.ts'
+
+export interface Done {
+  code: unknown
+  stdout: string
+  stderr: string
+}
+
+/** Runs `svc-gateway <args>` in a folder that is also its home. */
+export async function run(
+  folder: string,
+  args: string[],
+  { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Done> {
+  const done = Promise.withResolvers<Done>()
+  const options = {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
+  }
+  const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  )
+  child.stdin?.end(input)
+  return await done.promise
+}
