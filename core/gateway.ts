@@ -80,7 +80,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const retired = new Map<Runtime, Promise<void>>()
 
   const services = openServices({ ...options, current: () => current, opened })
-  const { logs, meters, storage, work, delivery, http } = services
+  const { logs, meters, storage, work, delivery, hooks, http } = services
   const log = logs.logFor('config')
   const reloads = serialize(meters.reload.instrument(reload))
   const starting = serialize(start)
@@ -103,7 +103,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     http.listener.switchHandler((request, response) => runtime.app.routing(request, response))
     retire(previous)
     runtime.start()
-    await delivery.connections.update(next.channels)
+    await Promise.all([delivery.connections.update(next.channels), hooks.jobs.update(next.hooks)])
     delivery.loginTools.refresh()
     work.runs.notify()
     delivery.outbox.notify()
@@ -178,6 +178,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     stopping.throwIfAborted()
     isReady = true
     current.start()
+    hooks.jobs.open()
     storage.retention.start()
     requestWaitingWakes(current)
     return address
@@ -191,7 +192,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await starting.settled()
     const closed = http.listener.close()
     await reloads.settled()
-    await Promise.all([current.stop(), storage.retention.close()])
+    await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close()])
     await work.runs.close(remainingMs())
     await delivery.outbox.close(remainingMs())
     const cutoff = setTimeout(http.listener.closeAllConnections, remainingMs())

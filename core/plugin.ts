@@ -358,6 +358,32 @@ export interface PresetRequest<Payload = unknown, Config = unknown> {
   readonly config: Config
 }
 
+/** The context of a preset's job. */
+export interface PresetContext extends ExtensionContext {
+  /**
+   * Hands a payload to the gateway as if the service had sent it in a webhook: mappings, templates, transforms and
+   * limits apply, and `GET /api/requests` lists it. It is on disk when the promise resolves; confirm it to the service
+   * only then. Rejects if it cannot be stored at the moment; call it again later with the same id.
+   * @param options `id`: the service's id of this payload, at most 256 characters. It counts once in 24 hours.
+   * @returns `skipped` if the rules skip it, `refused` if they reject it; both are listed with the reason
+   */
+  accept(payload: Json, options: { id: string }): Promise<'accepted' | 'duplicate' | 'skipped' | 'refused'>
+  /**
+   * Reports that the job cannot go on. The gateway logs the reason, calls `close` and then `start` again. With an
+   * `AuthError` it does not start it again until the configuration is reloaded.
+   * @param reason a sentence, or the error that ended the job
+   */
+  lost(reason: unknown): void
+}
+
+/** A job that runs with the gateway, such as a watch or a poll. */
+export interface PresetJob {
+  /** Ends the job. Resolves when it holds no resources any more. */
+  close(): Promise<void>
+  /** Called for each webhook of the preset whose sender is authenticated, for services that only say "look again". */
+  onWebhook?(): void
+}
+
 /** A ready-made mapping for the webhooks of one service. Its name in `hooks.presets` enables it. */
 export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
@@ -385,6 +411,13 @@ export interface Preset<Payload = unknown, Config = unknown> {
    * begin with `hook:`. Throw `InputError` if the payload is at fault: the sender gets its message with status 400.
    */
   toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
+  /**
+   * Starts a job that runs with the gateway and gets events from the service itself. Throw an `AuthError` if the
+   * service refuses the credentials: the gateway then stops retrying. It retries after any other error.
+   */
+  start?(config: Config, context: PresetContext): Promise<PresetJob>
+  /** Whether these settings need the job; pure. Absent: all do. */
+  needsJob?(config: Config): boolean
 }
 
 type Optional = string | false | null | undefined

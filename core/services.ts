@@ -17,6 +17,7 @@ import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
 import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
+import { type AcceptPayload, createJobs, type Jobs } from './hooks/jobs/jobs.ts'
 import { createRequestLog, type RequestLog } from './hooks/request-log.ts'
 import type { Listener } from './http/listener.ts'
 import { createHttpListener } from './http/server.ts'
@@ -59,6 +60,7 @@ export interface CurrentRuntime {
   attempt: Attempt
   outcome: Outcome
   receive: Receive
+  acceptPayload: AcceptPayload
   /** The main session of the default agent. */
   mainSession: string
 }
@@ -90,7 +92,7 @@ export interface Services {
     replyRoutes: ReplyRoutes
     pairing: Pairing
   }
-  hooks: { requestLog: RequestLog; secretUse: SecretUse }
+  hooks: { requestLog: RequestLog; secretUse: SecretUse; jobs: Jobs }
   http: {
     listener: Listener
     /** Failed attempts and lockouts, which a reload must not clear. */
@@ -174,6 +176,14 @@ export function openServices(options: ServiceOptions): Services {
     log: logs.logFor('store'),
   })
   const log = logs.logFor('hooks')
+  const jobs = createJobs({
+    presets: extensions.presets,
+    hooks: config.hooks,
+    accept: (...payload) => current().acceptPayload(...payload),
+    state: stateOf,
+    redact: redactor.text,
+    log,
+  })
   return {
     environment: { dir, file, env, extensions: loginTools.extensions },
     startedAt: Date.now(),
@@ -183,7 +193,7 @@ export function openServices(options: ServiceOptions): Services {
     storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
     work: { runs, events, replyStreams: createReplyStreams() },
     delivery: { connections, logins, loginTools, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
-    hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }) },
+    hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }), jobs },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),
       throttles: {

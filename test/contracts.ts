@@ -8,7 +8,13 @@ export {
   type TestGatewayOptions,
   type TestResponse,
 } from './contracts/gateway.ts'
-export { presetContract, type PresetCase, type PresetSample, type SignedSample } from './contracts/preset.ts'
+export {
+  type JobCase,
+  presetContract,
+  type PresetCase,
+  type PresetSample,
+  type SignedSample,
+} from './contracts/preset.ts'
 export { providerContract, type ProviderCase } from './contracts/provider.ts'
 export { type StoreHome, storeContract } from './contracts/store.ts'
 export { type ToolCall, toolsetContract, type ToolsetCase } from './contracts/toolset.ts'

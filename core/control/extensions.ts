@@ -2,22 +2,33 @@
 import type { ConnectionState } from '../delivery/connections/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
+import { type Health, supervisedStates } from '../supervisor.ts'
 import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
 import { Type } from '../typebox.ts'
 import { AccountHealth, viewHealth } from './channels.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
+import { iso, Time } from './lists.ts'
 
 interface ExtensionsDeps {
   extensions: Extensions
   /** Every configured account. */
   connections: () => readonly ConnectionState[]
+  /** The jobs of presets. */
+  jobs: () => readonly (Health & { preset: string })[]
   tools: () => readonly RegisteredTool[]
   toolsets: () => readonly ToolsetState[]
   routes: () => readonly RouteInfo[]
 }
 
-export function extensionEndpoints({ extensions, connections, tools, toolsets, routes }: ExtensionsDeps): Endpoint[] {
+export function extensionEndpoints({
+  extensions,
+  connections,
+  jobs,
+  tools,
+  toolsets,
+  routes,
+}: ExtensionsDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -36,6 +47,12 @@ export function extensionEndpoints({ extensions, connections, tools, toolsets, r
         })),
         toolsets: toolsets(),
         presets: [...extensions.presets.keys()],
+        jobs: jobs().map(({ preset, state, since, reason }) => ({
+          preset,
+          state,
+          since: iso(since),
+          ...(reason !== undefined && { reason }),
+        })),
         policy: policyOf(tools()),
         routes: routes().map(({ method, path, schema: { summary } }) => ({ method, path, summary })),
       }),
@@ -95,6 +112,15 @@ const ExtensionList = Type.Object({
     }),
   ),
   presets: Names('The loaded presets.'),
+  jobs: Type.Array(
+    Type.Object({
+      preset: Type.String(),
+      state: Type.Enum([...supervisedStates]),
+      since: Time('When the job came into this state.'),
+      reason: Type.Optional(Type.String({ description: 'Why the job does not run.' })),
+    }),
+    { description: 'The jobs of enabled presets, such as the watch of a mailbox.' },
+  ),
   policy: Type.Object(
     {
       tools: Type.Array(

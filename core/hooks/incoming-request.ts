@@ -9,7 +9,7 @@ import type { NewRefusal, Authentication, SkippedBy } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
 import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
 
-const maxKeyLength = 256
+export const maxKeyLength = 256
 
 /** An authenticated request. */
 export interface AuthContext {
@@ -107,7 +107,7 @@ const senderOf = (
 })
 
 /** The record may quote what a transform threw; the reply to the sender and the log must not. */
-function recordedMessage(error: GatewayError): string {
+export function recordedMessage(error: GatewayError): string {
   if (!(error instanceof TransformError)) return error.publicMessage
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }

@@ -32,6 +32,8 @@ interface MappedRoutesDeps {
   maxBytes: number
   /** The URL at which senders reach the gateway. Absent: that of the connection, which is right without a proxy. */
   publicUrl: string | undefined
+  /** Tells the job of a preset that a webhook has come. */
+  notifyJob(preset: string): void
   log: Log
 }
 
@@ -107,6 +109,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   mapping.checkRate?.()
 
   const { actions, providerId, skippedBy } = await mapping.resolveActions(mapped)
+  if (mapping.preset !== undefined) deps.notifyJob(mapping.preset)
   const { hiddenHeaders } = hookRoute
   const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
   if (actions.length === 0) {

@@ -33,6 +33,8 @@ export interface Mapping {
   /** The hook name that it matches; undefined: any name. */
   path: string | undefined
   source: string | undefined
+  /** The preset that it belongs to, if it does. */
+  preset: string | undefined
   /** Whether the conditions on headers and the payload hold. Undefined: there are none. */
   matches: ((request: MappedRequest) => boolean) | undefined
   /** Whether its text reaches the model without the external content wrapper. */
@@ -100,6 +102,7 @@ export function createMapping(
     id,
     path,
     source: config.match?.source,
+    preset: seed.preset?.name,
     matches: matches && ((request) => holds(matches, () => read(request))),
     trusted: config.allowUnsafeExternalContent === true,
     keepBody: config.keepBody ?? keepBody,

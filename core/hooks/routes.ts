@@ -29,6 +29,8 @@ export interface HookRoutesDeps {
   /** Outlives this configuration, so that a reload lifts no lockout. */
   throttle: Throttle
   publicUrl: string | undefined
+  /** Tells the job of a preset that a webhook has come. */
+  notifyJob(preset: string): void
   /** The schema of agent bodies; it depends on the loaded channels. */
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings

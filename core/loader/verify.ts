@@ -144,6 +144,8 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
     config: 'settings',
     deliveryId: 'function',
     toAction: 'function',
+    start: 'function',
+    needsJob: 'function',
   }
   for (const [field, need] of Object.entries(optional))
     if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })

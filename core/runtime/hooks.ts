@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts'
 import { createAgentBody } from '../hooks/schemas.ts'
 import { createDispatch } from '../hooks/dispatch.ts'
 import { createMappings } from '../hooks/mappings.ts'
+import { createAcceptPayload } from '../hooks/jobs/accept-payload.ts'
 import { createReplay } from '../hooks/replay.ts'
 import { registerHooks } from '../hooks/routes.ts'
 import { createPreview } from '../runs/preview.ts'
@@ -25,7 +26,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const { agents, models, recipients, policy, ruleOfTwo } = areas
   const { store, createId } = services.storage
   const { runs } = services.work
-  const { requestLog, secretUse } = services.hooks
+  const { requestLog, secretUse, jobs } = services.hooks
   const log = services.logs.logFor('hooks')
   const { channels, presets } = services.environment.extensions
   const agentBody = createAgentBody(channels)
@@ -35,11 +36,13 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const mappings = createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log })
   context.opened.defer(mappings.close)
   const throttle = services.http.throttles.hooks
-  registerHooks(app, { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log })
+  const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
+  registerHooks(app, { ...routes, notifyJob: jobs.notify })
   const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
   const { keepBody } = hooks
   const replay = createReplay({ dispatch, agentBody, mappings, keepBody, requestLog, createId, preview })
-  return { transforms, mappings, replay }
+  const acceptPayload = createAcceptPayload({ mappings, dispatch, store, createId })
+  return { transforms, mappings, replay, acceptPayload }
 }
 
 /** The configuration rules require a token when hooks are enabled. */

@@ -11,6 +11,7 @@ import { registerSocket } from '../control/ws/socket.ts'
 import { createTopics } from '../control/ws/topics.ts'
 import { listChannelRoutes, registerChannels } from '../delivery/connections/routes.ts'
 import { GatewayError } from '../errors.ts'
+import type { AcceptPayload } from '../hooks/jobs/jobs.ts'
 import { viewHooks } from '../hooks/overview.ts'
 import { type CheckCredential, createCredentialCheck, createGatewayAuth } from '../http/auth.ts'
 import { registerHealth } from '../http/health.ts'
@@ -62,11 +63,15 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
     topics: createTopics(changes, services.logs.feed),
     log: services.logs.logFor('control'),
   })
-  return { app, sockets, transforms: hooks.transforms }
+  return { app, sockets, transforms: hooks.transforms, acceptPayload: hooks.acceptPayload ?? refusePayload }
 }
 
-const buildMetrics = ({ meters, storage, delivery }: Services) =>
-  createMetrics({ meters, store: storage.store, channels: delivery.connections.states })
+const refusePayload: AcceptPayload = async () => {
+  throw new GatewayError('shutting_down', 'Webhooks are disabled.')
+}
+
+const buildMetrics = ({ meters, storage, delivery, hooks }: Services) =>
+  createMetrics({ meters, store: storage.store, channels: delivery.connections.states, jobs: hooks.jobs.states })
 
 function buildEndpoints(
   { config, services }: BuildContext,
@@ -84,6 +89,7 @@ function buildEndpoints(
     notify: outbox.notify,
     pairing,
     connections: connections.states,
+    jobs: services.hooks.jobs.states,
     logins,
     tools: registry.list,
     toolsets: registry.states,

@@ -38,7 +38,7 @@ export function buildRuns(
     log,
   })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
-  const current: Omit<CurrentRuntime, 'config'> = {
+  const current: Omit<CurrentRuntime, 'config' | 'acceptPayload'> = {
     attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: buildInbound({ config, services }, agents),

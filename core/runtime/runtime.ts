@@ -50,7 +50,7 @@ async function build(context: BuildContext): Promise<Runtime> {
   const { toolApi, schedules } = buildToolApi(context, agents)
   const tools = await buildTools(context, agents, { toolApi })
   const { attempt, outcome, receive, mainSession, heartbeat, untilIdle } = buildRuns(context, agents, tools)
-  const { app, sockets, transforms } = buildRoutes(context, { ...agents, ...tools })
+  const { app, sockets, transforms, acceptPayload } = buildRoutes(context, { ...agents, ...tools })
   return {
     config: context.config,
     tools: tools.tools,
@@ -58,6 +58,7 @@ async function build(context: BuildContext): Promise<Runtime> {
     attempt,
     outcome,
     receive,
+    acceptPayload,
     mainSession,
     app,
     ready: async () => void (await Promise.all([app.ready(), agents.routesRead])),

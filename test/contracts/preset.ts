@@ -1,5 +1,5 @@
 // What every preset must do: sample requests become actions that the gateway accepts, and signatures are checked.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
 import { HookAuth } from '../../core/config/schema/hook-auth.ts'
 import { Mapping } from '../../core/config/schema/mappings.ts'
@@ -9,7 +9,7 @@ import type { Verifier } from '../../core/hooks/auth/verifier.ts'
 import { createActionReader } from '../../core/hooks/mapped-action.ts'
 import { createMapping } from '../../core/hooks/mapping.ts'
 import { findFault } from '../../core/loader/verify.ts'
-import type { Preset } from '../../core/plugin.ts'
+import type { Json, Preset, PresetContext } from '../../core/plugin.ts'
 import { compileCheck, listProblems } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 
@@ -34,6 +34,14 @@ export interface SignedSample {
   url?: string
 }
 
+/** A service that the job of a preset talks to. */
+export interface JobCase<Config> {
+  /** Settings that need the job. */
+  config: () => Config
+  /** Makes the service report one more event. */
+  emit(): unknown
+}
+
 export interface PresetCase<Config> {
   /** The preset's own settings, if it has any. */
   config?: Config
@@ -43,13 +51,15 @@ export interface PresetCase<Config> {
   skipped?: readonly PresetSample[]
   /** Requests that are answered 400. */
   refused?: readonly PresetSample[]
+  /** Required for a preset with `start`: a service on this machine. */
+  job?: JobCase<Config>
   /** Required for a preset with `auth`, except for the scheme `google-oidc`, whose keys are Google's. */
   signed?: SignedSample
 }
 
 export function presetContract<Payload, Config>(
   preset: Preset<Payload, Config>,
-  { config, accepted, skipped = [], refused = [], signed }: PresetCase<Config>,
+  { config, accepted, skipped = [], refused = [], signed, job }: PresetCase<Config>,
 ): void {
   const mapping = openMapping(preset, config ?? {})
 
@@ -78,6 +88,14 @@ export function presetContract<Payload, Config>(
     if (refused.length > 0) {
       it.each(refused)('refuses $what with 400', async (sample) => {
         await expect(mapping(sample)).rejects.toMatchObject({ code: 'invalid_request' })
+      })
+    }
+
+    if (preset.start) {
+      it('has a job that accepts each event, and offers it again if it could not be stored', async () => {
+        if (!job) throw new Error('The preset has `start`; give a `job` with a service.')
+        expect(preset.needsJob?.(job.config()) ?? true).toBe(true)
+        await checkJob(preset, job)
       })
     }
 
@@ -131,4 +149,50 @@ function tamperWith({ signsBody, hiddenHeaders }: Verifier, sample: SignedSample
 function deepFreeze(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze)
   return value
+}
+
+/** The first event cannot be stored, so the job is lost or tries again; the gateway would start it again. */
+async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }: JobCase<Config>): Promise<void> {
+  const { state, log } = createTestContext()
+  const offered: { id: string; payload: Json }[] = []
+  let waiting = Promise.withResolvers<void>()
+  let isStored = false
+  const start = async () => {
+    const stop = new AbortController()
+    const lost = Promise.withResolvers<unknown>()
+    const accept: PresetContext['accept'] = async (payload, { id }) => {
+      offered.push({ id, payload })
+      waiting.resolve()
+      if (!isStored) throw new Error('The store is not available.')
+      return 'accepted'
+    }
+    const context = { state, log, signal: stop.signal, accept, lost: lost.resolve }
+    const running = await preset.start?.(config(), context)
+    return { lost: lost.promise, end: async () => (stop.abort(), await running?.close()) }
+  }
+  const nextOffer = async () => {
+    await waiting.promise
+    waiting = Promise.withResolvers()
+    return offered.at(-1)
+  }
+  const first = await start()
+  onTestFinished(first.end)
+  await emit()
+  const refused = await nextOffer()
+  isStored = true
+  const result = await Promise.race([first.lost.then(() => undefined), nextOffer()])
+  await first.end()
+  const second = await start()
+  onTestFinished(second.end)
+  expect(result ?? (await nextOffer())).toEqual(refused)
+  await emit()
+  expect(await nextOffer()).not.toEqual(refused)
+  await second.end()
+  const before = offered.length
+  const third = await start()
+  onTestFinished(third.end)
+  await emit()
+  await nextOffer()
+  expect(new Set(offered.slice(before).map(({ id }) => id)).size).toBe(1)
+  await third.end()
 }

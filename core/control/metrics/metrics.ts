@@ -15,11 +15,12 @@ interface MetricsDeps {
   meters: Meters
   store: Pick<Store, 'getLiveCounts' | 'getSpace'>
   channels: () => readonly { channel: string; accountId: string; state: string }[]
+  jobs: () => readonly { preset: string; state: string }[]
 }
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
-export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics {
+export function createMetrics({ meters, store, channels, jobs }: MetricsDeps): Metrics {
   // It needs a timer, so it starts with the first scrape.
   let lag: LoopDelay | undefined
 
@@ -53,6 +54,7 @@ export function createMetrics({ meters, store, channels }: MetricsDeps): Metrics
         family('svc_gateway_delivery_attempts_total', 'counter Delivery attempts, by result.', meters.deliveries),
         family('svc_gateway_channel_connected', 'gauge Whether a channel account is connected.', connected(channels())),
         family('svc_gateway_channel_state', 'gauge The state of a channel account.', stateOf(channels())),
+        family('svc_gateway_preset_job_state', 'gauge The state of the job of a preset.', jobStates(jobs())),
         family('svc_gateway_schedules', 'gauge Number of schedules.', [['', schedules.count]]),
         family(
           'svc_gateway_schedule_next_timestamp_seconds',
@@ -169,3 +171,6 @@ function cpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6
 }
+
+const jobStates = (states: ReturnType<MetricsDeps['jobs']>): Samples =>
+  states.map(({ preset, state }) => [labels({ preset, state }), 1] as const)

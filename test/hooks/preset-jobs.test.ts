@@ -1,0 +1,180 @@
+// The jobs of presets: what they accept takes the path of a webhook, and the gateway starts, restarts and ends them.
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { gatewayToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+
+/** A preset whose job asks a feed for the next event, and accepts each one. */
+const feedPreset = `
+import { AuthError, definePreset, Type } from 'svc-gateway/plugin'
+export default definePreset({
+  name: 'feed',
+  description: 'A feed.',
+  payload: Type.Object({ text: Type.String() }),
+  mapping: { action: 'wake', wakeMode: 'next-heartbeat' },
+  config: Type.Object({ url: Type.Optional(Type.String()) }),
+  needsJob: ({ url }) => url !== undefined,
+  toAction: ({ payload: { text } }) => (text === 'spam' ? null : { text }),
+  async start({ url }, { accept, lost, signal, state }) {
+    const ask = async (path) => {
+      const response = await fetch(url + path, { signal })
+      if (response.status === 401) throw new AuthError('The feed refuses the token.')
+      return await response.json()
+    }
+    await ask('/hello/' + ((await state.get('last')) ?? 'none'))
+    const run = async () => {
+      while (true) {
+        const { id, payload } = await ask('/next')
+        const outcome = await accept(payload, { id })
+        await state.set('last', id)
+        await ask('/done/' + outcome)
+      }
+    }
+    run().catch((error) => signal.aborted || lost(error))
+    return { close: async () => undefined, onWebhook: () => void ask('/nudged') }
+  },
+})
+`
+
+interface Feed {
+  url: string
+  /** The paths that the job has asked for. */
+  asked: string[]
+  /** Answers the job when it asks for the next event. */
+  send(event: unknown, status?: number): void
+}
+
+async function startFeed(): Promise<Feed> {
+  const [waiting, events]: [ServerResponse[], { event: unknown; status: number }[]] = [[], []]
+  const settle = (): void => {
+    while (waiting.length > 0 && events.length > 0) {
+      const { event, status } = events.shift()!
+      waiting.shift()!.writeHead(status).end(JSON.stringify(event))
+    }
+  }
+  const feed: Feed = {
+    url: '',
+    asked: [],
+    send: (event, status = 200) => {
+      events.push({ event, status })
+      settle()
+    },
+  }
+  const server = createServer(({ url = '' }, response) => {
+    feed.asked.push(url)
+    if (url !== '/next') {
+      response.writeHead(200).end('{}')
+      return
+    }
+    waiting.push(response)
+    response.once('close', () => {
+      if (waiting.includes(response)) waiting.splice(waiting.indexOf(response), 1)
+    })
+    settle()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => (server.closeAllConnections(), void server.close()))
+  feed.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return feed
+}
+
+async function start(settings: (feed: Feed) => object = ({ url }) => ({ url })) {
+  const feed = await startFeed()
+  const dir = temporaryFolder()
+  writeFileSync(join(dir, 'feed.ts'), feedPreset)
+  const hooks = { presets: ['feed'], feed: settings(feed) }
+  return { feed, ...(await startGateway({ plugins: ['./feed.ts'], hooks }, dir)) }
+}
+
+type Running = Awaited<ReturnType<typeof start>>
+
+const stateOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/extensions')).body.jobs[0]
+const untilAsked = (feed: Feed, path: string) => vi.waitFor(() => expect(feed.asked).toContain(path), 10_000)
+const requestsOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/requests')).body.items
+
+describe('the job of a preset', () => {
+  it('accepts a payload once per id, as a stored request of the preset', async () => {
+    const running = await start()
+    const { feed, get } = running
+    for (const id of ['a', 'a', 'b']) feed.send({ id, payload: { text: `event ${id}` } })
+    await vi.waitFor(() => expect(feed.asked.filter((path) => path.startsWith('/done'))).toHaveLength(3), 10_000)
+    expect(feed.asked.filter((path) => path.startsWith('/done'))).toEqual([
+      '/done/accepted',
+      '/done/duplicate',
+      '/done/accepted',
+    ])
+    const accepted = (await requestsOf(running)).filter(({ status }: { status: string }) => status === 'accepted')
+    expect(accepted).toMatchObject([
+      { hook: 'feed', client: 'gateway' },
+      { hook: 'feed', client: 'gateway' },
+    ])
+    const { body } = await get(`/api/requests/${accepted[0].id}`)
+    expect(JSON.stringify(body)).toContain('event b')
+    expect(await stateOf(running)).toMatchObject({ preset: 'feed', state: 'connected' })
+    expect(
+      await fetch(`${running.url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } }).then((r) =>
+        r.text(),
+      ),
+    ).toContain('svc_gateway_preset_job_state{preset="feed",state="connected"} 1')
+  })
+
+  it('learns whether a payload was skipped or refused; both are stored', async () => {
+    const running = await start()
+    const { feed } = running
+    feed.send({ id: '1', payload: { text: 'spam' } })
+    feed.send({ id: '2', payload: { text: 5 } })
+    await untilAsked(feed, '/done/refused')
+    expect(feed.asked).toContain('/done/skipped')
+    expect((await requestsOf(running)).map(({ status }: { status: string }) => status)).toEqual(['rejected', 'skipped'])
+  })
+
+  it('starts again after a failure, with its state', async () => {
+    const running = await start()
+    const { feed, logged } = running
+    feed.send({ id: 'a', payload: { text: 'hello' } })
+    await untilAsked(feed, '/done/accepted')
+    feed.send('not an event')
+    await untilAsked(feed, '/hello/a')
+    await vi.waitFor(async () => expect((await stateOf(running)).state).toBe('connected'))
+    expect(logged.filter((line) => line.includes('was interrupted'))).toHaveLength(1)
+  })
+
+  it('waits for a reload of the configuration if its credentials are refused', async () => {
+    const running = await start()
+    const { feed, gateway, logged } = running
+    await untilAsked(feed, '/next')
+    feed.send({}, 401)
+    await vi.waitFor(async () =>
+      expect(await stateOf(running)).toMatchObject({ state: 'unauthorized', reason: 'The feed refuses the token.' }),
+    )
+    await gateway.reload()
+    await vi.waitFor(async () => expect((await stateOf(running)).state).toBe('connected'))
+    expect(logged.filter((line) => line.includes('refuses the credentials'))).toHaveLength(1)
+  })
+
+  it('is told about webhooks whose sender is authenticated', async () => {
+    const { feed, post } = await start()
+    await untilAsked(feed, '/next')
+    await post('/hooks/feed', { text: 'x' }, { authorization: 'Bearer wrong' })
+    expect(feed.asked).not.toContain('/nudged')
+    expect((await post('/hooks/feed', { text: 'x' })).status).toBe(200)
+    await untilAsked(feed, '/nudged')
+  })
+
+  it('runs only where the settings need it, and follows a reload', async () => {
+    const running = await start(() => ({}))
+    const { feed, dir, get, gateway } = running
+    expect((await get('/api/extensions')).body.jobs).toEqual([])
+    writeConfig(dir, { plugins: ['./feed.ts'], hooks: { presets: ['feed'], feed: { url: feed.url } } })
+    await gateway.reload()
+    await untilAsked(feed, '/next')
+    expect(await stateOf(running)).toMatchObject({ state: 'connected' })
+    writeConfig(dir, { plugins: ['./feed.ts'] })
+    await gateway.reload()
+    expect((await get('/api/extensions')).body.jobs).toEqual([])
+  })
+})
