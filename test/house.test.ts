@@ -62,6 +62,7 @@ const floors: Record<string, number> = {
   'errors.ts': 1,
   'auth-error.ts': 1,
   'input-error.ts': 1,
+  'read-html.ts': 1,
   'send-result.ts': 1,
   'shapes.ts': 1,
   'well-formed.ts': 1,

@@ -1,4 +1,4 @@
-// The preset for Gmail: mails from a watcher or the Gmail API, or a notification that a mailbox has changed.
+// The preset for Gmail: mails that its own watch reads or that others send, or a notification of a changed mailbox.
 import {
   clip,
   definePreset,
@@ -11,6 +11,8 @@ import {
   words,
 } from 'svc-gateway/plugin'
 import { describeMail, hasContent, Mail } from './mail.ts'
+import { Settings, type Watch } from './settings.ts'
+import { startWatch } from './watch.ts'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
@@ -45,23 +47,28 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
-export default definePreset<Payload>({
+export default definePreset<Payload, Settings>({
   name: 'gmail',
   description: 'New mail in a Gmail mailbox.',
   payload: Payload,
   mapping: { name: 'Gmail' },
   auth: { scheme: 'google-oidc' },
+  config: Settings,
   deliveryId: ({ payload: { message } }) => message?.messageId ?? message?.message_id ?? undefined,
   toAction,
+  needsJob: ({ watch }) => watch !== undefined,
+  start: ({ watch }, context) => startWatch(watch as Watch, context),
 })
 
-function toAction({ payload }: PresetRequest<Payload>) {
+function toAction({ payload, config: { watch } }: PresetRequest<Payload, Settings>) {
   const { messages, history, message, emailAddress } = payload
   const mails = messages ?? (history ? history.flatMap(addedIn) : undefined)
   if (mails) {
     const actions = describeMails(mails, payload)
     return actions.length === 0 ? null : actions.length === 1 ? (actions[0] ?? null) : actions
   }
+  // The watch reads the mailbox itself.
+  if (watch && (message || emailAddress)) return null
   if (message) return describeChange(readChange(message.data))
   if (emailAddress) return describeChange(payload)
   throw new InputError('messages (mails), history (from the Gmail API) or message (from Pub/Sub) is required.')

@@ -1,8 +1,7 @@
 // A tool that fetches a page from the web and returns its readable text. It connects only to public addresses.
-import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
+import { defineTool, defineToolset, InputError, readHtml, type Static, Type } from 'svc-gateway/plugin'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { download, type Download, isAllowed, readUrl } from './download.ts'
-import { readHtml } from './readable.ts'
 
 const Config = Type.Object(
   {

@@ -1,0 +1,116 @@
+// Watches a mailbox: asks Gmail for notifications, and reads the mailbox after each one and from time to time.
+import { setTimeout as delay } from 'node:timers/promises'
+import { AuthError, type PresetContext, type PresetJob } from 'svc-gateway/plugin'
+import { createTokens, readCredentials } from './credentials.ts'
+import { createGoogle, type Google } from './google.ts'
+import { createMailbox } from './mailbox.ts'
+import type { Watch } from './settings.ts'
+
+/** Gmail ends a watch after seven days, and asks for a renewal every day. */
+const renewalMs = (leftMs: number): number => Math.min(86_400_000, Math.max(leftMs / 2, 1000) || 86_400_000)
+/** Pub/Sub answers an empty pull after a while, or at once. */
+const pullPauseMs = 1000
+const pullTimeoutMs = 120_000
+
+export async function startWatch(watch: Watch, context: PresetContext): Promise<PresetJob> {
+  const { account, credentials, urls, topic, subscription, pollSeconds } = watch
+  const { signal, log } = context
+  const getToken = createTokens(await readCredentials(credentials), { account, urls, signal })
+  const google = createGoogle({ urls, getToken, signal, log })
+  await checkAccount(google, account)
+  const labelIds = await findLabels(google, watch.labels)
+  const read = coalesce(createMailbox({ ...context, google, watch, labelIds }))
+  let expiresAt = topic && (await requestNotifications(google, { topic, labelIds }))
+  await read()
+
+  /** Repeats a step until the job ends. A failure ends the job. */
+  async function repeat(step: () => Promise<unknown>, pauseMs: () => number): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        await delay(pauseMs(), undefined, { signal, ref: false })
+        await step()
+      }
+    } catch (error) {
+      if (!signal.aborted) context.lost(error)
+    }
+  }
+
+  const loops = [repeat(read, () => pollSeconds * 1000)]
+  if (topic) {
+    const renew = async () => (expiresAt = await requestNotifications(google, { topic, labelIds }))
+    loops.push(repeat(renew, () => renewalMs(Number(expiresAt) - Date.now())))
+  }
+  if (subscription)
+    loops.push(
+      repeat(
+        () => pull(google, { subscription, read }),
+        () => pullPauseMs,
+      ),
+    )
+  return {
+    onWebhook: () => void read().catch((error: unknown) => signal.aborted || context.lost(error)),
+    close: async () => void (await Promise.all(loops)),
+  }
+}
+
+async function checkAccount(google: Google, account: string): Promise<void> {
+  const { emailAddress } = (await google({ service: 'gmail', path: '/gmail/v1/users/me/profile' })) as {
+    emailAddress: string
+  }
+  if (emailAddress.toLowerCase() !== account.toLowerCase())
+    throw new AuthError(`The credentials belong to ${emailAddress}, not to ${account}; run "svc-gateway gmail setup".`)
+}
+
+/** Finds the ids of labels. Those of Gmail's own labels are their names. */
+export async function findLabels(google: Google, wanted: readonly string[]): Promise<string[]> {
+  const { labels = [] } = (await google({ service: 'gmail', path: '/gmail/v1/users/me/labels' })) as {
+    labels?: readonly { id: string; name: string }[]
+  }
+  return wanted.map((label) => {
+    const found = labels.find(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase())
+    if (found) return found.id
+    throw new AuthError(`The mailbox has no label "${label}"; correct hooks.gmail.watch.labels.`)
+  })
+}
+
+/** Returns when Gmail stops to send them, in Unix milliseconds. */
+export async function requestNotifications(
+  google: Google,
+  { topic, labelIds }: { topic: string; labelIds: readonly string[] },
+): Promise<number> {
+  const body = { topicName: topic, labelIds, labelFilterBehavior: 'INCLUDE' }
+  const reply = await google({ service: 'gmail', path: '/gmail/v1/users/me/watch', body })
+  return Number((reply as { expiration?: string }).expiration)
+}
+
+/** Notifications are confirmed after the mails are on disk. */
+async function pull(
+  google: Google,
+  { subscription, read }: { subscription: string; read: () => Promise<void> },
+): Promise<void> {
+  const call = { service: 'pubsub', timeoutMs: pullTimeoutMs } as const
+  const { receivedMessages = [] } = (await google({
+    ...call,
+    path: `/v1/${subscription}:pull`,
+    body: { maxMessages: 100 },
+  })) as { receivedMessages?: readonly { ackId: string }[] }
+  if (receivedMessages.length === 0) return
+  await read()
+  const ackIds = receivedMessages.map(({ ackId }) => ackId)
+  await google({ ...call, path: `/v1/${subscription}:acknowledge`, body: { ackIds } })
+}
+
+/** Runs one call at a time. Calls during a run share the next one, which begins after them. */
+function coalesce(work: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const run = (): Promise<void> => {
+    next = undefined
+    current = work().finally(() => (current = next))
+    return current
+  }
+  return () => {
+    if (!current) return run()
+    return (next ??= current.catch(() => undefined).then(run))
+  }
+}
