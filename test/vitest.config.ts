@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**', 'test/fixtures/**'],
-    globalSetup: ['test/program.ts'],
+    globalSetup: ['test/program.ts', 'test/database-server.ts'],
     pool: 'forks',
     // A process runs many files, so that it loads the gateway once. Tests restore what they change in their process.
     isolate: false,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
+import { createPostgresStore } from './postgres/postgres.ts'
 import { createSqliteStore } from './sqlite/sqlite.ts'
 import type { OpeningStore } from './store.ts'
 
@@ -18,15 +19,21 @@ export interface StoreOptions {
 /** Throws when the URL cannot be used. */
 export function openStore({ url, dir, log, onCommit }: StoreOptions): OpeningStore {
   const { scheme, rest } = splitUrl(url)
+  if (isPostgresUrl(url)) return createPostgresStore({ url, log, ...(onCommit && { onCommit }) })
   if (scheme !== 'sqlite' || rest === '') {
     const unknown = scheme && scheme !== 'sqlite' ? `; "${scheme}:" is not a supported store` : ''
-    const sentence = `storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db"${unknown}.`
+    const sentence =
+      'storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL ' +
+      `database, such as "postgres://user@host/database"${unknown}.`
     throw new GatewayError('store_unavailable', sentence)
   }
   const path = resolve(dir, rest)
   createDirectory(dirname(path))
   return createSqliteStore({ path, log, ...(onCommit && { onCommit }) })
 }
+
+/** PostgreSQL's own tools accept both. */
+const isPostgresUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)
 
 function createDirectory(directory: string): void {
   try {

@@ -19,6 +19,7 @@ import type {
   StoredSession,
 } from './records/sessions.ts'
 import type { Timestamp } from './records/timestamp.ts'
+import type { Replicas } from './replicas.ts'
 
 export type * from './records/accept.ts'
 export type * from './records/events.ts'
@@ -37,6 +38,10 @@ export interface OpeningStore {
   store: Store
   /** Rejects when the store cannot be opened. It must then be closed. */
   opened: Promise<void>
+  /** True: other gateways may use the store at the same time. */
+  isShared: boolean
+  /** The other gateways on the same store. */
+  replicas: Replicas
 }
 
 export interface Store {

@@ -258,23 +258,4 @@ export function forgetContract(opened: OpenStore): void {
       })
     })
   })
-
-  describe('the space of a store', () => {
-    it('is free after a purge, and is released in small steps', async () => {
-      const { store } = opened
-      const body = 'x'.repeat(100_000)
-      await Promise.all(Array.from({ length: 30 }, () => store.accept({ at: start, request: newRequest({ body }) })))
-      const full = await store.getSpace()
-      expect(full.bytes - full.free).toBeGreaterThan(3_000_000)
-      await forgetAll(store, later)
-      const purged = await store.getSpace()
-      expect(purged.bytes - purged.free).toBeLessThan(1_000_000)
-      await store.reclaimSpace(1_000_000)
-      const some = await store.getSpace()
-      expect(purged.bytes - some.bytes).toBeGreaterThan(900_000)
-      expect(purged.bytes - some.bytes).toBeLessThan(1_200_000)
-      await store.reclaimSpace(some.free)
-      expect((await store.getSpace()).free).toBe(0)
-    })
-  })
 }

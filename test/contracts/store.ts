@@ -14,6 +14,7 @@ import { sessionsContract } from './store-sessions.ts'
 /** The place of one store: every `open` finds what the one before has written. */
 export interface StoreHome {
   open(): Promise<Store>
+  /** Closes the store that was opened last, and deletes what it has written. */
   remove(): Promise<void>
 }
 
@@ -35,10 +36,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       home = await makeHome()
       store = await home.open()
     })
-    afterEach(async () => {
-      await store.close()
-      await home.remove()
-    })
+    afterEach(() => home.remove())
 
     acceptContract(opened)
     runsContract(opened)

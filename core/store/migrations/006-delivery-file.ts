@@ -1,2 +1,4 @@
 // Deliveries may carry a file, which is stored as a reference.
-export const deliveryFile = (): string[] => ['ALTER TABLE outbox ADD COLUMN file TEXT']
+import type { Dialect } from './dialect.ts'
+
+export const deliveryFile = ({ text }: Dialect): string[] => [`ALTER TABLE outbox ADD COLUMN file ${text}`]

@@ -43,7 +43,7 @@ export async function migrate(
 ): Promise<void> {
   if (version === 0)
     await tx.run(
-      `CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name TEXT NOT NULL)${dialect.table}`,
+      `CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name ${dialect.text} NOT NULL)${dialect.table}`,
     )
   for (const [index, { name, statements }] of steps.entries()) {
     if (index < version) continue

@@ -117,6 +117,7 @@ function transactOn(db: DatabaseSync): SqliteConnection['transact'] {
 const dialect: Dialect = {
   sequence: 'INTEGER PRIMARY KEY',
   integer: 'INTEGER',
+  text: 'TEXT',
   table: ' STRICT',
   keyed: ' STRICT, WITHOUT ROWID',
 }

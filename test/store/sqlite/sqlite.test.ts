@@ -7,16 +7,20 @@ import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { defaultLimits } from '../../../core/store/group-commit.ts'
 import { openStore } from '../open-store.ts'
-import type { Store } from '../../../core/store/store.ts'
+import type { PurgePositions, Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
 import { newRequest, newRun, start } from '../../contracts/store-samples.ts'
 import { silent, url } from '../acknowledging.ts'
 
 storeContract(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'store-'))
+  let store: Store
   return {
-    open: () => openStore({ url, dir, log: silent }),
-    remove: () => rm(dir, { recursive: true }),
+    open: async () => (store = await openStore({ url, dir, log: silent })),
+    remove: async () => {
+      await store.close()
+      await rm(dir, { recursive: true })
+    },
   }
 })
 
@@ -90,6 +94,23 @@ describe('the SQLite store', () => {
     expect(refused).toMatchObject([{ reason: { code: 'store_unavailable', retryAfter: 1 } }])
     expect(await inner).toBe(2000)
     expect(await accept(3000)).toEqual({ outcome: 'accepted' })
+  })
+
+  it('returns space to the disk in small steps after a purge', async () => {
+    const body = 'x'.repeat(100_000)
+    await Promise.all(Array.from({ length: 30 }, () => store.accept({ at: start, request: newRequest({ body }) })))
+    const full = await store.getSpace()
+    expect(full.bytes - full.free).toBeGreaterThan(3_000_000)
+    for (let next: PurgePositions | undefined, isDone = false; !isDone; isDone = next === undefined)
+      ({ next } = await store.purge({ before: start + 1000, from: next }))
+    const purged = await store.getSpace()
+    expect(purged.bytes - purged.free).toBeLessThan(1_000_000)
+    await store.reclaimSpace(1_000_000)
+    const some = await store.getSpace()
+    expect(purged.bytes - some.bytes).toBeGreaterThan(900_000)
+    expect(purged.bytes - some.bytes).toBeLessThan(1_200_000)
+    await store.reclaimSpace(some.free)
+    expect((await store.getSpace()).free).toBe(0)
   })
 
   it('survives a command that cannot be cloned', async () => {

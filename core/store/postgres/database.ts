@@ -1,0 +1,138 @@
+// Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
+import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
+import { GatewayError } from '../../errors.ts'
+import type { Transaction } from '../operations/transaction.ts'
+import { createTransaction, createTranslation } from './transaction.ts'
+
+/** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
+export type Lane = 'accepts' | 'work' | 'reads'
+
+export interface Database {
+  /** Runs `work` in one transaction. Resolves when its changes are on disk. */
+  transact<Result>(lane: Lane, work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  query<Row>(sql: string): Promise<Row[]>
+  /** Opens a connection of the caller's own. */
+  connect(): Promise<Client>
+  close(): Promise<void>
+}
+
+/**
+ * With the connection for messages, a gateway uses five connections. One for each kind of writes keeps them in the order
+ * of their calls.
+ */
+const connections: Record<Lane, number> = { accepts: 1, work: 1, reads: 2 }
+
+const begin: Record<Lane, string> = {
+  accepts: 'BEGIN',
+  work: 'BEGIN',
+  // Operations may read in several statements, which must agree with each other.
+  reads: 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+}
+
+const connectMs = 5_000
+/**
+ * The server ends the transaction of a gateway that has not sent its next statement for this long, because it is
+ * stopped or unreachable. Until then, others may wait for its locks.
+ */
+const idleInTransactionMs = 3_000
+const lockMs = 10_000
+const statementMs = 15_000
+/** For a server that does not answer at all. */
+const answerMs = 20_000
+
+type Pg = typeof import('pg')
+
+export async function createDatabase(url: string): Promise<Database> {
+  const pg = await importDriver()
+  const config = toConfig(pg, url)
+  const translate = createTranslation()
+  const pools = {
+    accepts: createPool(pg, config, connections.accepts),
+    work: createPool(pg, config, connections.work),
+    reads: createPool(pg, config, connections.reads),
+  }
+  return {
+    transact: async (lane, work) => {
+      const client = await pools[lane].connect()
+      return await transactOn(client, begin[lane], () => work(createTransaction(client, translate)))
+    },
+    query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
+    connect: async () => {
+      const client = new pg.Client({ ...config, statement_timeout: 0, query_timeout: 0, lock_timeout: 0 })
+      // Without a listener, an error of an idle connection would end the process.
+      client.on('error', () => undefined)
+      await client.connect()
+      return client
+    },
+    close: async () => {
+      await Promise.all(Object.values(pools).map((pool) => pool.end()))
+    },
+  }
+}
+
+async function importDriver(): Promise<Pg> {
+  try {
+    return (await import('pg')).default as unknown as Pg
+  } catch (cause) {
+    const sentence = 'storage.url needs the package "pg", which is not installed; run "npm install pg".'
+    throw new GatewayError('store_unavailable', sentence, { cause })
+  }
+}
+
+function toConfig(pg: Pg, url: string): ClientConfig {
+  return {
+    connectionString: withLibpqModes(url),
+    application_name: 'svc-gateway',
+    connectionTimeoutMillis: connectMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    lock_timeout: lockMs,
+    statement_timeout: statementMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    types: {
+      // Counts and sequences are 64-bit integers, and all of ours are exact as numbers.
+      getTypeParser: ((oid: number, format?: 'text') =>
+        oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    },
+  }
+}
+
+/** `pg` gives some values of `sslmode` a meaning of its own. Its users expect libpq's. */
+function withLibpqModes(url: string): string {
+  const isNeeded = /[?&]sslmode=/.test(url) && !/[?&]uselibpqcompat=/.test(url)
+  return isNeeded ? `${url}&uselibpqcompat=true` : url
+}
+
+function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
+  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0 } as ClientConfig & { max: number })
+  // A connection that is lost while it is idle is replaced by the next transaction.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Awaits `BEGIN` together with the first statements of `work`, which saves a round trip. */
+async function transactOn<Result>(client: PoolClient, begin: string, work: () => Promise<Result>): Promise<Result> {
+  let lost: Error | undefined
+  const onError = (error: Error): void => void (lost ??= error)
+  client.on('error', onError)
+  try {
+    const [, result] = (await settleAll([client.query(begin), work()])) as [unknown, Result]
+    const { command } = await client.query('COMMIT')
+    if (command !== 'COMMIT') throw new Error('PostgreSQL rolled the transaction back.')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(onError)
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(lost)
+  }
+}
+
+/** Like `Promise.all`, but rejects only when all have ended, so that nothing is left running on a connection. */
+export async function settleAll<Results extends readonly unknown[]>(
+  promises: Results,
+): Promise<{ -readonly [Index in keyof Results]: Awaited<Results[Index]> }> {
+  await Promise.allSettled(promises)
+  return await Promise.all(promises)
+}

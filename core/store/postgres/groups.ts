@@ -1,0 +1,117 @@
+// Performs groups of calls on the PostgreSQL database: each group in one transaction.
+import type { CallFailure, GroupOutcome } from '../group-commit.ts'
+import { isWrite, type OperationName, perform, type StoreCall } from '../operations/operations.ts'
+import { type PackedAccept, unpackAccept } from '../operations/packed-accept.ts'
+import type { Transaction } from '../operations/transaction.ts'
+import { type Database, type Lane, settleAll } from './database.ts'
+import { isConflict, isUnavailable, toFailure } from './failure.ts'
+
+/**
+ * Writes that several gateways may do at the same time. They take new rows and a few known ones. All other writes are
+ * done one group at a time over all gateways, as in an embedded store: that makes claims and limits exact.
+ */
+const concurrentWrites: ReadonlySet<OperationName> = new Set([
+  'accept',
+  'recordRefusal',
+  'probe',
+  'renewRun',
+  'acquireLease',
+  'releaseLease',
+])
+
+export const laneOf = (call: StoreCall): Lane => {
+  if (!isWrite(call)) return 'reads'
+  return concurrentWrites.has(call[0]) ? 'accepts' : 'work'
+}
+
+/** How often a transaction is repeated that conflicted with another one. */
+const maxTries = 3
+
+/** `storeId` identifies the locks of this store. */
+export function createGroups(database: Pick<Database, 'transact'>, storeId: number) {
+  const performIn: Record<Lane, (tx: Transaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
+    reads: performTogether,
+    work: async (tx, calls) => {
+      const [, results] = await settleAll([tx.all(lockSql, storeId), performInOrder(tx, calls)])
+      return results
+    },
+    accepts: async (tx, calls) => {
+      const rows = [...new Set(calls.flatMap(rowsOf))]
+      const locks = [tx.all(sharedLockSql, storeId), rows.length > 0 && lockRows(tx, { storeId, rows })]
+      const [, results] = await settleAll([settleAll(locks), performTogether(tx, calls)])
+      return results
+    },
+  }
+
+  async function performGroup(lane: Lane, calls: readonly StoreCall[]): Promise<unknown[]> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await database.transact(lane, (tx) => performIn[lane](tx, calls))
+      } catch (error) {
+        if (!isConflict(error) || tries === maxTries) throw error
+      }
+    }
+  }
+
+  /** Commits a group whose calls are all of this lane. */
+  return async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
+    try {
+      return { results: await performGroup(lane, calls), failures: noFailures }
+    } catch (error) {
+      if (calls.length === 1 || isUnavailable(error))
+        return { results: [], failures: new Map(calls.map((_, index) => [index, toFailure(error)])) }
+    }
+    // One call failed, and the rollback undid the others with it: commit each call by itself.
+    const results: unknown[] = []
+    const failures = new Map<number, CallFailure>()
+    for (const [index, call] of calls.entries()) {
+      try {
+        ;[results[index]] = await performGroup(lane, [call])
+      } catch (error) {
+        failures.set(index, toFailure(error))
+      }
+    }
+    return { results, failures }
+  }
+}
+
+const noFailures: ReadonlyMap<number, CallFailure> = new Map()
+
+async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+  const results: unknown[] = []
+  for (const call of calls) results.push(await perform(tx, call))
+  return results
+}
+
+/** The connection sends all statements without waiting for each answer. */
+const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> =>
+  settleAll(calls.map((call) => perform(tx, call)))
+
+/** Two numbers and one number are different kinds of locks. */
+const lockSql = 'SELECT pg_advisory_xact_lock(?, 0)'
+const sharedLockSql = 'SELECT pg_advisory_xact_lock_shared(?, 0)'
+
+/**
+ * The rows that a call may write although another call may write them, too. They are locked in the order of their
+ * hashes before anything is written, so that two groups never wait for each other.
+ */
+function rowsOf([name, args]: StoreCall): string[] {
+  if (name === 'acquireLease' || name === 'releaseLease') return [`lease ${String(args[0])}`]
+  if (name === 'probe') return ['probe']
+  if (name !== 'accept') return []
+  const { idempotency, runs = [], route, state, firing } = unpackAccept(args[0] as PackedAccept)
+  const rows = runs.filter((run) => !run.unnamedSession).map(({ sessionKey }) => `session ${sessionKey}`)
+  if (route) rows.push(`session ${route.sessionKey}`)
+  if (idempotency) rows.push(`key ${idempotency.scope} ${idempotency.key}`)
+  if (state) rows.push(`state ${state.owner} ${state.key}`)
+  if (firing) rows.push(`schedule ${firing.scheduleId}`)
+  return rows
+}
+
+const rowLocksSql = `
+  SELECT pg_advisory_xact_lock(hash) FROM (
+    SELECT DISTINCT hashtextextended(name, ?) AS hash FROM json_array_elements_text(?::json) AS names (name)
+    ORDER BY hash) AS hashes`
+
+const lockRows = (tx: Transaction, { storeId, rows }: { storeId: number; rows: readonly string[] }): unknown =>
+  tx.all(rowLocksSql, storeId, JSON.stringify(rows))

@@ -1,0 +1,111 @@
+// The distributed store: a PostgreSQL database that any number of gateways share.
+import { GatewayError } from '../../errors.ts'
+import type { Log } from '../../plugin.ts'
+import { createFailureLog } from '../failure-log.ts'
+import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
+import type { StoreCall } from '../operations/operations.ts'
+import { createStoreCalls } from '../store-calls.ts'
+import type { OpeningStore } from '../store.ts'
+import { createDatabase, type Database, type Lane } from './database.ts'
+import { describe } from './failure.ts'
+import { createGroups, laneOf } from './groups.ts'
+import { createLeaseClock } from './lease-clock.ts'
+import { migrateDatabase } from './migrate.ts'
+import { createMessages } from './messages.ts'
+
+export interface PostgresOptions {
+  url: string
+  log: Log
+  /** Called after each commit with the number of operations in it. */
+  onCommit?: (operations: number) => void
+}
+
+/** Round trips cost more than statements, so groups are larger than those of an embedded store. */
+const limits = { ...defaultLimits, groupSize: 64 }
+const clockEveryMs = 30_000
+
+type CommitGroup = (lane: Lane, calls: readonly StoreCall[]) => Promise<GroupOutcome>
+
+/** Connects to the database and migrates it. `opened` rejects when it cannot be used. */
+export function createPostgresStore({ url, log, onCommit }: PostgresOptions): OpeningStore {
+  const logFailures = createFailureLog(log)
+  const messages = createMessages(log)
+  const opening = open(url)
+  const opened = opening.then(() => undefined, refuseOpening)
+  // A start that fails earlier does not await it.
+  opened.catch(() => undefined)
+
+  const lanes = {
+    accepts: createGroupCommit((calls) => commit('accepts', calls), limits),
+    work: createGroupCommit((calls) => commit('work', calls), limits),
+    reads: createGroupCommit((calls) => commit('reads', calls), limits),
+  }
+
+  async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
+    const { commitGroup } = await opening
+    const outcome = await commitGroup(lane, calls)
+    logFailures(calls, outcome)
+    onCommit?.(calls.length)
+    return outcome
+  }
+
+  async function open(address: string): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
+    const database = await createDatabase(address)
+    try {
+      return await prepare(database)
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  }
+
+  async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
+    const storeId = await migrateOn(database)
+    const clock = createLeaseClock(database)
+    await clock.measure()
+    // A measurement that fails is repeated. Until then, the clock goes on from the last one.
+    const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
+    messages.open(database.connect, `svc_gateway_${storeId}`)
+    const commitGroup = createGroups(database, storeId)
+    return {
+      commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
+      close: async () => {
+        clearInterval(timer)
+        await messages.close()
+        await database.close()
+      },
+    }
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all(Object.values(lanes).map((lane) => lane.close()))
+    await opening.then((opened) => opened.close()).catch(() => undefined)
+  }
+
+  const laneFor = (call: StoreCall): GroupCommit => lanes[laneOf(call)]
+  const calls = createStoreCalls({
+    call: (call) => laneFor(call).call(call),
+    callWithDeadline: (call, characters) => laneFor(call).callWithDeadline(call, characters),
+  })
+  return {
+    store: { ...calls, close },
+    opened,
+    isShared: true,
+    replicas: messages,
+  }
+}
+
+async function migrateOn(database: Database): Promise<number> {
+  const client = await database.connect()
+  try {
+    return await migrateDatabase(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function refuseOpening(error: unknown): never {
+  if (error instanceof GatewayError) throw error
+  const sentence = `The PostgreSQL database of storage.url cannot be used: ${describe(error)}.`
+  throw new GatewayError('store_unavailable', sentence, { cause: error })
+}

