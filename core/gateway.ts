@@ -171,7 +171,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     stopping.throwIfAborted()
     // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
     const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
-    await storage.store.expireLeases()
+    if (!storage.isShared) await storage.store.expireLeases()
     stopping.throwIfAborted()
     delivery.connections.open()
     await Promise.all([delivery.outbox.resume(), work.runs.resume()])
@@ -180,6 +180,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     current.start()
     hooks.jobs.open()
     storage.retention.start()
+    work.leadership.start()
     requestWaitingWakes(current)
     return address
   }
@@ -192,7 +193,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await starting.settled()
     const closed = http.listener.close()
     await reloads.settled()
-    await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close()])
+    await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close(), work.leadership.close()])
     await work.runs.close(remainingMs())
     await delivery.outbox.close(remainingMs())
     const cutoff = setTimeout(http.listener.closeAllConnections, remainingMs())

@@ -23,15 +23,19 @@ import type { Listener } from './http/listener.ts'
 import { createHttpListener } from './http/server.ts'
 import { createThrottle, type Throttle } from './http/throttle.ts'
 import type { Extensions } from './loader/registry.ts'
+import { createLeadership } from './schedules/leadership.ts'
 import type { ExtensionState, Log } from './plugin.ts'
 import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
-import { type StoreChanges, withChangeEvents } from './store/change-events.ts'
+import { withChangeEvents } from './store/change-events.ts'
+import type { StoreChanges } from './store/changes.ts'
+import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
+import type { Replicas } from './store/replicas.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -77,13 +81,17 @@ export interface Services {
     store: Store
     /** Resolves when the store is open, and rejects when it cannot be opened. */
     opened: Promise<unknown>
+    /** True: other gateways may use the store at the same time. */
+    isShared: boolean
+    /** The other gateways on the same store. */
+    replicas: Replicas
     changes: StoreChanges
     createId: () => string
     /** Returns the key-value state of one extension. */
     stateOf(owner: string): ExtensionState
     retention: Retention
   }
-  work: { runs: Runs; events: Events; replyStreams: ReplyStreams }
+  work: { runs: Runs; events: Events; leadership: ReturnType<typeof createLeadership>; replyStreams: ReplyStreams }
   delivery: {
     connections: Connections
     logins: Logins
@@ -113,7 +121,8 @@ export function openServices(options: ServiceOptions): Services {
     log: logs.logFor('store'),
     onCommit: meters.commits.observe,
   })
-  const { store, changes } = withChangeEvents(meters.instrument(opening.store))
+  const { isShared, replicas } = opening
+  const { store, changes } = withChangeEvents(meters.instrument(opening.store), isShared ? replicas : undefined)
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })
@@ -129,9 +138,13 @@ export function openServices(options: ServiceOptions): Services {
     }),
     createId,
     owner,
+    isShared,
+    replicas,
     log: logs.logFor('agents'),
   })
+  const createLease = isShared ? createSharedLeases({ store, owner, log: logs.logFor('store') }) : createOwnedLease
   const connections = createConnections({
+    createLease,
     channels: extensions.channels,
     config: config.channels,
     receive: (account, message) => current().receive(account, message),
@@ -168,6 +181,7 @@ export function openServices(options: ServiceOptions): Services {
     owner,
     ...failureEvents,
     readFile: readWorkspaceFile,
+    replicas: isShared ? replicas : undefined,
     log: logs.logFor('delivery'),
   })
   const retention = createRetention({
@@ -190,16 +204,44 @@ export function openServices(options: ServiceOptions): Services {
     logs,
     redact: redactor.text,
     meters,
-    storage: { store, opened: opening.opened, changes, createId, stateOf, retention },
-    work: { runs, events, replyStreams: createReplyStreams() },
+    storage: { store, opened: opening.opened, isShared, replicas, changes, createId, stateOf, retention },
+    work: {
+      runs,
+      events,
+      leadership: createLeadership({ events, createLease, replicas, isShared, log: logs.logFor('agents') }),
+      replyStreams: createReplyStreams(),
+    },
     delivery: { connections, logins, loginTools, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }), jobs },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),
       throttles: {
-        hooks: createThrottle({ limits: () => current().config.hooks.rateLimit }),
-        gateway: createThrottle({ limits: () => current().config.gateway.auth.rateLimit }),
+        hooks: shareThrottle('hooks', createThrottle({ limits: () => current().config.hooks.rateLimit }), replicas),
+        gateway: shareThrottle(
+          'gateway',
+          createThrottle({ limits: () => current().config.gateway.auth.rateLimit }),
+          replicas,
+        ),
       },
+    },
+  }
+}
+
+/** Counts the failures that other gateways on the same store report, too. */
+function shareThrottle(name: string, throttle: Throttle, replicas: Replicas): Throttle {
+  const [failed, cleared] = [`${name} failure`, `${name} cleared`]
+  replicas.subscribe(failed, (key) => throttle.recordFailure(key as string))
+  replicas.subscribe(cleared, (key) => void throttle.clear(key as string))
+  return {
+    ...throttle,
+    recordFailure: (key) => {
+      throttle.recordFailure(key)
+      replicas.publish(failed, key)
+    },
+    clear: (key) => {
+      const hadFailures = throttle.clear(key)
+      if (hadFailures) replicas.publish(cleared, key)
+      return hadFailures
     },
   }
 }

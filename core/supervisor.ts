@@ -8,9 +8,10 @@ import type { Log } from './plugin.ts'
 /**
  * - `failing`: it could not be opened, or was lost. The gateway keeps trying, unless something is missing.
  * - `unauthorized`: the platform refuses the credentials. The gateway waits for a change of the configuration.
+ * - `standby`: another gateway on the same store has it open.
  */
 export type SupervisedState = (typeof supervisedStates)[number]
-export const supervisedStates = ['connecting', 'connected', 'failing', 'unauthorized'] as const
+export const supervisedStates = ['connecting', 'connected', 'failing', 'unauthorized', 'standby'] as const
 
 export interface Health<State extends string = SupervisedState> {
   state: State
@@ -46,6 +47,8 @@ export interface Supervisor<Opened> {
   health(): Health
   /** Opens it in the background, and retries on failure. */
   open(): void
+  /** Closes it until `open` is called again. `reason` is a sentence. */
+  standBy(reason: string): Promise<void>
   /** Keeps it closed while `work` runs, then opens it again. */
   whileClosed(work: () => Promise<void>): Promise<void>
   /** Closes it, if it is open, and opens it again. */
@@ -84,6 +87,7 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
   let retry: NodeJS.Timeout | undefined
   let waitMs = firstRetryMs
   let isPaused = false
+  let isStandby = false
 
   function setState(state: SupervisedState, reason?: string): void {
     const since = state === health.state ? health.since : Date.now()
@@ -140,7 +144,7 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     setState(isAuthError(error) ? 'unauthorized' : 'failing', reason)
     if (isAuthError(error)) return log.error({ ...fields, reason }, messages.refused)
     void ended.then(() => {
-      if (closed.signal.aborted || isPaused || current || retry) return
+      if (!mayOpen() || current || retry) return
       retry = setTimeout(tryOpen, waitMs).unref()
       waitMs = Math.min(waitMs * 2, longestRetryMs)
     })
@@ -157,6 +161,8 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     await Promise.race([closing, delay(closeMs, undefined, { ref: false })]).catch(() => undefined)
   }
 
+  const mayOpen = (): boolean => !closed.signal.aborted && !isPaused && !isStandby
+
   function start(): void {
     waitMs = firstRetryMs
     setState('connecting')
@@ -168,7 +174,15 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
       return opened
     },
     health: () => health,
-    open: start,
+    open() {
+      isStandby = false
+      if (mayOpen()) start()
+    },
+    async standBy(reason) {
+      isStandby = true
+      setState('standby', reason)
+      await end()
+    },
     async whileClosed(work) {
       isPaused = true
       await end()
@@ -176,12 +190,12 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
         await work()
       } finally {
         isPaused = false
-        if (!closed.signal.aborted) start()
+        if (mayOpen()) start()
       }
     },
     async reopen() {
       await end()
-      if (!closed.signal.aborted && !isPaused && !current) start()
+      if (mayOpen() && !current) start()
     },
     signal: closed.signal,
     async close() {

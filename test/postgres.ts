@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
+import { Client } from 'pg'
 
 export interface PostgresServer {
   /** The URL of its database `postgres`, with the password. */
@@ -92,7 +92,7 @@ export async function createDatabase(serverUrl: string): Promise<{ url: string; 
 
 /** Runs one statement on a connection of its own. */
 export async function query(url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     return (await client.query<Record<string, unknown>>(sql, values)).rows
@@ -108,7 +108,7 @@ async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   return (await import(join(folder, 'dist', 'index.js'))) as { postgres: string; initdb: string }
 }
 
-/** npm packages cannot contain symbolic links. The install script that creates them may not have been allowed to run. */
+/** npm packages contain no symbolic links, and their install scripts, which create them, may not be allowed. */
 function linkLibraries(folder: string): void {
   const list = join(folder, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return

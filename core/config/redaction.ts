@@ -1,17 +1,13 @@
 // Removes secrets, which are marked in the schema, from everything that is shown or logged.
 import type { JsonSchema } from '../typebox.ts'
 import { allCredentials, type AuthSettings } from './credentials.ts'
-import { replaceValues, rootPosition } from './walk.ts'
+import { replaceValues, rootPosition, type SchemaPosition } from './walk.ts'
 
 const redacted = '[redacted]'
 
 /** Returns a copy with every secret replaced by `[redacted]`. */
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
-  replaceValues(
-    config,
-    (value, { secret }) => (secret && typeof value === 'string' ? redacted : value),
-    rootPosition(schema),
-  )
+  replaceValues(config, (value, position) => (isSecretText(value, position) ? redacted : value), rootPosition(schema))
 
 /**
  * The exact path of every secret in the syntax of pino's `redact`: `channels["my-chat"].botToken`. `prefix` is the
@@ -83,13 +79,17 @@ const inJson = (value: string): string => JSON.stringify(value).slice(1, -1)
 
 function secretsOf(config: unknown, schema: JsonSchema) {
   const secrets: { keys: readonly string[]; value: string }[] = []
-  const note = (value: unknown, { keys, secret }: { keys: readonly string[]; secret: boolean }) => {
-    if (secret && typeof value === 'string') secrets.push({ keys, value })
+  const note = (value: unknown, position: SchemaPosition) => {
+    if (isSecretText(value, position)) secrets.push({ keys: position.keys, value })
     return value
   }
   replaceValues(config, note, rootPosition(schema))
   return secrets
 }
+
+/** A default is public. */
+const isSecretText = (value: unknown, { secret, schema = {} }: SchemaPosition): value is string =>
+  secret && typeof value === 'string' && !('default' in schema && value === schema.default)
 
 /** If pino's syntax cannot express a key, the path of its parent is used. */
 function pinoPath(keys: readonly string[]): string {

@@ -31,7 +31,10 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
     judge(request, isAuthenticated, sentence) {
       if (isAuthenticated && throttle.isEmpty()) return
       const { key } = request.client
-      if (isAuthenticated) return throttle.clear(key)
+      if (isAuthenticated) {
+        throttle.clear(key)
+        return
+      }
       const seconds = throttle.lockoutSeconds(key)
       if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
       throttle.recordFailure(key)

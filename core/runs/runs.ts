@@ -3,10 +3,12 @@
 import type { Log } from '../plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createPoller } from '../store/poller.ts'
+import type { Replicas } from '../store/replicas.ts'
 import type { AcceptCommand, AcceptResult, Store, StoredRun } from '../store/store.ts'
 import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
 import { createCompletion } from './queue/completion.ts'
+import { createSharedRuns } from './queue/shared-runs.ts'
 import { createLeaseUpkeep } from './queue/leases.ts'
 import type { Outcome } from './outcome.ts'
 import { createQueueLimit, type QueueLimit } from './queue/queue-limit.ts'
@@ -47,6 +49,9 @@ interface RunsDeps {
   createId: () => string
   /** Identifies this process as the holder of leases. */
   owner: string
+  /** True: other gateways may work on the runs of the store, too. */
+  isShared: boolean
+  replicas: Replicas
   log: Log
 }
 
@@ -55,7 +60,7 @@ const leaseMs = 30_000
 const retryMs = 1_000
 
 export function createRuns(deps: RunsDeps): Runs {
-  const { store, events, attempt, outcome, onDeliveries, limits, createId, owner, log } = deps
+  const { store, events, attempt, outcome, onDeliveries, limits, createId, owner, isShared, replicas, log } = deps
   let isClosing = false
   const maxConcurrent = () => limits().maxConcurrent
   const waiters = createWaiters()
@@ -81,9 +86,10 @@ export function createRuns(deps: RunsDeps): Runs {
     },
     onSettled: () => claims.notify(),
     leaseMs,
+    isShared,
     log,
   })
-  const claims = createRunClaims({ store, owner, active, queue, maxConcurrent, leaseMs, retryMs, log })
+  const claims = createRunClaims({ store, owner, active, queue, maxConcurrent, isShared, leaseMs, retryMs, log })
   const upkeep = createLeaseUpkeep({
     store,
     active,
@@ -93,6 +99,8 @@ export function createRuns(deps: RunsDeps): Runs {
     everyMs: leaseMs / 3,
     log,
   })
+
+  const shared = isShared ? createSharedRuns({ replicas, claims, waiters }) : undefined
 
   /** Starts what is stored although this process does not know it: its commit came late, or the answer was lost. */
   const catchUp = async (): Promise<void> => {
@@ -142,11 +150,13 @@ export function createRuns(deps: RunsDeps): Runs {
       const count = await upkeep.recoverExpired()
       if (count > 0) log.info({ runs: count }, `took up ${count} ${count === 1 ? 'run' : 'runs'} after a crash`)
       upkeep.start()
+      shared?.start()
       claims.notifyRetries()
     },
     close: async (ms) => {
       isClosing = true
       upkeep.close()
+      shared?.close()
       await Promise.all([claims.close(), recovery.close()])
       await active.close(ms)
       // Callers that still wait get the run as it is now.

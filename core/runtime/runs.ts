@@ -44,7 +44,8 @@ export function buildRuns(
     receive: buildInbound({ config, services }, agents),
     mainSession: agents.default.mainSession,
   }
-  const heartbeat = createHeartbeat({ agents, events, runs, store, createId, maxAttempts, log })
+  const { leadership } = work
+  const heartbeat = createHeartbeat({ agents, events, runs, store, leadership, createId, maxAttempts, log })
   return { ...current, heartbeat, untilIdle: attempts.settled }
 }
 

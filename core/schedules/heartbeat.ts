@@ -2,7 +2,7 @@
 import type { Agent, Agents } from '../agents/agents.ts'
 import { parseDuration } from '../config/duration.ts'
 import type { Log } from '../plugin.ts'
-import type { Events } from '../sessions/events.ts'
+import type { Events, Wake } from '../sessions/events.ts'
 import type { Store } from '../store/store.ts'
 import {
   createHeartbeatOutages,
@@ -22,23 +22,33 @@ interface HeartbeatDeps extends SessionHeartbeatDeps {
   agents: Agents
   events: Events
   store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes'>
+  leadership: Leadership
   log: Log
 }
 
+/** Of the gateways on one store, only one runs heartbeats. */
+export interface Leadership {
+  isHeld(): boolean
+  /** Passes a wake on to the gateway that runs heartbeats. */
+  forwardWake(wake: Wake): void
+}
+
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
-  const { agents, events, store } = deps
+  const { agents, events, store, leadership } = deps
   const sessions = createSessions(deps)
   const timers: NodeJS.Timeout[] = []
   let unsubscribe: (() => void) | undefined
   let isClosed = false
 
-  const onWake: Parameters<Events['onWake']>[0] = ({ sessionKey, agentId }) => {
+  const onWake = ({ sessionKey, agentId }: Wake): void => {
+    if (!leadership.isHeld()) return leadership.forwardWake({ sessionKey, agentId })
     const agent = agentId === undefined ? findOwner(agents, sessionKey) : agents.all.find(({ id }) => id === agentId)
     if (agent) sessions.get(agent, sessionKey).schedule(wakeDelayMs)
   }
 
   /** Runs a heartbeat in the main session, and in every other session in which events wait for this agent. */
   const runPeriodic = async (agent: Agent): Promise<void> => {
+    if (!leadership.isHeld()) return
     sessions.get(agent, agent.mainSession).schedule(0)
     for (const { agentId, sessionKey } of await store.listWaitingWakes())
       if (agentId === agent.id && !isClosed) sessions.get(agent, sessionKey).schedule(0)

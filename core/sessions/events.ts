@@ -7,6 +7,8 @@ export type Wake = Pick<NewEvent, 'sessionKey' | 'agentId'>
 export interface Events {
   /** Call it when events have been stored: those with mode `now` wake the heartbeat. */
   announce(events: readonly NewEvent[]): void
+  /** Wakes the heartbeat of a session. */
+  wake(wake: Wake): void
   /** Calls the listener for each wake, until the returned function is called. */
   onWake(listener: (wake: Wake) => void): () => void
   /** After a restart, repeats the wakes whose events are still waiting. */
@@ -22,6 +24,7 @@ export function createEvents({ store }: { store: Store }): Events {
     announce: (events) => {
       for (const event of events) if (event.mode === 'now') requestWake(event)
     },
+    wake: requestWake,
     onWake: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,48 +1,28 @@
 // Publishes change events: wraps a store so that every committed change of a request, event, run or delivery is
 // published to the subscribers of its feed.
+import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
+import { forwardChanges } from './forward-changes.ts'
 import { describeAccepted, describeRefused } from './operations/requests.ts'
-import type {
-  AcceptCommand,
-  NewDelivery,
-  NewRun,
-  RequestSummary,
-  RunEnd,
-  Store,
-  StoredDelivery,
-  StoredEvent,
-  StoredRun,
-  Timestamp,
-} from './store.ts'
+import type { Replicas } from './replicas.ts'
+import type { AcceptCommand, NewDelivery, NewRun, RunEnd, Store, Timestamp } from './store.ts'
 
-export type RequestChange = Omit<RequestSummary, 'seq'>
-export type DeliveryChange = Omit<StoredDelivery, 'seq'>
-export interface RunChange {
-  run: Omit<StoredRun, 'seq'>
-  deliveries: readonly DeliveryChange[]
-}
-
-export interface StoreChanges {
-  requests: Feed<RequestChange>
-  events: Feed<StoredEvent>
-  runs: Feed<RunChange>
-  outbox: Feed<DeliveryChange>
-}
-
-export function withChangeEvents(store: Store): { store: Store; changes: StoreChanges } {
+/** With `replicas`, changes of other gateways are published, too. */
+export function withChangeEvents(store: Store, replicas?: Replicas): { store: Store; changes: StoreChanges } {
   const changes: StoreChanges = {
     requests: createFeed(),
     events: createFeed(),
     runs: createFeed(),
     outbox: createFeed(),
   }
+  const own = replicas ? forwardChanges(changes, { store, replicas }) : changes
   return {
     changes,
     store: {
       ...store,
-      ...publishRequests(store, changes),
-      ...publishRuns(store, changes),
-      ...publishDeliveries(store, changes),
+      ...publishRequests(store, own),
+      ...publishRuns(store, own),
+      ...publishDeliveries(store, own),
     },
   }
 }

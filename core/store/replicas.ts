@@ -5,7 +5,10 @@ import type { Json } from '../plugin.ts'
 export interface Replicas {
   /** Sends a message to all other gateways, soon and together with others. */
   publish(topic: string, item: Json): void
-  /** Calls the subscriber with the messages of other gateways. It must not throw. */
+  /**
+   * Calls the subscriber with the messages of other gateways. It must not throw. The topic `catch-up` says that
+   * messages may have been missed.
+   */
   subscribe(topic: string, subscriber: (item: Json) => void): void
 }
 

@@ -3,7 +3,7 @@ import type { Json, ToolEffect } from '../plugin.ts'
 import type { AcceptCommand, AcceptResult } from './records/accept.ts'
 import type { EventLimit, StoredEvent, WaitingWake } from './records/events.ts'
 import type { DeliveryFilter, LiveCounts, Page, PageRequest, RequestFilter, RunFilter } from './records/lists.ts'
-import type { DeliveryEnd, LateFailureRecord, StoredDelivery } from './records/outbox.ts'
+import type { AccountRef, DeliveryEnd, LateFailureRecord, StoredDelivery } from './records/outbox.ts'
 import type { PurgeBodiesStep, PurgedBodies, PurgeResult, PurgeStep, Space } from './records/purge.ts'
 import type { NewRefusal, RequestSummary, StoredRequest } from './records/requests.ts'
 import type { ListedRun, RunEnd, RunRef, RunRetry, StoredRun, StoredTranscriptEntry } from './records/runs.ts'
@@ -60,7 +60,14 @@ export interface Store {
    * of each concurrency limit only the oldest few. Claiming marks a run as running, counts the attempt and increments
    * the fencing token.
    */
-  claimRuns(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredRun[]>
+  claimRuns(claim: {
+    owner: string
+    max: number
+    /** Claims no more runs than this number leaves, with the running ones of all owners counted. */
+    maxRunning?: number | undefined
+    at: Timestamp
+    leaseMs: number
+  }): Promise<StoredRun[]>
   /** @returns false when the caller no longer holds the run and must stop it */
   renewRun(run: RunRef, until: Timestamp): Promise<boolean>
   /**
@@ -127,7 +134,14 @@ export interface Store {
    * Claims deliveries that are due, of each lane (channel, account, recipient) only the oldest, and marks them as
    * sending.
    */
-  claimDeliveries(claim: { owner: string; max: number; at: Timestamp; leaseMs: number }): Promise<StoredDelivery[]>
+  claimDeliveries(claim: {
+    owner: string
+    max: number
+    /** Accounts whose deliveries are left to others. */
+    except?: readonly AccountRef[] | undefined
+    at: Timestamp
+    leaseMs: number
+  }): Promise<StoredDelivery[]>
   /** Records that the platform has confirmed one more chunk. @returns false when the fencing token is stale */
   advanceDelivery(id: string, fencingToken: number, chunksSent: number): Promise<boolean>
   /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
@@ -152,8 +166,8 @@ export interface Store {
    * @returns false when the delivery has another status
    */
   retryDelivery(id: string, at: Timestamp): Promise<boolean>
-  /** The time when the next pending delivery is due. */
-  getNextDeliveryAt(): Promise<Timestamp | undefined>
+  /** The time when the next pending delivery is due, except those of some accounts. */
+  getNextDeliveryAt(except?: readonly AccountRef[]): Promise<Timestamp | undefined>
 
   /** Undefined when the session or run holds no external content. */
   getExposure(scope: string): Promise<Exposure | undefined>

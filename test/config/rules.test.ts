@@ -151,6 +151,14 @@ describe('gateway', () => {
     },
   )
 
+  it('accepts the URL of a PostgreSQL database, without a maximum size', () => {
+    const url = 'postgres://gateway@db.example.org/gateway'
+    expect(warningsOf(`{ storage: { url: '${url}' } }`)).toEqual([])
+    expect(problemsOf(`{ storage: { url: '${url}', retention: { maxMb: 10 } } }`)).toEqual([
+      expect.stringContaining('storage.retention.maxMb works only with an SQLite store'),
+    ])
+  })
+
   it('rejects an unsupported storage URL', () => {
     expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([
       expect.stringContaining('storage.url must be "sqlite:" and a path'),

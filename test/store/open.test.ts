@@ -50,7 +50,8 @@ describe('storage.url', () => {
 
   it.each(['', 'sqlite:', 'state/gateway.db'])('rejects %j with an example of a valid URL', async (url) => {
     await expect(open(url)).rejects.toThrow(
-      'storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db".',
+      'storage.url must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL ' +
+        'database, such as "postgres://user@host/database".',
     )
   })
 

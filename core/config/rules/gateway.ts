@@ -16,10 +16,22 @@ export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
           },
         ],
   )
-  if (!/^sqlite:./.test(storage.url))
+  yield* storageRules(storage)
+}
+
+function* storageRules({ url, retention }: RuleContext['config']['storage']): Iterable<RuleFinding> {
+  const isPostgres = /^postgres(ql)?:\/\//.test(url)
+  if (!isPostgres && !/^sqlite:./.test(url))
     yield {
       keys: ['storage', 'url'],
-      problem: 'must be "sqlite:" and a path, such as "sqlite:state/gateway.db"',
+      problem:
+        'must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL database, such ' +
+        'as "postgres://user@host/database"',
+    }
+  if (isPostgres && retention.maxMb > 0)
+    yield {
+      keys: ['storage', 'retention', 'maxMb'],
+      problem: 'works only with an SQLite store; remove it, and limit storage.retention.days instead',
     }
 }
 

@@ -32,8 +32,12 @@ export const StorageSection = Type.Object(
   {
     url: Type.String({
       pattern: notBlank,
+      // The URL of a PostgreSQL database may contain a password.
+      secret: true,
       default: 'sqlite:state/gateway.db',
-      description: 'The location of the store. A path after "sqlite:" is relative to the configuration directory.',
+      description:
+        'The location of the store: "sqlite:" and a path, which is relative to the configuration directory, or the ' +
+        'URL of a PostgreSQL database, such as "postgres://user@host/database".',
     }),
     retention: Type.Object(
       {
@@ -51,7 +55,8 @@ export const StorageSection = Type.Object(
           minimum: 0,
           default: 0,
           description:
-            'Maximum size of the store in MiB; beyond it the oldest ended records are purged sooner. 0: no limit.',
+            'Maximum size of an SQLite store in MiB; beyond it the oldest ended records are purged sooner. ' +
+            '0: no limit.',
         }),
       },
       { additionalProperties: false, default: {}, description: 'How long ended records are kept.' },

@@ -4,6 +4,8 @@ import { resolveAccounts } from '../../config/accounts.ts'
 import { channelName } from '../../config/channels/names.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Channel } from '../../plugin.ts'
+import { type CreateLease, createOwnedLease, type HeldLease } from '../../store/held-lease.ts'
+import type { AccountRef } from '../../store/store.ts'
 import { type Account, type ConnectionState, createLink, type Link, type LinkDeps } from './link.ts'
 
 export type { Account, ConnectionState, Link } from './link.ts'
@@ -17,6 +19,8 @@ export interface Connections {
   get(channel: string, accountId: string): Link | undefined
   /** Finds an account by the name or an alias of its channel. Without an id: the account `default`, or the only one. */
   find(channel: string, accountId?: string): Link | undefined
+  /** The accounts that another gateway on the same store may have connected. */
+  listElsewhere(): AccountRef[]
   /** Every configured account. */
   states(): ConnectionState[]
   close(): Promise<void>
@@ -25,43 +29,70 @@ export interface Connections {
 interface ConnectionsDeps extends LinkDeps {
   channels: ReadonlyMap<string, Channel<never>>
   config: Config['channels']
+  /** Absent: no other gateway connects the accounts. */
+  createLease?: CreateLease
 }
 
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const links = new Map<string, Link>()
-  for (const account of accountsOf(deps)) links.set(keyOf(account), createLink(deps, account))
+  const { createLease = createOwnedLease } = deps
+  const links = new Map<string, LeasedLink>()
+  for (const account of accountsOf(deps)) links.set(keyOf(account), createLeasedLink(account))
+
+  /** Many platforms allow one connection, so that of the gateways on one store only one connects the account. */
+  function createLeasedLink(account: Account): LeasedLink {
+    const link = createLink(deps, account)
+    const name = `channel ${account.channel.name} ${account.accountId}`
+    const lease = createLease(name, { onAcquired: link.open, onLost: () => void link.standBy() })
+    return { link, lease }
+  }
+
   const update = async (config: Config['channels']): Promise<void> => {
     const wanted = new Map(accountsOf({ ...deps, config }).map((account) => [keyOf(account), account]))
-    const [unchanged, removed] = [new Set<string>(), new Array<Link>()]
-    for (const [key, link] of links) {
-      if (isDeepStrictEqual(wanted.get(key), link.account)) unchanged.add(key)
-      else removed.push(link)
+    const [unchanged, removed] = [new Set<string>(), new Array<LeasedLink>()]
+    for (const [key, leased] of links) {
+      if (isDeepStrictEqual(wanted.get(key), leased.link.account)) unchanged.add(key)
+      else removed.push(leased)
     }
     // The old connection closes before the new one opens, because many platforms allow only one.
-    await Promise.allSettled(removed.map((link) => link.close()))
+    await Promise.allSettled(removed.map(closeLeasedLink))
     for (const key of [...links.keys()].filter((key) => !unchanged.has(key))) links.delete(key)
     for (const [key, account] of wanted) {
       if (unchanged.has(key)) continue
-      const link = createLink(deps, account)
-      links.set(key, link)
-      link.open()
+      const leased = createLeasedLink(account)
+      links.set(key, leased)
+      leased.lease.start()
     }
   }
   return {
     update,
     open: () => {
-      for (const link of links.values()) link.open()
+      for (const { lease } of links.values()) lease.start()
     },
-    get: (channel, accountId) => links.get(linkKey(channel, accountId)),
+    get: (channel, accountId) => links.get(linkKey(channel, accountId))?.link,
     find: (called, accountId) => {
       const channel = channelName(deps.channels, called)
-      if (accountId !== undefined) return links.get(linkKey(channel, accountId))
-      const accounts = [...links.values()].filter((link) => link.channel.name === channel)
-      return links.get(linkKey(channel, 'default')) ?? (accounts.length === 1 ? accounts[0] : undefined)
+      if (accountId !== undefined) return links.get(linkKey(channel, accountId))?.link
+      const accounts = [...links.values()].map(({ link }) => link).filter((link) => link.channel.name === channel)
+      return links.get(linkKey(channel, 'default'))?.link ?? (accounts.length === 1 ? accounts[0] : undefined)
     },
-    states: () => Array.from(links.values(), (link) => link.health()),
-    close: async () => void (await Promise.allSettled([...links.values()].map((link) => link.close()))),
+    states: () => Array.from(links.values(), ({ link }) => link.health()),
+    listElsewhere: () =>
+      [...links.values()]
+        .filter(({ lease }) => !lease.isHeld())
+        .map(({ link }) => ({ channel: link.channel.name, accountId: link.accountId })),
+    close: async () => void (await Promise.allSettled(Array.from(links.values(), closeLeasedLink))),
   }
+}
+
+interface LeasedLink {
+  link: Link
+  lease: HeldLease
+}
+
+/** The connection first: only then may another gateway connect. */
+async function closeLeasedLink({ link, lease }: LeasedLink): Promise<void> {
+  await link.close()
+  await lease.close()
 }
 
 const keyOf = ({ channel, accountId }: Account): string => linkKey(channel.name, accountId)

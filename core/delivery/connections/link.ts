@@ -51,6 +51,8 @@ export interface Link {
   health(): ConnectionState
   /** Connects in the background, and retries on failure. */
   open(): void
+  /** Closes the connection, if there is one. `open` connects again. */
+  standBy(): Promise<void>
   /** Keeps the account disconnected while `work` runs, then connects it again. */
   whileDisconnected(work: () => Promise<void>): Promise<void>
   /** Closes the connection, if there is one, and connects again. */
@@ -110,6 +112,7 @@ export function createLink(deps: LinkDeps, account: Account): Link {
     },
     health: () => ({ ...fields, ...health() }),
     open: supervisor.open,
+    standBy: () => supervisor.standBy('Another gateway on the same store is connected.'),
     async whileDisconnected(work) {
       const before = health()
       login = { since: before.state === 'login_required' ? before.since : Date.now() }

@@ -4,6 +4,8 @@ import { describeError } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
 import type { Log } from '../../plugin.ts'
 import { createPoller } from '../../store/poller.ts'
+import type { ChangeMessage } from '../../store/forward-changes.ts'
+import type { Replicas } from '../../store/replicas.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
 import type { DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
 import type { Connections } from '../connections/connections.ts'
@@ -29,7 +31,7 @@ export interface Outbox {
 
 interface OutboxDeps {
   store: Store
-  connections: Pick<Connections, 'get'>
+  connections: Pick<Connections, 'get' | 'listElsewhere'>
   owner: string
   /** Creates the event that is stored when a delivery has finally failed. */
   createFailureEvent: CreateFailureEvent
@@ -37,26 +39,41 @@ interface OutboxDeps {
   onEvent(event: NewEvent): void
   readFile: ReadFile
   limits?: OutboxLimits
+  /** The other gateways on the same store, if it is shared. */
+  replicas?: Replicas | undefined
   log: Log
 }
 
 const maxParallel = 16
 const leaseMs = 120_000
+/** In a shared store. Also the longest delay of a delivery about which a message was lost. */
+const recoverEveryMs = 5_000
 const paused = 'The platform limits the account.'
 
-export function createOutbox({ store, connections, owner, limits = defaultLimits, log, ...deps }: OutboxDeps): Outbox {
+export function createOutbox({
+  store,
+  connections,
+  owner,
+  limits = defaultLimits,
+  replicas,
+  log,
+  ...deps
+}: OutboxDeps): Outbox {
   const pacing = createPacing(limits.longestBackoffMs)
   const sending = new Set<Promise<void>>()
   let isClosing = false
+  let recovery: NodeJS.Timeout | undefined
 
   const claim = async (): Promise<void> => {
     const max = maxParallel - sending.size
     if (max <= 0) return
-    const claimed = await store.claimDeliveries({ owner, max, at: Date.now(), leaseMs })
+    const elsewhere = connections.listElsewhere()
+    const except = elsewhere.length > 0 ? elsewhere : undefined
+    const claimed = await store.claimDeliveries({ owner, max, except, at: Date.now(), leaseMs })
     if (isClosing) return await release(claimed)
     for (const delivery of claimed) start(delivery)
     if (claimed.length === max) return
-    const next = await store.getNextDeliveryAt()
+    const next = await store.getNextDeliveryAt(except)
     // It may have become due since the claim.
     if (next !== undefined) poller.notifyIn(Math.min(Math.max(0, next - Date.now()), limits.longestBackoffMs))
   }
@@ -127,20 +144,33 @@ export function createOutbox({ store, connections, owner, limits = defaultLimits
     }
   }
 
+  /** Their outcome is unknown: the gateway that sent them has died, or the answer of a claim was lost. */
+  const recoverExpired = async (): Promise<void> => {
+    for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now())) {
+      const end = { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true } as const
+      await store.endDelivery(id, fencingToken, end, Date.now())
+    }
+  }
+
+  /** Sends what other gateways have stored, and what they have left behind. */
+  const shareWith = (others: Replicas): void => {
+    others.subscribe('outbox', (message) => {
+      if ((message as unknown as ChangeMessage).status === 'pending') poller.notify()
+    })
+    others.subscribe('catch-up', poller.notify)
+    // An outage is logged by the poller.
+    recovery = setInterval(() => void recoverExpired().then(poller.notify, () => undefined), recoverEveryMs).unref()
+  }
+
   return {
     notify: poller.notify,
     resume: async () => {
-      for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now())) {
-        await store.endDelivery(
-          id,
-          fencingToken,
-          { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true },
-          Date.now(),
-        )
-      }
+      await recoverExpired()
+      if (replicas) shareWith(replicas)
       poller.notify()
     },
     close: async (ms) => {
+      clearInterval(recovery)
       await Promise.race([drained(), delay(ms, undefined, { ref: false })])
       isClosing = true
       await poller.close()

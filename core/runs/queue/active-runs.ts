@@ -9,7 +9,10 @@ import { type AttemptResult, Stopped } from '../attempt-result.ts'
 export interface ActiveRuns {
   count(): number
   ids(): string[]
-  start(run: StoredRun): void
+  /** `leasedAt`: when the run was claimed, at the latest, in monotonic milliseconds. */
+  start(run: StoredRun, leasedAt: number): void
+  /** In a shared store: stops runs whose lease could not be renewed, because another gateway may have them now. */
+  stopExpired(): void
   /** Returns false if the run is not active. */
   cancel(id: string): boolean
   renewLeases(): Promise<void>
@@ -25,11 +28,18 @@ interface ActiveRunsDeps {
   /** Called when the process has room for another run. */
   onSettled(): void
   leaseMs: number
+  /** True: another gateway recovers a run whose lease has expired. */
+  isShared: boolean
   log: Log
 }
 
+/** A run is stopped this long before its lease expires, so that it has stopped by then. */
+const leaseMarginMs = 2_000
+
 interface ActiveRun {
   run: StoredRun
+  /** When the lease expires, in monotonic milliseconds. */
+  leasedUntil: number
   stop: AbortController
   done: Promise<void>
 }
@@ -39,13 +49,13 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
   return {
     count: () => active.size,
     ids: () => [...active.keys()],
-    start: (run) => {
+    start: (run, leasedAt) => {
       const stop = new AbortController()
       const done = executeRun(deps, run, stop).finally(() => {
         active.delete(run.id)
         deps.onSettled()
       })
-      active.set(run.id, { run, stop, done })
+      active.set(run.id, { run, stop, done, leasedUntil: leasedAt + deps.leaseMs })
     },
     cancel: (id) => {
       const running = active.get(id)
@@ -53,10 +63,21 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
       return running !== undefined
     },
     renewLeases: async () => {
-      for (const { run, stop } of active.values()) {
+      const renew = async (running: ActiveRun): Promise<void> => {
+        const { run, stop } = running
+        const sentAt = performance.now()
         const isRenewed = await deps.store.renewRun(run, Date.now() + deps.leaseMs)
-        if (!isRenewed && active.has(run.id)) stop.abort(new Stopped('lost'))
+        if (isRenewed) running.leasedUntil = sentAt + deps.leaseMs
+        else if (active.has(run.id)) stop.abort(new Stopped('lost'))
       }
+      const renewed = await Promise.allSettled(Array.from(active.values(), renew))
+      const failed = renewed.find((one) => one.status === 'rejected')
+      if (failed) throw failed.reason
+    },
+    stopExpired: () => {
+      if (!deps.isShared) return
+      for (const { stop, leasedUntil } of active.values())
+        if (performance.now() >= leasedUntil - leaseMarginMs) stop.abort(new Stopped('lost'))
     },
     close: async (ms) => {
       const all = Promise.all([...active.values()].map(({ done }) => done))

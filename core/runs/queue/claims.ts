@@ -21,13 +21,15 @@ interface RunClaimsDeps {
   active: ActiveRuns
   queue: QueueLimit
   maxConcurrent: () => number
+  /** True: the limit of concurrent runs counts the runs of other gateways, too. */
+  isShared: boolean
   leaseMs: number
   retryMs: number
   log: Log
 }
 
 export function createRunClaims(deps: RunClaimsDeps): RunClaims {
-  const { store, owner, active, queue, maxConcurrent, leaseMs, retryMs, log } = deps
+  const { store, owner, active, queue, maxConcurrent, isShared, leaseMs, retryMs, log } = deps
   /** True after a claim without an answer: the store may hold runs in our name that we never started. */
   let isClaimUncertain = false
 
@@ -36,10 +38,17 @@ export function createRunClaims(deps: RunClaimsDeps): RunClaims {
     if (max <= 0) return
     if (isClaimUncertain) queue.add(await store.releaseUnheldRuns(owner, active.ids()))
     isClaimUncertain = true
-    const claimed = await store.claimRuns({ owner, max, at: Date.now(), leaseMs })
+    const sentAt = performance.now()
+    const claimed = await store.claimRuns({
+      owner,
+      max,
+      at: Date.now(),
+      leaseMs,
+      ...(isShared && { maxRunning: maxConcurrent() }),
+    })
     isClaimUncertain = false
     queue.add(-claimed.length)
-    for (const run of claimed) active.start(run)
+    for (const run of claimed) active.start(run, sentAt)
   }
   const poller = createPoller({ claim, retryMs, log })
 

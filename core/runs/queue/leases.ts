@@ -24,9 +24,12 @@ interface LeaseUpkeepDeps {
   log: Log
 }
 
+const expiryCheckMs = 1_000
+
 export function createLeaseUpkeep(deps: LeaseUpkeepDeps): LeaseUpkeep {
   const { store, active, queue, everyMs, log } = deps
   let timer: NodeJS.Timeout | undefined
+  let expiry: NodeJS.Timeout | undefined
   const outage = createOutage(log, {
     failed: 'upkeep of runs failed; it is tried again',
     worked: 'upkeep of runs works again',
@@ -42,8 +45,12 @@ export function createLeaseUpkeep(deps: LeaseUpkeepDeps): LeaseUpkeep {
     recoverExpired,
     start: () => {
       timer = setInterval(() => void maintain().then(() => void outage.worked(), outage.failed), everyMs).unref()
+      expiry = setInterval(active.stopExpired, expiryCheckMs).unref()
     },
-    close: () => clearInterval(timer),
+    close: () => {
+      clearInterval(timer)
+      clearInterval(expiry)
+    },
   }
 }
 

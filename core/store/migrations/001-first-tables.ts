@@ -5,8 +5,8 @@ export const firstTables = ({ sequence, integer, text, table, keyed }: Dialect):
   // The body may be long. As the last column it is not read by lists that do not show it.
   `CREATE TABLE delivery (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, at ${integer} NOT NULL, hook ${text} NOT NULL, client ${text} NOT NULL,
-    status ${text} NOT NULL, result ${text} NOT NULL, awaited ${integer} NOT NULL, headers ${text} NOT NULL, query ${text},
-    body ${text}
+    status ${text} NOT NULL, result ${text} NOT NULL, awaited ${integer} NOT NULL, headers ${text} NOT NULL,
+    query ${text}, body ${text}
   )${table}`,
   // The two busiest hooks have no index entries: the sender would wait for each, and lists find them quickly without.
   `CREATE INDEX delivery_of_hook ON delivery (hook, seq) WHERE hook NOT IN ('wake', 'agent')`,
@@ -21,8 +21,8 @@ export const firstTables = ({ sequence, integer, text, table, keyed }: Dialect):
 
   // The message may be long, so it has a column of its own beside the rest of the spec.
   `CREATE TABLE run (
-    seq ${sequence}, id ${text} NOT NULL UNIQUE, kind ${text} NOT NULL, agent_id ${text} NOT NULL, session_key ${text} NOT NULL,
-    spec ${text} NOT NULL,
+    seq ${sequence}, id ${text} NOT NULL UNIQUE, kind ${text} NOT NULL, agent_id ${text} NOT NULL,
+    session_key ${text} NOT NULL, spec ${text} NOT NULL,
     status ${text} NOT NULL, attempt ${integer} NOT NULL, max_attempts ${integer} NOT NULL,
     fence ${integer} NOT NULL, owner ${text}, lease_until ${integer}, result ${text} NOT NULL,
     created_at ${integer} NOT NULL, started_at ${integer}, ended_at ${integer}, gate ${text}, gate_limit ${integer},
@@ -39,33 +39,40 @@ export const firstTables = ({ sequence, integer, text, table, keyed }: Dialect):
 
   // The text of a wake is only in its delivery, which is `awaited` until the event is rendered.
   `CREATE TABLE event (
-    seq ${sequence}, id ${text} NOT NULL, session_key ${text} NOT NULL, text ${text}, delivery_id ${text}, mode ${text} NOT NULL,
-    source ${text} NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id ${text}, rendered_at ${integer}
+    seq ${sequence}, id ${text} NOT NULL, session_key ${text} NOT NULL, text ${text}, delivery_id ${text},
+    mode ${text} NOT NULL,
+    source ${text} NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, run_id ${text},
+    rendered_at ${integer}
   )${table}`,
   // Also covers the search for wakes, which only runs at startup: an index of its own would slow down every accept.
   `CREATE INDEX event_waiting ON event (session_key, seq, mode, run_id) WHERE run_id IS NULL`,
   `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
 
   `CREATE TABLE session (
-    key ${text} NOT NULL PRIMARY KEY, agent_id ${text} NOT NULL, updated_at ${integer} NOT NULL, unnamed ${integer} NOT NULL
+    key ${text} NOT NULL PRIMARY KEY, agent_id ${text} NOT NULL, updated_at ${integer} NOT NULL,
+    unnamed ${integer} NOT NULL
   )${keyed}`,
   `CREATE INDEX session_newest ON session (updated_at, key)`,
 
   `CREATE TABLE transcript (
-    seq ${sequence}, session_key ${text} NOT NULL, run_id ${text} NOT NULL, message ${text} NOT NULL, at ${integer} NOT NULL
+    seq ${sequence}, session_key ${text} NOT NULL, run_id ${text} NOT NULL, message ${text} NOT NULL,
+    at ${integer} NOT NULL
   )${table}`,
   `CREATE INDEX transcript_of_session ON transcript (session_key, seq)`,
 
   `CREATE TABLE route (
-    session_key ${text} NOT NULL, channel ${text} NOT NULL, account_id ${text} NOT NULL, recipient ${text} NOT NULL, thread_id ${text},
+    session_key ${text} NOT NULL, channel ${text} NOT NULL, account_id ${text} NOT NULL, recipient ${text} NOT NULL,
+    thread_id ${text},
     route ${text} NOT NULL, at ${integer} NOT NULL,
     PRIMARY KEY (session_key, channel)
   )${keyed}`,
 
   `CREATE TABLE message (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, run_id ${text} NOT NULL,
-    channel ${text} NOT NULL, account_id ${text} NOT NULL, recipient ${text} NOT NULL, thread_id ${text}, route ${text} NOT NULL,
-    text ${text} NOT NULL, status ${text} NOT NULL, reason ${text}, attempt ${integer} NOT NULL, fence ${integer} NOT NULL,
+    channel ${text} NOT NULL, account_id ${text} NOT NULL, recipient ${text} NOT NULL, thread_id ${text},
+    route ${text} NOT NULL,
+    text ${text} NOT NULL, status ${text} NOT NULL, reason ${text}, attempt ${integer} NOT NULL,
+    fence ${integer} NOT NULL,
     owner ${text}, lease_until ${integer}, chunks_sent ${integer} NOT NULL, uncertain ${integer} NOT NULL,
     platform_id ${text}, next_at ${integer} NOT NULL, created_at ${integer} NOT NULL, ended_at ${integer}
   )${table}`,
@@ -77,13 +84,15 @@ export const firstTables = ({ sequence, integer, text, table, keyed }: Dialect):
   `CREATE INDEX message_unsent ON message (status, seq) WHERE status <> 'sent'`,
 
   `CREATE TABLE schedule (
-    seq ${sequence}, id ${text} NOT NULL UNIQUE, agent_id ${text} NOT NULL, name ${text} NOT NULL, timing ${text} NOT NULL,
+    seq ${sequence}, id ${text} NOT NULL UNIQUE, agent_id ${text} NOT NULL, name ${text} NOT NULL,
+    timing ${text} NOT NULL,
     spec ${text} NOT NULL, next_at ${integer} NOT NULL, last_at ${integer}, created_at ${integer} NOT NULL
   )${table}`,
   `CREATE INDEX schedule_due ON schedule (next_at)`,
   `CREATE INDEX schedule_of_agent ON schedule (agent_id, seq)`,
 
-  `CREATE TABLE state (part ${text} NOT NULL, key ${text} NOT NULL, value ${text} NOT NULL, PRIMARY KEY (part, key))${keyed}`,
+  `CREATE TABLE state (part ${text} NOT NULL, key ${text} NOT NULL, value ${text} NOT NULL, PRIMARY KEY (part,
+    key))${keyed}`,
   `CREATE TABLE lease (
     name ${text} NOT NULL PRIMARY KEY, owner ${text} NOT NULL, fence ${integer} NOT NULL, until ${integer} NOT NULL
   )${keyed}`,

@@ -41,10 +41,9 @@ export async function migrate(
   tx: Transaction,
   { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
 ): Promise<void> {
+  const { integer, text, table } = dialect
   if (version === 0)
-    await tx.run(
-      `CREATE TABLE migration (version ${dialect.integer} NOT NULL PRIMARY KEY, name ${dialect.text} NOT NULL)${dialect.table}`,
-    )
+    await tx.run(`CREATE TABLE migration (version ${integer} NOT NULL PRIMARY KEY, name ${text} NOT NULL)${table}`)
   for (const [index, { name, statements }] of steps.entries()) {
     if (index < version) continue
     for (const statement of statements(dialect)) await tx.run(statement)

@@ -3,7 +3,7 @@ import type { AcceptResult } from '../store.ts'
 import { insertEvents } from './events.ts'
 import { claimKey, replayReply } from './idempotency.ts'
 import { insertDelivery } from './outbox.ts'
-import { type PackedAccept, unpackAccept } from './packed-accept.ts'
+import { type AcceptRecords, type PackedAccept, unpackAccept } from './packed-accept.ts'
 import { insertRequest } from './requests.ts'
 import { insertRun } from './runs.ts'
 import { advanceSchedule } from './schedules.ts'
@@ -16,21 +16,35 @@ const accepted: AcceptResult = { outcome: 'accepted' }
 
 export async function accept(tx: Transaction, packed: PackedAccept): Promise<AcceptResult> {
   const command = unpackAccept(packed)
-  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], state, firing } = command
+  return (await claimAccept(tx, command)) ?? storeAccept(tx, command)
+}
+
+/** Claims what only one command can have. @returns the result if another command has it */
+export async function claimAccept(
+  tx: Transaction,
+  { at, idempotency, firing }: AcceptRecords,
+): Promise<AcceptResult | undefined> {
   if (idempotency && !(await claimKey(tx, idempotency, at))) return replayReply(tx, idempotency)
-  if (firing && !(await advanceSchedule(tx, firing))) return { outcome: 'conflict' }
-  if (request) await insertRequest(tx, request, command)
-  await insertEvents(tx, events, { at, requestId: request?.id })
+  return firing && !(await advanceSchedule(tx, firing)) ? { outcome: 'conflict' } : undefined
+}
+
+/** Gives all statements to the transaction before it waits for the first one: a network is crossed once. */
+export async function storeAccept(tx: Transaction, command: AcceptRecords): Promise<AcceptResult> {
+  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], state } = command
+  const writes: Promise<void>[] = []
+  if (request) writes.push(insertRequest(tx, request, command))
+  if (events.length > 0) writes.push(insertEvents(tx, events, { at, requestId: request?.id }))
   for (const run of runs) {
-    await insertRun(tx, run, { at, idempotency: run.kind === 'hook' ? idempotency : undefined })
+    writes.push(insertRun(tx, run, { at, idempotency: run.kind === 'hook' ? idempotency : undefined }))
     // The row of an unnamed session is inserted when its run starts: one write less before the sender gets its answer.
-    if (!run.unnamedSession) await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at })
+    if (!run.unnamedSession) writes.push(touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }))
   }
   if (route) {
-    await saveRoute(tx, route, at)
-    await touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at })
+    writes.push(saveRoute(tx, route, at))
+    writes.push(touchSession(tx, { key: route.sessionKey, agentId: route.agentId, updatedAt: at }))
   }
-  for (const delivery of deliveries) await insertDelivery(tx, delivery, at)
-  if (state) await setState(tx, state.owner, state.key, state.value)
+  for (const delivery of deliveries) writes.push(insertDelivery(tx, delivery, at))
+  if (state) writes.push(setState(tx, state.owner, state.key, state.value))
+  await Promise.all(writes)
   return accepted
 }

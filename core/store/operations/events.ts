@@ -14,11 +14,12 @@ export async function insertEvents(
 ): Promise<void> {
   // Only one event may share its text with the request, so that the body is needed no longer once that one is rendered.
   const owner = events.find(({ inBody }) => inBody)
-  for (const event of events) {
+  const inserts = events.map(async (event) => {
     const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
     const ownText = event === owner && requestId !== undefined ? null : text
     await tx.run(insertSql, id, sessionKey, ownText, requestId ?? null, mode, source, Number(trusted), at, agentId)
-  }
+  })
+  await Promise.all(inserts)
 }
 
 interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {

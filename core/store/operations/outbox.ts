@@ -1,6 +1,7 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin.ts'
 import type {
+  AccountRef,
   DeliveryFile,
   DeliveryFilter,
   NewDelivery,
@@ -12,7 +13,6 @@ import type {
 } from '../store.ts'
 import { insertEvents } from './events.ts'
 import { type Condition, listPage, mapPage } from './lists.ts'
-import type { ClaimOptions } from './run-claims.ts'
 import { recoveryLeaseMs } from './run-leases.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -63,21 +63,28 @@ const sendingInLane = `(
   WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient
     AND busy.status = 'sending')`
 
-const claimSql = `
+/** Leaves out the deliveries of some accounts. */
+const isNot = (accounts: readonly AccountRef[]): string =>
+  accounts.map(() => ' AND NOT (waiting.channel = ? AND waiting.account_id = ?)').join('')
+const valuesOf = (accounts: readonly AccountRef[]): string[] =>
+  accounts.flatMap(({ channel, accountId }) => [channel, accountId])
+
+const claimSql = (except: readonly AccountRef[]) => `
   UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
     owner = ?, lease_until = ?
   WHERE seq IN (
     SELECT waiting.seq FROM outbox AS waiting
     WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
-      AND NOT EXISTS ${sendingInLane}
+      AND NOT EXISTS ${sendingInLane}${isNot(except)}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
   RETURNING ${columns}`
 
 export async function claimDeliveries(
   tx: Transaction,
-  { owner, max, at, leaseMs }: ClaimOptions,
+  { owner, max, except = [], at, leaseMs }: Parameters<Store['claimDeliveries']>[0],
 ): Promise<StoredDelivery[]> {
-  return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql, owner, at + leaseMs, at, max))
+  const values = [owner, at + leaseMs, at, ...valuesOf(except), max]
+  return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
 }
 
 const advanceSql = `
@@ -181,11 +188,15 @@ export async function retryDelivery(tx: Transaction, id: string, at: Timestamp):
 }
 
 /** Considers only heads of lanes: a delivery that waits behind another one is not due, whatever its own time. */
-const nextSql = `
+const nextSql = (except: readonly AccountRef[]) => `
   SELECT next_at AS "nextAt" FROM outbox AS waiting
-  WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane} ORDER BY next_at LIMIT 1`
+  WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}${isNot(except)}
+  ORDER BY next_at LIMIT 1`
 
-export async function getNextDeliveryAt(tx: Transaction): Promise<Timestamp | undefined> {
-  const [row] = await tx.all<{ nextAt: number }>(nextSql)
+export async function getNextDeliveryAt(
+  tx: Transaction,
+  except: readonly AccountRef[] = [],
+): Promise<Timestamp | undefined> {
+  const [row] = await tx.all<{ nextAt: number }>(nextSql(except), ...valuesOf(except))
   return row?.nextAt
 }

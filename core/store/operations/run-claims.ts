@@ -1,8 +1,8 @@
 // Claims queued runs in the order of their sessions' lanes, and those whose retry is due.
-import type { StoredRun, Timestamp } from '../store.ts'
+import type { Store, StoredRun, Timestamp } from '../store.ts'
+import type { Transaction } from '../transaction.ts'
 import { type RunRow, runColumns, toRun } from './runs.ts'
 import { touchSession } from './sessions.ts'
-import type { Transaction } from '../transaction.ts'
 
 /**
  * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
@@ -29,11 +29,11 @@ const claimSql = `
     ORDER BY waiting.seq LIMIT ?)
   RETURNING ${runColumns}`
 
-export interface ClaimOptions {
-  owner: string
-  max: number
-  at: Timestamp
-  leaseMs: number
+const runningSql = `SELECT count(*) AS n FROM run WHERE status = 'running'`
+
+async function countRunning(tx: Transaction): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(runningSql)
+  return row?.n ?? 0
 }
 
 /** No retry waits longer than this. A later time was stored before the clock was set back. */
@@ -51,9 +51,14 @@ export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise
   return row?.notBefore
 }
 
-export async function claimRuns(tx: Transaction, { owner, max, at, leaseMs }: ClaimOptions): Promise<StoredRun[]> {
+export async function claimRuns(
+  tx: Transaction,
+  { owner, max, maxRunning, at, leaseMs }: Parameters<Store['claimRuns']>[0],
+): Promise<StoredRun[]> {
   await tx.run(dueSql, at, at + maxRetryDelayMs)
-  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, max))
+  const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
+  if (limit <= 0) return []
+  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, limit))
   for (const { sessionKey, agentId } of claimed)
     await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
   return claimed

@@ -1,7 +1,7 @@
 // Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import type { Transaction } from '../operations/transaction.ts'
+import type { Transaction } from '../transaction.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
@@ -17,8 +17,8 @@ export interface Database {
 }
 
 /**
- * With the connection for messages, a gateway uses five connections. One for each kind of writes keeps them in the order
- * of their calls.
+ * With the connection for messages, a gateway uses five connections. One for each kind of writes keeps them in the
+ * order of their calls.
  */
 const connections: Record<Lane, number> = { accepts: 1, work: 1, reads: 2 }
 
@@ -39,6 +39,9 @@ const lockMs = 10_000
 const statementMs = 15_000
 /** For a server that does not answer at all. */
 const answerMs = 20_000
+
+/** PostgreSQL's number for the type BIGINT. */
+const int8 = 20
 
 type Pg = typeof import('pg')
 
@@ -91,8 +94,8 @@ function toConfig(pg: Pg, url: string): ClientConfig {
     keepAlive: true,
     types: {
       // Counts and sequences are 64-bit integers, and all of ours are exact as numbers.
-      getTypeParser: ((oid: number, format?: 'text') =>
-        oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        oid === int8 ? Number : pg.types.getTypeParser(oid, format),
     },
   }
 }
@@ -104,7 +107,7 @@ function withLibpqModes(url: string): string {
 }
 
 function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
-  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0 } as ClientConfig & { max: number })
+  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0 })
   // A connection that is lost while it is idle is replaced by the next transaction.
   pool.on('error', () => undefined)
   return pool

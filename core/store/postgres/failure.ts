@@ -2,8 +2,8 @@
 import type { CallFailure } from '../group-commit.ts'
 
 /**
- * Classes of SQLSTATE codes that say nothing about the call: connections, transactions that were rolled back or cut off,
- * resources, locks, the operator, the system, authentication, an unknown database, a server that only reads.
+ * Classes of SQLSTATE codes that say nothing about the call: connections, transactions that were rolled back or cut
+ * off, resources, locks, the operator, the system, authentication, an unknown database, a server that only reads.
  */
 const unavailable = /^(08|25|28|3D|40|53|55|57|58)/
 /** Codes of the class "internal error": data or an index cannot be read. */
@@ -18,7 +18,7 @@ export function toFailure(error: unknown): CallFailure {
   return { code: isUnavailable(error) ? 'store_unavailable' : 'internal_error', reason }
 }
 
-/** True if no call can succeed at the moment. Errors without a code come from the connection, except those of our code. */
+/** True if no call can succeed at the moment. Errors without a code are of the connection, except those of our code. */
 export const isUnavailable = (error: unknown): boolean =>
   sqlState(error) === ''
     ? !(error instanceof TypeError || error instanceof SyntaxError)

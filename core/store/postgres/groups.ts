@@ -1,8 +1,9 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
+import { claimAccept, storeAccept } from '../operations/accept.ts'
 import { isWrite, type OperationName, perform, type StoreCall } from '../operations/operations.ts'
 import { type PackedAccept, unpackAccept } from '../operations/packed-accept.ts'
-import type { Transaction } from '../operations/transaction.ts'
+import type { Transaction } from '../transaction.ts'
 import { type Database, type Lane, settleAll } from './database.ts'
 import { isConflict, isUnavailable, toFailure } from './failure.ts'
 
@@ -38,7 +39,7 @@ export function createGroups(database: Pick<Database, 'transact'>, storeId: numb
     accepts: async (tx, calls) => {
       const rows = [...new Set(calls.flatMap(rowsOf))]
       const locks = [tx.all(sharedLockSql, storeId), rows.length > 0 && lockRows(tx, { storeId, rows })]
-      const [, results] = await settleAll([settleAll(locks), performTogether(tx, calls)])
+      const [, results] = await settleAll([settleAll(locks), performAccepts(tx, calls)])
       return results
     },
   }
@@ -56,7 +57,7 @@ export function createGroups(database: Pick<Database, 'transact'>, storeId: numb
   /** Commits a group whose calls are all of this lane. */
   return async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
     try {
-      return { results: await performGroup(lane, calls), failures: noFailures }
+      return { results: await performGroup(lane, calls), failures: new Map() }
     } catch (error) {
       if (calls.length === 1 || isUnavailable(error))
         return { results: [], failures: new Map(calls.map((_, index) => [index, toFailure(error)])) }
@@ -75,12 +76,25 @@ export function createGroups(database: Pick<Database, 'transact'>, storeId: numb
   }
 }
 
-const noFailures: ReadonlyMap<number, CallFailure> = new Map()
-
 async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
   const results: unknown[] = []
   for (const call of calls) results.push(await perform(tx, call))
   return results
+}
+
+/**
+ * The rows that the calls insert are numbered in the order of the calls, although the connection sends many statements
+ * without waiting for each answer.
+ */
+async function performAccepts(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+  const commands = calls.map(([name, args]) => (name === 'accept' ? unpackAccept(args[0] as PackedAccept) : undefined))
+  const claims = await settleAll(commands.map((command) => command && claimAccept(tx, command)))
+  return await settleAll(
+    calls.map((call, index) => {
+      const command = commands[index]
+      return command ? (claims[index] ?? storeAccept(tx, command)) : perform(tx, call)
+    }),
+  )
 }
 
 /** The connection sends all statements without waiting for each answer. */

@@ -11,7 +11,6 @@ export interface Messages extends Replicas {
   close(): Promise<void>
 }
 
-/** `from` is the server process of the sender's connection, which receives its own messages, too. */
 interface Item {
   topic: string
   item: Json
@@ -43,6 +42,12 @@ export function createMessages(log: Log): Messages {
   let connecting: Promise<void> = Promise.resolve()
   let isClosed = false
 
+  const publish: Replicas['publish'] = (topic, item) => {
+    if (isClosed || pending.length >= maxPending) return
+    pending.push({ topic, item })
+    nextSend ??= setTimeout(send, collectMs).unref()
+  }
+
   async function connectAndListen(): Promise<void> {
     if (!address || isClosed) return
     try {
@@ -56,7 +61,9 @@ export function createMessages(log: Log): Messages {
       await opened.query(`LISTEN ${address.channel}`)
       outage.worked()
       check(opened)
-      emit('reconnected', null)
+      // Either side may have missed something.
+      emit('catch-up', null)
+      publish('catch-up', null)
     } catch (error) {
       outage.failed(error)
       const failed = client
@@ -77,7 +84,7 @@ export function createMessages(log: Log): Messages {
 
   function reconnectLater(): void {
     clearTimeout(timer)
-    if (!isClosed) timer = setTimeout(() => (connecting = connectAndListen()), reconnectMs).unref()
+    if (!isClosed) timer = setTimeout(() => void (connecting = connectAndListen()), reconnectMs).unref()
   }
 
   /** Asks the server now and then, because nothing else is sent on this connection. */
@@ -110,11 +117,7 @@ export function createMessages(log: Log): Messages {
   }
 
   return {
-    publish: (topic, item) => {
-      if (isClosed || pending.length >= maxPending) return
-      pending.push({ topic, item })
-      nextSend ??= setTimeout(send, collectMs).unref()
-    },
+    publish,
     subscribe: (topic, subscriber) => {
       subscribers.set(topic, [...(subscribers.get(topic) ?? []), subscriber])
     },

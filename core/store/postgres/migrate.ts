@@ -2,7 +2,7 @@
 import type { Client } from 'pg'
 import type { Dialect } from '../migrations/dialect.ts'
 import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
-import type { Transaction } from '../operations/transaction.ts'
+import type { Transaction } from '../transaction.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
 const dialect: Dialect = {

@@ -1,6 +1,6 @@
 // A transaction on a PostgreSQL connection: translates placeholders and has each statement prepared once.
 import type { ClientBase } from 'pg'
-import type { Transaction, Value } from '../operations/transaction.ts'
+import type { Transaction, Value } from '../transaction.ts'
 
 /** Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once. */
 export type Translate = (sql: string) => { name: string; text: string }

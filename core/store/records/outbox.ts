@@ -5,6 +5,12 @@ import type { Timestamp } from './timestamp.ts'
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
 
+/** An account of a channel. */
+export interface AccountRef {
+  channel: string
+  accountId: string
+}
+
 /** A file of an agent's workspace, which is read when it is sent. */
 export interface DeliveryFile {
   /** The absolute path of the workspace. */

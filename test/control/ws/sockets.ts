@@ -10,7 +10,7 @@ import { readBody } from '../../../core/http/body.ts'
 import { createHttpListener, createServer } from '../../../core/http/server.ts'
 import type { Log } from '../../../core/plugin.ts'
 import { createFeed, type Feed } from '../../../core/store/feed.ts'
-import type { StoreChanges } from '../../../core/store/change-events.ts'
+import type { StoreChanges } from '../../../core/store/changes.ts'
 import { Type } from '../../../core/typebox.ts'
 import { gatewayToken } from '../../helpers.ts'
 

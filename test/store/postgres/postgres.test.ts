@@ -32,8 +32,10 @@ afterAll(async () => {
   await database.remove()
 })
 
+/** Takes the lock of all writers first. */
 const emptySql = `
   DO $$ DECLARE name text; BEGIN
+    PERFORM pg_advisory_xact_lock('migration'::regclass::oid::int, 0);
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration' LOOP
       EXECUTE format('DELETE FROM %I', name);
     END LOOP;
@@ -81,16 +83,16 @@ describe('several gateways on one database', () => {
     const key = randomUUID()
     const results = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        [store, other][n % 2]?.accept({
+        (n % 2 ? store : other).accept({
           at: start,
           idempotency: newKey({ key, reply: `reply ${n}` }),
           runs: [newRun({ sessionKey: `agent:main:${key}` })],
         }),
       ),
     )
-    const accepted = results.filter((result) => result?.outcome === 'accepted')
+    const accepted = results.filter((result) => result.outcome === 'accepted')
     expect(accepted).toHaveLength(1)
-    const replies = new Set(results.map((result) => (result && 'reply' in result ? result.reply : undefined)))
+    const replies = new Set(results.map((result) => ('reply' in result ? result.reply : undefined)))
     expect(replies.size).toBe(2)
     await other.close()
   })
@@ -119,10 +121,10 @@ describe('several gateways on one database', () => {
     await Promise.all(ids.map((id) => store.accept({ at: start, runs: [newRun({ id, sessionKey: id })] })))
     const claims = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        [store, other][n % 2]?.claimRuns({ owner: `${n}`, max: 5, at: start, leaseMs: 1000 }),
+        (n % 2 ? store : other).claimRuns({ owner: `${n}`, max: 5, at: start, leaseMs: 1000 }),
       ),
     )
-    const claimed = claims.flat().flatMap((run) => (run && ids.includes(run.id) ? [run.id] : []))
+    const claimed = claims.flat().flatMap((run) => (ids.includes(run.id) ? [run.id] : []))
     expect(claimed.toSorted()).toEqual(ids.toSorted())
     await other.close()
   })

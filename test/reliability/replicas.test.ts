@@ -1,0 +1,88 @@
+// Several gateways on one PostgreSQL database.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
+import { type Document, type RunningGateway, startGateway } from '../helpers.ts'
+import { createDatabase } from '../postgres.ts'
+
+let database: Awaited<ReturnType<typeof createDatabase>>
+beforeAll(async () => {
+  database = await createDatabase(inject('postgresUrl'))
+})
+afterAll(() => database.remove())
+
+const start = (changes: Document = {}): Promise<RunningGateway> =>
+  startGateway({ storage: { url: database.url }, ...changes })
+
+describe('two gateways on one database', () => {
+  it('answer Prefer: wait and run webhooks, whichever of them has the run', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Done.' })
+    const changes = { providers: model.providers }
+    const [one, other] = await Promise.all([start(changes), start(changes)])
+    const post = (gateway: RunningGateway, n: number) =>
+      gateway.post(
+        '/hooks/agent',
+        { message: `Task ${n}`, model: 'double/m', deliver: false, wakeMode: 'next-heartbeat' },
+        { prefer: 'wait=20' },
+      )
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => post(n % 2 ? one : other, n)))
+    expect(answers.map(({ status, body }) => [status, body.status])).toEqual(
+      Array.from({ length: 12 }, () => [200, 'succeeded']),
+    )
+    expect(await other.get(`/runs/${answers[1]?.body.runId}`)).toMatchObject({ status: 200 })
+  })
+
+  it('accept a request with the same key once', async () => {
+    const [one, other] = await Promise.all([start(), start()])
+    const post = (gateway: RunningGateway) =>
+      gateway.post('/hooks/wake', { text: 'Once', mode: 'next-heartbeat' }, { 'idempotency-key': 'the same' })
+    const answers = await Promise.all([one, other, one, other].map(post))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(answers.map(({ body }) => body.eventId)).size).toBe(1)
+  })
+
+  it('lock out a client that fails in either of them', async () => {
+    const limit = { hooks: { rateLimit: { maxAttempts: 4, windowMs: 60_000, lockoutMs: 60_000 } } }
+    const [one, other] = await Promise.all([start(limit), start(limit)])
+    const fail = async (gateway: RunningGateway) =>
+      (await gateway.post('/hooks/wake', { text: 'x' }, { authorization: 'Bearer wrong-token' })).status
+    expect([await fail(one), await fail(other), await fail(one), await fail(other)]).toEqual([401, 401, 401, 401])
+    await expect.poll(() => fail(one)).toBe(429)
+    await expect.poll(() => fail(other)).toBe(429)
+  })
+
+  it('have one heartbeat and one connection per account, which the other takes over', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Good morning.' })
+    const changes = {
+      providers: model.providers,
+      agents: { defaults: { heartbeat: { model: 'double/m', target: 'console', to: 'console' } } },
+    }
+    const one = await start(changes)
+    await expect.poll(() => stateOf(one)).toBe('connected')
+    const other = await start(changes)
+    await expect.poll(() => stateOf(other)).toBe('standby')
+    // The wake arrives at the gateway that does not run heartbeats.
+    expect((await other.post('/hooks/wake', { text: 'The disk is full.' })).status).toBe(200)
+    await expect.poll(() => repliesOf(one)).toEqual(['Good morning.'])
+    await one.gateway.close()
+    await expect.poll(() => stateOf(other)).toBe('connected')
+    expect((await other.post('/hooks/wake', { text: 'The disk is empty.' })).status).toBe(200)
+    await expect.poll(() => repliesOf(other)).toEqual(['Good morning.'])
+    expect(await repliesOf(one)).toEqual(['Good morning.'])
+  })
+})
+
+async function stateOf(gateway: RunningGateway): Promise<string> {
+  return (await gateway.get('/api/channels')).body.accounts[0].state
+}
+
+async function repliesOf({ dir }: RunningGateway): Promise<string[]> {
+  const text = await readFile(join(dir, 'console.jsonl'), 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { text: string }).text)
+}
