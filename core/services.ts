@@ -150,6 +150,7 @@ export function openServices(options: ServiceOptions): Services {
     receive: (account, message) => current().receive(account, message),
     reportLateFailure: (failure) => reportLateFailure(failure),
     onConnected: () => outbox.notify(),
+    ...(isShared && { onTakenOver: (account) => outbox.takeOver(account) }),
     state: stateOf,
     findMissingPackages: ({ channel, settings }) => extensions.findPackages(channel, settings).missing,
     redact: redactor.text,

@@ -153,10 +153,11 @@ export interface Store {
    */
   failDelivery(id: string, failure: LateFailureRecord, at: Timestamp): Promise<boolean>
   /**
-   * Returns deliveries whose lease expired while they were being sent. The caller has 30 seconds to end each of them
-   * (`endDelivery` with the returned fencing token).
+   * Returns deliveries whose lease expired while they were being sent, or which other owners were sending on an account
+   * that `takenOver` says is now the caller's. The caller has 30 seconds to end each of them (`endDelivery` with the
+   * returned fencing token).
    */
-  recoverExpiredDeliveries(at: Timestamp): Promise<StoredDelivery[]>
+  recoverExpiredDeliveries(at: Timestamp, takenOver?: AccountRef & { owner: string }): Promise<StoredDelivery[]>
   listRunDeliveries(runId: string): Promise<StoredDelivery[]>
   listDeliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<StoredDelivery>>
   getDelivery(id: string): Promise<StoredDelivery | undefined>

@@ -174,6 +174,30 @@ export function outboxContract(opened: OpenStore): void {
       expect(await store.endDelivery(recovered!.id, recovered!.fencingToken, sent, start)).toBe(false)
     })
 
+    it('recovers the deliveries of an account that another owner has taken over', async () => {
+      const { store } = opened
+      const [own, others, elsewhere] = [newDelivery(), newDelivery({ to: '43' }), newDelivery({ accountId: 'work' })]
+      await post(store, own)
+      await claimDeliveries(store, { owner: 'me' })
+      await post(store, others, elsewhere)
+      const claimed = await claimDeliveries(store, { owner: 'other' })
+      expect(ids(claimed)).toEqual(ids([others, elsewhere]))
+      const { channel, accountId } = others
+      const recovered = await store.recoverExpiredDeliveries(start, { channel, accountId, owner: 'me' })
+      expect(ids(recovered)).toEqual([others.id])
+      expect(await store.endDelivery(others.id, claimed[0]!.fencingToken, sent, start)).toBe(false)
+    })
+
+    it('leaves the deliveries of some accounts to others', async () => {
+      const { store } = opened
+      const [mine, others] = [newDelivery(), newDelivery({ accountId: 'work' })]
+      await post(store, others, mine)
+      const except = [{ channel: others.channel, accountId: 'work' }]
+      expect(ids(await claimDeliveries(store, { except }))).toEqual([mine.id])
+      expect(await store.getNextDeliveryAt(except)).toBeUndefined()
+      expect(await store.getNextDeliveryAt()).toBe(start)
+    })
+
     it('releases the leases of a process that is gone', async () => {
       await post(opened.store, newDelivery())
       await claimDeliveries(opened.store)

@@ -42,6 +42,16 @@ export function runsContract(opened: OpenStore): void {
       }
     })
 
+    it('returns no more runs than the limit over all owners leaves', async () => {
+      const { store } = opened
+      const runs = Array.from({ length: 5 }, (_, n) => newRun({ sessionKey: `agent:main:${n}` }))
+      await store.accept({ at: start, runs })
+      expect(await claim(store, { owner: 'me', maxRunning: 2 })).toHaveLength(2)
+      expect(await claim(store, { owner: 'other', maxRunning: 2 })).toEqual([])
+      expect(await claim(store, { owner: 'other', maxRunning: 4, max: 1 })).toHaveLength(1)
+      expect(await claim(store, { owner: 'other', maxRunning: 4 })).toHaveLength(1)
+    })
+
     it('does not block other sessions', async () => {
       const [long, , other] = [newRun(), newRun(), newRun({ sessionKey: 'agent:main:two' })] as const
       expect(ids(await startRuns(opened.store, long, newRun(), other))).toEqual([long.id, other.id])

@@ -1,10 +1,10 @@
 // Several gateways on one PostgreSQL database.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { type Document, type RunningGateway, startGateway } from '../helpers.ts'
-import { createDatabase } from '../postgres.ts'
+import { createDatabase, query, startPostgres } from '../postgres.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
 beforeAll(async () => {
@@ -72,6 +72,37 @@ describe('two gateways on one database', () => {
     expect((await other.post('/hooks/wake', { text: 'The disk is empty.' })).status).toBe(200)
     await expect.poll(() => repliesOf(other)).toEqual(['Good morning.'])
     expect(await repliesOf(one)).toEqual(['Good morning.'])
+  })
+})
+
+describe('a gateway that loses its database', () => {
+  it('answers 503, and continues by itself when the database is back', async () => {
+    const server = await startPostgres()
+    onTestFinished(server.remove)
+    const gateway = await startGateway({ storage: { url: server.url } })
+    const post = async (text: string) =>
+      await gateway.post('/hooks/wake', { text, mode: 'next-heartbeat' }, { 'idempotency-key': text })
+    expect((await post('before')).status).toBe(200)
+    await server.kill()
+    const refused = await post('during')
+    expect([refused.status, refused.body.error.type]).toEqual([503, 'store_unavailable'])
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect((await gateway.get('/readyz')).status).toBe(503)
+    await server.start()
+    await expect.poll(async () => (await post('during')).status).toBe(200)
+    expect((await gateway.get('/readyz')).status).toBe(200)
+    expect(await query(server.url, 'SELECT count(*) AS n FROM event')).toEqual([{ n: '2' }])
+  })
+
+  it('stops using a lease that it cannot renew', async () => {
+    const server = await startPostgres()
+    onTestFinished(server.remove)
+    const gateway = await startGateway({ storage: { url: server.url } })
+    await expect.poll(() => stateOf(gateway)).toBe('connected')
+    await server.kill()
+    await expect.poll(() => stateOf(gateway), { timeout: 20_000 }).toBe('standby')
+    await server.start()
+    await expect.poll(() => stateOf(gateway)).toBe('connected')
   })
 })
 

@@ -31,6 +31,8 @@ interface ConnectionsDeps extends LinkDeps {
   config: Config['channels']
   /** Absent: no other gateway connects the accounts. */
   createLease?: CreateLease
+  /** Called when this gateway may connect an account that another one may have used before. */
+  onTakenOver?(account: AccountRef): void
 }
 
 export function createConnections(deps: ConnectionsDeps): Connections {
@@ -42,7 +44,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   function createLeasedLink(account: Account): LeasedLink {
     const link = createLink(deps, account)
     const name = `channel ${account.channel.name} ${account.accountId}`
-    const lease = createLease(name, { onAcquired: link.open, onLost: () => void link.standBy() })
+    const onAcquired = (): void => {
+      deps.onTakenOver?.({ channel: account.channel.name, accountId: account.accountId })
+      link.open()
+    }
+    const lease = createLease(name, { onAcquired, onLost: () => void link.standBy() })
     return { link, lease }
   }
 

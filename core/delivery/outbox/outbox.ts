@@ -7,7 +7,7 @@ import { createPoller } from '../../store/poller.ts'
 import type { ChangeMessage } from '../../store/forward-changes.ts'
 import type { Replicas } from '../../store/replicas.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
-import type { DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
+import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
 import type { Connections } from '../connections/connections.ts'
 import type { CreateFailureEvent } from './failure-event.ts'
 import { createPacing } from './pacing.ts'
@@ -23,6 +23,8 @@ import {
 export interface Outbox {
   /** Looks for deliveries that are due. */
   notify(): void
+  /** Recovers the deliveries of an account that another gateway has lost to this one. */
+  takeOver(account: AccountRef): void
   /** Recovers the deliveries of an earlier process, then starts sending. */
   resume(): Promise<void>
   /** Sends what is due for at most `ms`, then stops. The rest is sent after the next start. */
@@ -145,8 +147,9 @@ export function createOutbox({
   }
 
   /** Their outcome is unknown: the gateway that sent them has died, or the answer of a claim was lost. */
-  const recoverExpired = async (): Promise<void> => {
-    for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now())) {
+  const recoverExpired = async (takenOver?: AccountRef): Promise<void> => {
+    const account = takenOver && { ...takenOver, owner }
+    for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now(), account)) {
       const end = { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true } as const
       await store.endDelivery(id, fencingToken, end, Date.now())
     }
@@ -164,6 +167,8 @@ export function createOutbox({
 
   return {
     notify: poller.notify,
+    // If it fails, the leases of these deliveries expire.
+    takeOver: (account) => void recoverExpired(account).then(poller.notify, () => undefined),
     resume: async () => {
       await recoverExpired()
       if (replicas) shareWith(replicas)

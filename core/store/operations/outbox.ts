@@ -132,13 +132,22 @@ export async function failDelivery(
   return true
 }
 
-const recoverExpiredSql = `
+const recoverSql = (condition: string) => `
   UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
-  WHERE status = 'sending' AND lease_until <= ?
+  WHERE status = 'sending' AND ${condition}
   RETURNING ${columns}`
+const recoverExpiredSql = recoverSql('lease_until <= ?')
+const takeOverSql = recoverSql('channel = ? AND account_id = ? AND owner <> ?')
 
-export async function recoverExpiredDeliveries(tx: Transaction, at: Timestamp): Promise<StoredDelivery[]> {
-  return toSortedDeliveries(await tx.all<DeliveryRow>(recoverExpiredSql, at + recoveryLeaseMs, at))
+export async function recoverExpiredDeliveries(
+  tx: Transaction,
+  ...[at, takenOver]: Parameters<Store['recoverExpiredDeliveries']>
+): Promise<StoredDelivery[]> {
+  const until = at + recoveryLeaseMs
+  const rows = await tx.all<DeliveryRow>(recoverExpiredSql, until, at)
+  if (!takenOver) return toSortedDeliveries(rows)
+  const { channel, accountId, owner } = takenOver
+  return toSortedDeliveries([...rows, ...(await tx.all<DeliveryRow>(takeOverSql, until, channel, accountId, owner))])
 }
 
 const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`

@@ -43,7 +43,7 @@ interface Claim {
 }
 
 const shiftClaim = ([claim]: [Claim], ms: number) => [{ ...claim, leaseMs: claim.leaseMs + ms }]
-const shiftTime = ([at]: [number], ms: number) => [at + ms]
+const shiftTime = ([at, ...others]: [number], ms: number) => [at + ms, ...others]
 
 const shifts: Partial<Record<OperationName, (args: never, ms: number) => readonly unknown[]>> = {
   claimRuns: shiftClaim,

@@ -100,7 +100,7 @@ const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'acc
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
   ],
   failDelivery: [['m', { chunk: 0, reason: 'gone', event: newEvent() }, start]],
-  recoverExpiredDeliveries: [[start]],
+  recoverExpiredDeliveries: [[start], [start, { channel: 'pager', accountId: 'default', owner: 'me' }]],
   listRunDeliveries: [['held']],
   listDeliveries: [
     [{}, page],
