@@ -127,6 +127,17 @@ describe('the installed package', () => {
     expect(log()).not.toContain('baileys')
   })
 
+  it('names the package that a PostgreSQL store needs and that is not installed', async () => {
+    const home = join(dir, 'database')
+    await mkdir(home)
+    const config = { storage: { url: 'postgres://gateway@127.0.0.1:1/gateway' } }
+    await writeFile(join(home, 'gateway.json5'), JSON.stringify(config), { mode: 0o600 })
+    const command = join(dir, 'node_modules', '.bin', 'svc-gateway')
+    await expect(run(command, ['--port', '0'], { cwd: home, env: { ...process.env, HOME: home } })).rejects.toThrow(
+      'storage.url needs the package "pg", which is not installed; run "npm install pg".',
+    )
+  })
+
   it('holds few files, the licences of bundled packages, and no tests but the contracts', async () => {
     const files = await readdir(join(dir, 'node_modules', 'svc-gateway', 'dist'), { recursive: true })
     expect(files).toEqual(expect.arrayContaining(['LICENSE-ses', 'LICENSE-typebox', 'testing.js', 'runner.js']))

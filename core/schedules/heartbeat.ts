@@ -26,8 +26,12 @@ interface HeartbeatDeps extends SessionHeartbeatDeps {
   log: Log
 }
 
+const missedWakesMs = 10_000
+
 /** Of the gateways on one store, only one runs heartbeats. */
 export interface Leadership {
+  /** True: other gateways use the same store. */
+  isShared: boolean
   isHeld(): boolean
   /** Passes a wake on to the gateway that runs heartbeats. */
   forwardWake(wake: Wake): void
@@ -40,10 +44,19 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   let unsubscribe: (() => void) | undefined
   let isClosed = false
 
-  const onWake = ({ sessionKey, agentId }: Wake): void => {
-    if (!leadership.isHeld()) return leadership.forwardWake({ sessionKey, agentId })
-    const agent = agentId === undefined ? findOwner(agents, sessionKey) : agents.all.find(({ id }) => id === agentId)
-    if (agent) sessions.get(agent, sessionKey).schedule(wakeDelayMs)
+  const onWake = (wake: Wake): void => {
+    if (!leadership.isHeld()) return leadership.forwardWake(wake)
+    const agent = findAgent(agents, wake)
+    if (agent) sessions.get(agent, wake.sessionKey).schedule(wakeDelayMs)
+  }
+
+  /** Finds wakes whose message was lost. A session that has a heartbeat is left to it: it may wait for a retry. */
+  const findMissedWakes = async (): Promise<void> => {
+    if (!leadership.isHeld()) return
+    for (const wake of await events.listWaitingWakes()) {
+      const agent = findAgent(agents, wake)
+      if (agent && !isClosed && !sessions.has(agent, wake.sessionKey)) onWake(wake)
+    }
   }
 
   /** Runs a heartbeat in the main session, and in every other session in which events wait for this agent. */
@@ -65,6 +78,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     start: () => {
       unsubscribe = events.onWake(onWake)
       for (const agent of agents.all) startTimer(agent)
+      // If the store cannot be read now, the next look finds them.
+      if (leadership.isShared)
+        timers.push(setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref())
     },
     close: () => {
       isClosed = true
@@ -74,6 +90,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     },
   }
 }
+
+const findAgent = (agents: Agents, { sessionKey, agentId }: Wake): Agent | undefined =>
+  agentId === undefined ? findOwner(agents, sessionKey) : agents.all.find(({ id }) => id === agentId)
 
 /** In global scope all agents share one main session. Its wakes go to the default agent. */
 function findOwner(agents: Agents, sessionKey: string): Agent | undefined {
@@ -86,10 +105,12 @@ function createSessions(deps: HeartbeatDeps) {
   const heartbeats = new Map<string, SessionHeartbeat>()
   const outages = new Map(deps.agents.all.map(({ id }) => [id, createHeartbeatOutages(id, deps.log)]))
   const outagesOf = ({ id }: Agent): HeartbeatOutages => outages.get(id) as HeartbeatOutages
+  const keyOf = (agent: Agent, sessionKey: string): string => JSON.stringify([agent.id, sessionKey])
   return {
     outagesOf,
+    has: (agent: Agent, sessionKey: string): boolean => heartbeats.has(keyOf(agent, sessionKey)),
     get(agent: Agent, sessionKey: string): SessionHeartbeat {
-      const key = JSON.stringify([agent.id, sessionKey])
+      const key = keyOf(agent, sessionKey)
       const known = heartbeats.get(key)
       if (known) return known
       const onIdle = () => heartbeats.delete(key)

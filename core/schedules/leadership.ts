@@ -31,8 +31,9 @@ export function createLeadership({
   }
   const lease = createLease('heartbeat', { onAcquired: requestWaitingWakes, onLost: () => undefined })
   return {
+    isShared,
     isHeld: lease.isHeld,
-    forwardWake: ({ sessionKey, agentId }) =>
+    forwardWake: ({ sessionKey, agentId }: Wake) =>
       replicas.publish('wake', { sessionKey, ...(agentId !== undefined && { agentId }) }),
     start: () => {
       replicas.subscribe('wake', (wake) => {

@@ -11,6 +11,8 @@ export interface Events {
   wake(wake: Wake): void
   /** Calls the listener for each wake, until the returned function is called. */
   onWake(listener: (wake: Wake) => void): () => void
+  /** The wakes whose events are still waiting. */
+  listWaitingWakes(): Promise<Wake[]>
   /** After a restart, repeats the wakes whose events are still waiting. */
   requestWaitingWakes(): Promise<void>
 }
@@ -20,6 +22,16 @@ export function createEvents({ store }: { store: Store }): Events {
   const requestWake = ({ sessionKey, agentId }: Wake): void => {
     for (const listener of listeners) listener({ sessionKey, agentId })
   }
+  const listWaitingWakes = async (): Promise<Wake[]> => {
+    // Sessions first: an event that arrives in between and names its agent must not wake the session's owner.
+    const sessions = await store.listSessionsWithWakes()
+    const wakes = (await store.listWaitingWakes()).filter(({ mode }) => mode === 'now')
+    const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
+    // One wake per session is enough, because its turn renders all events of the session.
+    const others = sessions.filter((sessionKey) => !named.has(sessionKey))
+    return [...wakes, ...others.map((sessionKey) => ({ sessionKey }))]
+  }
+
   return {
     announce: (events) => {
       for (const event of events) if (event.mode === 'now') requestWake(event)
@@ -29,14 +41,9 @@ export function createEvents({ store }: { store: Store }): Events {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    listWaitingWakes,
     requestWaitingWakes: async () => {
-      // Sessions first: an event that arrives in between and names its agent must not wake the session's owner.
-      const sessions = await store.listSessionsWithWakes()
-      const wakes = (await store.listWaitingWakes()).filter(({ mode }) => mode === 'now')
-      const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
-      // One wake per session is enough, because its turn renders all events of the session.
-      const others = sessions.filter((sessionKey) => !named.has(sessionKey))
-      for (const wake of [...wakes, ...others.map((sessionKey) => ({ sessionKey }))]) requestWake(wake)
+      for (const wake of await listWaitingWakes()) requestWake(wake)
     },
   }
 }

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { type Document, type RunningGateway, startGateway } from '../helpers.ts'
+import { newEvent, newSchedule } from '../contracts/store-samples.ts'
+import { silent } from '../store/acknowledging.ts'
+import { openStore } from '../store/open-store.ts'
 import { createDatabase, query, startPostgres } from '../postgres.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
@@ -72,6 +75,40 @@ describe('two gateways on one database', () => {
     expect((await other.post('/hooks/wake', { text: 'The disk is empty.' })).status).toBe(200)
     await expect.poll(() => repliesOf(other)).toEqual(['Good morning.'])
     expect(await repliesOf(one)).toEqual(['Good morning.'])
+  })
+
+  it('fire a schedule once for each of its times', async () => {
+    const store = await openStore({ url: database.url, dir: '/nowhere', log: silent })
+    onTestFinished(store.close)
+    const due = Date.now() - 1_000
+    await store.addSchedule(newSchedule({ id: 'hourly', timing: { kind: 'every', ms: 3_600_000 }, nextAt: due }), {
+      at: due,
+      most: 9,
+    })
+    await Promise.all([start(), start(), start()])
+    const sessionKey = 'agent:main:schedule:hourly'
+    const runs = async () => (await store.listRuns({ sessionKey }, { limit: 9 })).items.length
+    await expect.poll(runs).toBe(1)
+    await expect.poll(async () => (await store.getNextScheduleAt())! > due).toBe(true)
+    expect(await runs()).toBe(1)
+  })
+
+  it('serve a wake of a gateway that died before it could pass the wake on', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    await start({
+      providers: model.providers,
+      agents: { defaults: { heartbeat: { model: 'double/m' } } },
+    })
+    const store = await openStore({ url: database.url, dir: '/nowhere', log: silent })
+    onTestFinished(store.close)
+    // Stored as by another gateway, but without a message to this one.
+    await store.accept({
+      at: Date.now(),
+      events: [newEvent({ sessionKey: 'agent:main:main', text: 'The disk is full.', mode: 'now' })],
+    })
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
+    expect(await model.prompt(0)).toContain('The disk is full.')
   })
 })
 

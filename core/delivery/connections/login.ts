@@ -70,6 +70,8 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
     const name = account === undefined ? `"${channel}"` : `"${channel}" with the account "${account}"`
     if (!link) throw new InputError(`The channel ${name} is not configured, or has several accounts; name one of them.`)
     if (!link.channel.login) throw new InputError(`The channel "${channel}" needs no login.`)
+    if (link.health().state === 'standby')
+      throw new InputError(`The channel ${name} is connected by another gateway; send the request to that one.`)
     const key = JSON.stringify([link.channel.name, link.accountId])
     const login = logins.get(key)
     // A login of an account whose settings have changed since says nothing about the new one.

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { type PostgresServer, query, startPostgres } from '../../postgres.ts'
-import { createRandom, printSeed } from '../../store/crash.ts'
+import { chooseSeed } from '../../config/random.ts'
+import { createRandom } from '../../store/crash.ts'
 import { checkHistory, type History, type Message } from './history.ts'
 import { startTurnRecorder } from './turn-recorder.ts'
 
@@ -43,7 +44,7 @@ describe('the check of a history', () => {
 
 describe('three gateways whose processes and database die and hang', () => {
   it('lose nothing that was acknowledged, keep the order of sessions, and send each reply once', async () => {
-    const random = createRandom(printSeed())
+    const random = createRandom(chooseSeed())
     const model = await startTurnRecorder(() => 10 + random() * 90)
     onTestFinished(model.close)
     const server = await startPostgres()
