@@ -45,7 +45,7 @@ describe('the check of a history', () => {
 describe('three gateways whose processes and database die and hang', () => {
   it('lose nothing that was acknowledged, keep the order of sessions, and send each reply once', async () => {
     const random = createRandom(chooseSeed())
-    const model = await startTurnRecorder(() => 10 + random() * 90)
+    const model = await startTurnRecorder(() => 200 + random() * 1_300)
     onTestFinished(model.close)
     const server = await startPostgres()
     onTestFinished(server.remove)
@@ -97,7 +97,7 @@ async function startReplica(index: number, { dir, url, providers }: ReplicaOptio
     log: { level: 'error' },
     providers,
     hooks: { enabled: true, token: hookToken, allowRequestSessionKey: true },
-    agents: { defaults: { maxAttempts: 50, maxConcurrent: 24, heartbeat: { every: '0m' } } },
+    agents: { defaults: { maxAttempts: 50, maxConcurrent: 48, heartbeat: { every: '0m' } } },
     // All replicas append to the same file, so that each of them can find out what another one has sent.
     channels: { console: { file: join(dir, 'console.jsonl') } },
   })
