@@ -16,7 +16,8 @@ const accepted: AcceptResult = { outcome: 'accepted' }
 
 export async function accept(tx: Transaction, packed: PackedAccept): Promise<AcceptResult> {
   const command = unpackAccept(packed)
-  return (await claimAccept(tx, command)) ?? storeAccept(tx, command)
+  const isExclusive = command.idempotency !== undefined || command.firing !== undefined
+  return (isExclusive ? await claimAccept(tx, command) : undefined) ?? storeAccept(tx, command)
 }
 
 /** Claims what only one command can have. @returns the result if another command has it */
