@@ -56,12 +56,16 @@ interface GatewayAddress {
   source: string
 }
 
+export interface GatewayAccessPoint extends GatewayAddress {
+  credential: string
+}
+
 /**
  * The address is that of `--url`, of `--config`, of `$SVC_GATEWAY_URL`, or of the configuration that `start` uses. A
  * credential from the environment takes precedence where the address is not from a configuration: the credential of a
  * gateway on this machine must not be sent to another one.
  */
-export function locateGateway({ config, url, token }: ControlOptions): GatewayAddress & { credential: string } {
+export function locateGateway({ config, url, token }: ControlOptions): GatewayAccessPoint {
   const givenUrl = url ?? (config === undefined ? readUrlVariable() : undefined)
   const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
   const fromEnvironment = givenUrl !== undefined && config === undefined ? environmentCredential() : undefined
