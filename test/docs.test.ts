@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { listCommands, renderPage } from '../.ci/cli-docs.ts'
 import { registerCommands } from '../core/cli/commands.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema.ts'
@@ -172,6 +173,13 @@ describe('docs/cli.md', () => {
   it('describes every command, and every option there or in docs/transforms.md', () => {
     const text = read('docs/cli.md') + read('docs/transforms.md')
     expect([...commands, ...options].filter((name) => !text.includes(name))).toEqual([])
+  })
+
+  it('has the usage, the options and the examples of every command, as its help has them', () => {
+    const page = read('docs/cli.md')
+    expect([...listCommands().keys()].filter((name) => !page.includes(`<!-- command: ${name} -->`))).toEqual([])
+    expect(page, 'docs/cli.md is out of date; run "npm run docs:cli"').toBe(renderPage(page))
+    expect(page.split('<!-- end -->\n\n').filter((part) => part.includes('```sh\n\n```'))).toEqual([])
   })
 
   it('names only known options', () => {

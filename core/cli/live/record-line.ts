@@ -3,7 +3,7 @@ import type { Run } from '../../control/runs.ts'
 import type { LogRecord } from '../../control/ws/log-stream.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
 import { colourStatus } from '../inspect/output.ts'
-import { describeLine, type RequestLine } from '../request-list.ts'
+import { describeLine, type RequestLine } from '../requests/request-list.ts'
 
 /** The topics, and the record of each. */
 interface Records {
