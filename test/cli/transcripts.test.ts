@@ -1,0 +1,85 @@
+// Checks the transcripts of docs/cli.md: runs their commands on a gateway and compares what they print.
+import { readFileSync } from 'node:fs'
+import { expect, it, vi } from 'vitest'
+import { gatewayToken, hookToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
+import { run } from './command-line.ts'
+
+const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+
+interface Transcript {
+  command: string
+  output: string
+}
+
+/** The commands of the blocks without a language, with what they print. */
+const transcripts = [...page.matchAll(/^```\n(\$ svc-gateway [^]*?)^```$/gm)].flatMap(([, block = '']) =>
+  block.split(/^\$ svc-gateway /m).flatMap((part): Transcript[] => {
+    const [command = '', ...output] = part.trimEnd().split('\n')
+    return command === '' ? [] : [{ command, output: output.join('\n') }]
+  }),
+)
+
+/** `channels` shows accounts of platforms, and `tail` has no end. The tests of these commands cover them. */
+const checked = transcripts.filter(({ command }) => !/^(channels|tail) /.test(command))
+
+/** Ids, times and markers differ each time. */
+const normalize = (text: string) =>
+  text
+    .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f-]{21}/g, 'ID')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replaceAll(/TEXT [\da-f]{24}>/g, 'TEXT ID>')
+    .trimEnd()
+
+const split = (command: string) =>
+  Array.from(command.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '')
+
+const configOf = (messageTemplate: string) => ({
+  agents: { defaults: { heartbeat: { every: 0 } } },
+  // Without the tools that channels bring, the list of tools is short.
+  tools: { deny: ['group:channels'] },
+  channels: { console: { defaultTo: 'console' } },
+  hooks: {
+    token: hookToken,
+    mappings: [
+      {
+        id: 'deploys',
+        match: { path: 'deploys' },
+        name: 'Deploy',
+        sessionKey: 'hook:deploys:{{ service }}',
+        messageTemplate,
+        channel: 'console',
+        wakeMode: 'next-heartbeat',
+      },
+    ],
+  },
+})
+
+/** The mapping of the transcripts rejects a payload without a text, until it gets a fallback. */
+const shared = share(async () => {
+  const dir = temporaryFolder()
+  const gateway = await startGateway(configOf('{{ text }}'), dir)
+  const wait = { prefer: 'wait=60' }
+  await gateway.post('/hooks/deploys', { service: 'shop', text: 'Ada has deployed shop.' }, wait)
+  await gateway.post('/hooks/deploys', { service: 'blog' })
+  const requests = async () => (await gateway.get('/api/requests')).body.items as { id: string; status: string }[]
+  await vi.waitUntil(async () => (await requests()).length === 2)
+  const accepted = (await requests()).find(({ status }) => status === 'accepted')!.id
+  const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken, SVC_GATEWAY_HOOK_TOKEN: hookToken }
+  const mend = async () => {
+    writeConfig(dir, configOf('{{ text || service }}'))
+    await gateway.gateway.reload()
+  }
+  const cli = (command: string) =>
+    run(temporaryFolder(), split(command.replace(/[\da-f]{8}-[\da-f-]{27}/, accepted)), { env })
+  return { cli, mend }
+})
+
+it('finds the transcripts', () => expect(checked.length).toBeGreaterThan(4))
+
+it.each(checked)('$command', async ({ command, output }) => {
+  const { cli, mend } = shared()
+  if (command.includes('--status rejected')) await mend()
+  const { stdout, stderr } = await cli(command)
+  expect(normalize(stdout + stderr)).toBe(normalize(output))
+})
