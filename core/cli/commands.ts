@@ -12,6 +12,7 @@ export function registerCommands(program: Command): void {
   registerCheck(program)
   registerSetup(program)
   registerBackup(program)
+  registerImport(program)
   registerTransform(program)
   registerRequests(program)
   registerReplay(program)
@@ -84,6 +85,19 @@ function registerBackup(program: Command): void {
     .option('--force', 'replace existing files, which are kept under another name')
     .action(async (file, options) => (await import('./backup/restore.ts')).restore(file, options))
   addExamples(restore, 'restore gateway.tar.gz')
+}
+
+function registerImport(program: Command): void {
+  const command = program
+    .command('import')
+    .description('Take over the configuration of another program.')
+    .command('openclaw')
+    .description('Write a configuration from openclaw.json, and list what could not be carried over, and why.')
+    .argument('<file>', 'the configuration of openclaw')
+    .option('--config <file>', 'the file to write (default: the one that setup writes)')
+    .option('--force', 'replace an existing file')
+    .action(async (file, options) => (await import('./import/openclaw.ts')).importOpenclaw(file, options))
+  addExamples(command, 'import openclaw ~/.openclaw/openclaw.json')
 }
 
 function registerTransform(program: Command): void {

@@ -1,0 +1,187 @@
+// The command `import openclaw`: writes a configuration from that of openclaw, and lists what it could not carry over.
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import JSON5 from 'json5'
+import { ConfigError } from '../../config/config-error.ts'
+import { commandLine, firstConfigFile } from '../../config/file/locate.ts'
+import { writePrivateFile } from '../../config/file/write.ts'
+import { isRecord } from '../../config/walk.ts'
+import { loadExtensions } from '../../loader/registry.ts'
+import { check } from '../check.ts'
+import { CommandError } from '../command-error.ts'
+import { type CarryOver, carryOver } from './carry-over.ts'
+import { openclawRules, reasonFor } from './openclaw-rules.ts'
+import { wrapTransform } from './openclaw-transform.ts'
+
+type Document = Record<string, unknown>
+
+export async function importOpenclaw(file: string, { config, force = false }: { config?: string; force?: boolean }) {
+  const source = readSource(file)
+  const target = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
+  if (existsSync(target) && !force) throw alreadyExists(target)
+  const { result, left } = convert(source, await listChannels())
+  const transforms = { from: transformsOf(source, dirname(resolve(file))), to: join(dirname(target), 'transforms') }
+  const moved = convertMappings({ source, result, transforms })
+  const lines = left()
+    .filter((path) => !moved.some((other) => path.startsWith(other)))
+    .map((path) => `${path}: ${reasonFor(path)}`)
+  writeResult(target, { result, lines, force })
+  report(target, lines)
+  await check({ config: target })
+}
+
+function readSource(file: string): Document {
+  const text = readText(file)
+  try {
+    const value = JSON5.parse<unknown>(text)
+    if (isRecord(value)) return value
+  } catch {
+    throw new CommandError(`${file} is not valid JSON5.`)
+  }
+  throw new CommandError(`${file} is not a configuration of openclaw: it must be an object.`)
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+async function listChannels(): Promise<string[]> {
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
+  extensions.close()
+  return [...extensions.channels.keys()]
+}
+
+/** Providers that need no more than a key from the environment. */
+const ownProviders: ReadonlySet<string> = new Set(['anthropic', 'openai', 'google'])
+
+function convert(source: Document, channels: readonly string[]): CarryOver {
+  const listed = at(source, ['models', 'providers'])
+  const used = new Set<string>()
+  const knowsModel = (model: unknown) => {
+    const [provider = ''] = typeof model === 'string' ? model.split('/') : []
+    const isCarried =
+      Object.hasOwn(listed, provider) && !isLeftBehind(source, ['models', 'providers', provider], channels)
+    if (!isCarried && !ownProviders.has(provider)) return undefined
+    used.add(provider)
+    return model
+  }
+  const carried = carryOver(source, openclawRules(knowsModel), (path) => isLeftBehind(source, path, channels))
+  const providers = at(carried.result, ['providers'], used.size > 0)
+  for (const provider of used) providers[provider] ??= { kind: provider }
+  return carried
+}
+
+/** Access is never widened: what has another meaning here is left behind. */
+function isLeftBehind(source: Document, path: readonly string[], channels: readonly string[]): boolean {
+  const [section, name = '', ...rest] = path
+  if (section === 'models' && path[1] === 'providers')
+    return !/^(?:openai-completions|openai-responses|anthropic-messages|google-generative-ai)$/.test(
+      String(at(source, path.slice(0, 3))['api']),
+    )
+  if (section !== 'channels') return false
+  if (!channels.includes(name)) return true
+  const shared = at(source, ['channels', name])
+  const access = rest[0] === 'accounts' ? { ...shared, ...at(source, path.slice(0, 4)) } : shared
+  const key = rest[0] === 'accounts' ? rest[2] : rest[0]
+  if (key === 'allowFrom') return access['dmPolicy'] === 'disabled'
+  return key === 'groups' && !hasSameSenders(access)
+}
+
+const hasSameSenders = ({ groupPolicy, groupAllowFrom, allowFrom }: Document): boolean =>
+  groupPolicy !== 'disabled' &&
+  (groupAllowFrom === undefined || JSON.stringify(groupAllowFrom) === JSON.stringify(allowFrom))
+
+/** The object at a path, or an empty one. */
+function at(document: Document, path: readonly string[], create = false): Document {
+  return path.reduce((parent, key) => {
+    const child = Object.hasOwn(parent, key) ? parent[key] : undefined
+    if (isRecord(child)) return child
+    const empty: Document = {}
+    if (create) parent[key] = empty
+    return empty
+  }, document)
+}
+
+function transformsOf(source: Document, dir: string): string {
+  const given = at(source, ['hooks'])['transformsDir']
+  const path = typeof given === 'string' ? given.replace(/^~(?=\/|$)/, homedir()) : join('hooks', 'transforms')
+  return resolve(dir, path)
+}
+
+interface Mappings {
+  source: Document
+  result: Document
+  transforms: { from: string; to: string }
+}
+
+/** @returns the paths of the source that are carried over */
+function convertMappings({ source, result, transforms }: Mappings): string[] {
+  const original = at(source, ['hooks'])['mappings']
+  if (!Array.isArray(original)) return []
+  const carried = at(result, ['hooks', 'mappings'])
+  const moved: string[] = []
+  const mappings = original.map((mapping: unknown, index) => {
+    const converted = convertElements(at(carried, [String(index)]))
+    const module = isRecord(mapping) ? wrapTransform(mapping['transform'], transforms) : undefined
+    if (module === undefined) return converted
+    moved.push(`hooks.mappings.${index}.transform`, 'hooks.transformsDir')
+    return Object.assign(converted, { transform: { module } })
+  })
+  if (moved.length > 0) cpSync(transforms.from, transforms.to, { recursive: true, force: false })
+  at(result, ['hooks'], true)['mappings'] = mappings
+  return moved
+}
+
+/** Templates of openclaw see the current element of `forEach` as the first one of the list. */
+function convertElements(mapping: Document): Document {
+  const { forEach } = mapping
+  if (typeof forEach !== 'string') return mapping
+  const first = new RegExp(`(\\{\\{\\s*)(?:payload\\.)?${RegExp.escape(forEach)}\\[0\\]`, 'g')
+  return Object.fromEntries(
+    Object.entries(mapping).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.replaceAll(first, '$1item') : value,
+    ]),
+  )
+}
+
+interface Result {
+  result: Document
+  lines: readonly string[]
+  force: boolean
+}
+
+function writeResult(target: string, { result, lines, force }: Result): void {
+  const comment = [
+    'Imported from a configuration of openclaw.',
+    ...(lines.length > 0 ? ['Not carried over:', ...lines.map((line) => `  ${line}`)] : []),
+  ]
+  // A key of the source may contain a line break.
+  const head = comment.map((line) => `// ${line.replaceAll(/[\r\n\u2028\u2029]/g, ' ')}\n`).join('')
+  try {
+    writePrivateFile(target, `${head}${JSON.stringify(result, null, 2)}\n`, { overwrite: force })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code === 'EEXIST'
+      ? alreadyExists(target)
+      : new ConfigError(target, [{ path: '', problem: `cannot be written (${code})` }])
+  }
+}
+
+const alreadyExists = (target: string) =>
+  new ConfigError(target, [{ path: '', problem: 'already exists; use --force to replace it' }])
+
+function report(target: string, lines: readonly string[]): void {
+  const counted = lines.length === 1 ? '1 setting was' : `${lines.length} settings were`
+  process.stdout.write(
+    `Wrote ${target}. Only you can read it. ${counted} not carried over${lines.length > 0 ? ':' : '.'}\n`,
+  )
+  for (const line of lines) process.stdout.write(`  ${line.replaceAll(/\p{Cc}/gu, ' ')}\n`)
+  process.stdout.write(`Start with: ${commandLine(`start --config ${target}`)}\n`)
+}

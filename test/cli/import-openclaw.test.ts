@@ -1,0 +1,189 @@
+// Imports configurations written after openclaw's documentation, starts them, and uses them.
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import JSON5 from 'json5'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openTelegram } from '../doubles/telegram.ts'
+import { startModel } from '../doubles/model.ts'
+import { ask, spawnGateway, temporaryFolder } from '../helpers.ts'
+import { program } from '../program.ts'
+
+const hookToken = 'dedicated-hook-token-0123456789'
+const gatewayToken = 'gateway-token-of-openclaw-012345'
+
+async function importText(text: string, files: Record<string, string> = {}) {
+  const dir = temporaryFolder()
+  for (const [path, content] of Object.entries({ ...files, 'openclaw.json': text })) {
+    mkdirSync(join(dir, dirname(path)), { recursive: true })
+    writeFileSync(join(dir, path), content)
+  }
+  const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
+  const file = join(dir, 'new', 'gateway.json5')
+  const args = [program, 'import', 'openclaw', 'openclaw.json', '--config', file]
+  execFile(process.execPath, args, { cwd: dir, env: { ...process.env, HOME: dir } }, (error, stdout, stderr) =>
+    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
+  )
+  return { dir, file, args, ...(await done.promise) }
+}
+
+async function start(file: string) {
+  const gateway = await spawnGateway(file, { args: ['--port', '0'] })
+  onTestFinished(async () => void (await gateway.end('SIGKILL')))
+  return (path: string, body: object, headers: Record<string, string> = {}) =>
+    ask(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${hookToken}`, ...headers },
+      body: JSON.stringify(body),
+    })
+}
+
+const read = (file: string) => JSON5.parse<Record<string, never>>(readFileSync(file, 'utf8'))
+
+describe('svc-gateway import openclaw', () => {
+  it('imports a small configuration', async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Imported.' })
+    const { code, stdout, file } = await importText(`{
+      // as in the documentation
+      gateway: { mode: 'local', port: 18789, bind: 'loopback', auth: { mode: 'token', token: '${gatewayToken}' } },
+      agents: { defaults: {
+        workspace: '~/.openclaw/workspace', thinkingDefault: 'off',
+        model: { primary: 'custom-proxy/m', fallbacks: ['openai/gpt-5.4'] },
+      } },
+      models: { mode: 'merge', providers: { 'custom-proxy': {
+        baseUrl: '${model.url}/v1', apiKey: 'LITELLM_KEY', api: 'openai-completions', models: [{ id: 'm', name: 'M' }],
+      } } },
+      hooks: {
+        enabled: true, token: '${hookToken}', path: '/hooks', allowedAgentIds: ['main'], allowRequestSessionKey: false,
+      },
+      logging: { level: 'info', file: '/tmp/openclaw.log' },
+    }`)
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok\n$/) })
+    expect(stdout).toContain('  agents.defaults.model.fallbacks: there are no fallback models; runs are retried\n')
+    expect(stdout).toContain('  agents.defaults.workspace: agents have a folder each in state/workspaces;')
+    for (const path of ['gateway.mode', 'logging.file', 'models.mode', 'models.providers.custom-proxy.models.0.id'])
+      expect(stdout).toContain(`  ${path}: the gateway has no such setting\n`)
+    expect(stdout).not.toContain('hooks.')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const post = await start(file)
+    const asked = await post('/hooks/agent', { message: 'Are you there?', deliver: false }, { prefer: 'wait=20' })
+    expect(asked).toMatchObject({ status: 200, body: { reply: 'Imported.' } })
+    expect(model.requests[0]?.headers.authorization).toBe('Bearer LITELLM_KEY')
+  })
+
+  it('imports mappings, presets and transforms', async () => {
+    const { code, stdout, file } = await importText(
+      `{
+        gateway: { auth: { token: '${gatewayToken}' } },
+        hooks: {
+          enabled: true, token: '${hookToken}', presets: ['gmail'], allowedSessionKeyPrefixes: [],
+          gmail: { account: 'openclaw@gmail.com', topic: 'projects/x/topics/y', thinking: 'low' },
+          mappings: [
+            { id: 'mails', match: { path: 'mails' }, forEach: 'messages', deliver: false,
+              messageTemplate: 'From: {{messages[0].from}}\\nSubject: {{payload.messages[0].subject}}',
+              sessionMode: 'isolated' },
+            { match: { path: 'shaped' }, transform: { module: 'shape.js', export: 'shape' }, deliver: false },
+            { match: { path: 'woken' }, action: 'wake', wakeMode: 'next-heartbeat', textTemplate: '{{text}}' },
+            { match: { path: 'lost' }, messageTemplate: 'x', 
+              transform: { module: 'none.js' }, allowUnsafeExternalContent: true },
+          ],
+        },
+      }`,
+      {
+        'hooks/transforms/shape.js':
+          `import { loud } from './loud.js'\nexport const shape = async ({ payload, url }) => payload.no ? null : ` +
+          `({ kind: 'agent', message: loud(payload.text) + url.searchParams.get('n') })`,
+        'hooks/transforms/loud.js': 'export const loud = (text) => text.toUpperCase()',
+      },
+    )
+    expect(code).toBe(0)
+    const lines = stdout.split('\n').filter((line) => line.startsWith('  '))
+    expect(lines.map((line) => line.trim().split(':')[0])).toEqual([
+      'hooks.allowedSessionKeyPrefixes',
+      'hooks.gmail.account',
+      'hooks.gmail.topic',
+      'hooks.mappings.0.sessionMode',
+      'hooks.mappings.3.transform.module',
+      'hooks.mappings.3.allowUnsafeExternalContent',
+    ])
+    const post = await start(file)
+    const wait = { prefer: 'wait=20' }
+    const mails = {
+      messages: [
+        { from: 'Ada', subject: 'Tea' },
+        { from: 'Bob', subject: 'Cake' },
+      ],
+    }
+    const { body } = await post('/hooks/mails', mails, wait)
+    expect(body.runs.map(({ reply }: { reply: string }) => reply)).toEqual([
+      expect.stringContaining('From: Ada Subject: Tea'),
+      expect.stringContaining('From: Bob Subject: Cake'),
+    ])
+    expect(await post('/hooks/shaped?n=5', { text: 'hello' }, wait)).toMatchObject({
+      body: { reply: expect.stringContaining('HELLO5') },
+    })
+    expect(await post('/hooks/shaped', { no: true })).toMatchObject({ status: 200, body: { skipped: true } })
+    expect(await post('/hooks/woken', { text: 'x' })).toMatchObject({ status: 200, body: { mode: 'next-heartbeat' } })
+  })
+
+  it('imports channels, agents and policies, and widens no access', async () => {
+    const telegram = await openTelegram()
+    onTestFinished(() => telegram.close())
+    const { code, stdout, file } = await importText(`{
+      gateway: { bind: 'tailnet', auth: { token: '${gatewayToken}' }, tools: { deny: ['cron'] } },
+      hooks: { enabled: true, token: '${hookToken}' },
+      session: { scope: 'per-sender', dmScope: 'per-channel-peer', mainKey: 'main' },
+      tools: { profile: 'coding', deny: ['exec'], elevated: { enabled: true } },
+      agents: { entries: {
+        main: { default: true, identity: { name: 'Sam' } },
+        ops: { name: 'Ops', model: 'nobody/m', tools: { allow: ['read'] } },
+      } },
+      channels: {
+        telegram: { enabled: true, botToken: '${telegram.config.botToken}', 
+          apiRoot: '${telegram.config.apiRoot}',
+          dmPolicy: 'allowlist', allowFrom: [42, '43'], defaultTo: '42',
+          groupPolicy: 'allowlist', groupAllowFrom: ['42'], groups: { '*': { requireMention: true } } },
+        signal: { enabled: false, account: '+15555550123', dmPolicy: 'disabled', allowFrom: ['*'] },
+        webchat: { enabled: true },
+      },
+    }`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('channels.telegram.groups.*.requireMention: in a group, everybody in allowFrom may write;')
+    expect(stdout).toContain('channels.signal.allowFrom: nobody may write to the agent until you set allowFrom\n')
+    expect(stdout).toContain('channels.webchat.enabled: the gateway has no such setting\n')
+    expect(stdout).toContain('agents.entries.ops.model: its provider has no section')
+    expect(stdout).toContain('gateway.bind: write the address into gateway.bind\n')
+    const { channels, agents, tools } = read(file)
+    expect(channels).toEqual({
+      telegram: {
+        enabled: true,
+        ...telegram.config,
+        dmPolicy: 'allowlist',
+        allowFrom: ['42', '43'],
+        defaultTo: '42',
+      },
+      signal: { enabled: false, account: '+15555550123' },
+    })
+    expect(agents).toEqual({ main: { default: true }, ops: { name: 'Ops', tools: { allow: ['read'] } } })
+    expect(tools).toEqual({ profile: 'coding', deny: ['exec'] })
+
+    const post = await start(file)
+    expect(await post('/hooks/agent', { message: 'Hello', channel: 'telegram' })).toMatchObject({ status: 200 })
+    await telegram.called('sendMessage', 1)
+    expect(telegram.sent[0]).toMatchObject({ to: '42', shown: expect.stringContaining('Hello') })
+    const explain = await post(
+      '/tools/explain',
+      { tool: 'write', sessionKey: 'agent:ops:main' },
+      { authorization: `Bearer ${gatewayToken}` },
+    )
+    expect(explain).toMatchObject({ body: { allowed: false } })
+  })
+
+  it.each([
+    ['nothing', '', 'openclaw.json is not valid JSON5.\n'],
+    ['a list', '[]', 'openclaw.json is not a configuration of openclaw: it must be an object.\n'],
+  ])('refuses %s', async (_what, text, sentence) => {
+    expect(await importText(text)).toMatchObject({ code: 1, stdout: '', stderr: sentence })
+  })
+})
