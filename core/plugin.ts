@@ -385,6 +385,33 @@ export interface PresetJob {
   onWebhook?(): void
 }
 
+/** The steps that prepare a service, each of which checks itself. */
+export interface PresetSetup<Config = unknown> {
+  /** Schema of the answers, an object of texts with descriptions. */
+  readonly answers: JsonSchema
+  /**
+   * Throw `InputError` if an answer is at fault, and `AuthError` if the service refuses the credentials.
+   * @returns the keys to write to `hooks.<name>`; `null` removes a key
+   */
+  run(answers: never, context: PresetSetupContext<Config>): Promise<Json>
+}
+
+/** The context of a setup on the command line. */
+export interface PresetSetupContext<Config = unknown> extends Pick<ExtensionContext, 'log' | 'signal'> {
+  /** The settings so far. */
+  readonly settings: Config
+  /** The public address of the preset's hook, if `gateway.publicUrl` is set. */
+  readonly hookUrl: string | undefined
+  /** Reports a step that was done and checked. */
+  done(text: string): void
+  /** Tells the person what is left to do by hand. */
+  todo(text: string): void
+  /** The path of a file in the configuration directory. */
+  privatePath(name: string): string
+  /** Writes JSON that only the user can read, such as credentials. Returns the path. */
+  writePrivate(name: string, value: Json): string
+}
+
 /** A ready-made mapping for the webhooks of one service. Its name in `hooks.presets` enables it. */
 export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
@@ -419,6 +446,8 @@ export interface Preset<Payload = unknown, Config = unknown> {
   start?(config: Config, context: PresetContext): Promise<PresetJob>
   /** Whether these settings need the job; pure. Absent: all do. */
   needsJob?(config: Config): boolean
+  /** Sets up the service for the command line: `svc-gateway presets setup <name>`. */
+  setup?: PresetSetup<Config>
 }
 
 type Optional = string | false | null | undefined

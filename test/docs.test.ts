@@ -36,7 +36,13 @@ describe('docs/configure.md', async () => {
     own: keysOf(config, `channels.${name}`),
     keysOfAccounts: keysOf(config, `channels.${name}.accounts.<id>`),
   }))
-  const elsewhere = new Set(ofChannels.flatMap(({ own, keysOfAccounts }) => [...own, ...keysOfAccounts]))
+  const ofPresets = [...extensions.presets].flatMap(([name, { config }]) =>
+    config ? [{ page: `docs/${name}.md`, own: keysOf(config, `hooks.${name}`) }] : [],
+  )
+  const elsewhere = new Set([
+    ...ofChannels.flatMap(({ own, keysOfAccounts }) => [...own, ...keysOfAccounts]),
+    ...ofPresets.flatMap(({ own }) => own),
+  ])
   const allKeys = keysOf(createConfigSchema(extensions))
   const generic = allKeys
     .filter((key) => !elsewhere.has(key))
@@ -57,7 +63,7 @@ describe('docs/configure.md', async () => {
     expect(shared.filter((key) => !described.includes(key))).toEqual([])
   })
 
-  it.each(ofChannels)('leaves the keys of a channel to $page', ({ page, own }) => {
+  it.each([...ofChannels, ...ofPresets])('leaves the keys of a channel or preset to $page', ({ page, own }) => {
     expect(own.filter((key) => !keysOn(page).includes(key))).toEqual([])
   })
 

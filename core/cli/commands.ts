@@ -21,6 +21,8 @@ export function registerCommands(program: Command): void {
   registerLive(program)
   registerPairing(program)
   registerChannels(program)
+  registerPresets(program)
+  registerGmail(program)
 }
 
 function registerStart(program: Command): void {
@@ -193,6 +195,49 @@ function registerChannels(program: Command): void {
     .description('Unlink an account.')
     .action(async (name, options) => (await import('./channels.ts')).logout(name, options))
   addExamples(addAccountOptions(logout), 'channels logout whatsapp --account work')
+}
+
+function registerPresets(program: Command): void {
+  const collect = (text: string, before: Record<string, string>): Record<string, string> => {
+    const [name = '', ...value] = text.split('=')
+    return { ...before, [name]: value.join('=') }
+  }
+  const command = program
+    .command('presets')
+    .description('Set up presets.')
+    .command('setup')
+    .description('Run the setup of a preset and write its section of the configuration.')
+    .argument('<name>', 'the preset')
+    .option('--answer <name=value>', 'an answer to the setup; repeatable', collect, {})
+    .option('--config <file>', 'configuration file to change (default: as for start)')
+    .option('--json', 'one JSON object per line')
+    .action(async (name, { answer, ...options }) =>
+      (await import('./presets/setup.ts')).setUpPreset(name, { ...answer, ...options }),
+    )
+  addExamples(command, 'presets setup news --answer token=abc')
+}
+
+function registerGmail(program: Command): void {
+  const command = program
+    .command('gmail')
+    .description('Connect a Gmail mailbox.')
+    .command('setup')
+    .description('Get access to a mailbox, prepare notifications, and write hooks.gmail.')
+    .requiredOption('--account <address>', 'the address of the mailbox')
+    .option('--client <file>', 'JSON file of an OAuth client or of a service account (default: the stored credentials)')
+    .addOption(new Option('--mode <mode>', 'how new mail is noticed').choices(['poll', 'pull', 'push']))
+    .option('--label <label>', 'only mails with this label (default: INBOX)')
+    .option('--project <id>', 'for pull and push: the Google Cloud project (default: that of the client)')
+    .option('--push-email <address>', 'for push: the service account with which Pub/Sub signs')
+    .option('--config <file>', 'configuration file to change (default: as for start)')
+    .option('--json', 'one JSON object per line')
+    .action(async ({ pushEmail, ...options }) =>
+      (await import('./presets/setup.ts')).setUpPreset('gmail', {
+        ...options,
+        ...(pushEmail && { 'push-email': pushEmail }),
+      }),
+    )
+  addExamples(command, 'gmail setup --account me@gmail.com --client client.json')
 }
 
 const addAccountOptions = (command: Command): Command =>

@@ -146,6 +146,7 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
     toAction: 'function',
     start: 'function',
     needsJob: 'function',
+    setup: 'object',
   }
   for (const [field, need] of Object.entries(optional))
     if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })

@@ -1,7 +1,7 @@
 // A double of Google: access tokens, the Gmail API, Pub/Sub with pull and signed push, and the keys of its signatures.
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export const account = 'ada@example.com'
@@ -34,7 +34,7 @@ export interface GmailDouble {
   /** `http://127.0.0.1:<port>`. */
   url: string
   /** For `hooks.gmail.watch.urls`. */
-  urls: { gmail: string; pubsub: string; token: string }
+  urls: { gmail: string; pubsub: string; token: string; authorize: string }
   keysUrl: string
   /** Every call so far, such as `POST /gmail/v1/users/me/watch`. */
   calls: readonly string[]
@@ -60,6 +60,8 @@ export interface GmailDouble {
   expireHistory(): void
   /** Whether the refresh token is accepted. */
   isRevoked: boolean
+  /** Whether the account may create topics and subscriptions. */
+  mayAdminister: boolean
   close(): Promise<void>
 }
 
@@ -82,10 +84,11 @@ export async function startGmail(): Promise<GmailDouble> {
 
   const double: GmailDouble = {
     url: '',
-    urls: { gmail: '', pubsub: '', token: '' },
+    urls: { gmail: '', pubsub: '', token: '', authorize: '' },
     keysUrl: '',
     calls,
     isRevoked: false,
+    mayAdminister: true,
     get unacknowledged() {
       return notifications.size
     },
@@ -142,10 +145,30 @@ export async function startGmail(): Promise<GmailDouble> {
   const routes: Record<string, (request: { body: string; query: URLSearchParams; path: string }) => Reply> = {
     'POST /token': ({ body }) => {
       const form = new URLSearchParams(body)
+      if (form.get('grant_type') === 'authorization_code') {
+        const challenge = createHash('sha256')
+          .update(form.get('code_verifier') ?? '')
+          .digest('base64url')
+        if (form.get('code') !== `code-${challenge}`) return { status: 400, body: { error: 'invalid_grant' } }
+        return { body: { access_token: `access-${++issued}`, expires_in: 3599, refresh_token: refreshToken } }
+      }
       const isKnown = form.get('refresh_token') === refreshToken || form.get('grant_type')?.includes('jwt-bearer')
       if (double.isRevoked || !isKnown) return { status: 400, body: { error: 'invalid_grant' } }
       return { body: { access_token: `access-${++issued}`, expires_in: 3599, token_type: 'Bearer' } }
     },
+    'GET /authorize': ({ query }) => {
+      const back = new URL(query.get('redirect_uri') ?? '')
+      back.search = new URLSearchParams({
+        state: query.get('state') ?? '',
+        code: `code-${query.get('code_challenge')}`,
+      }).toString()
+      return { status: 302, headers: { location: back.href } }
+    },
+    [`PUT /v1/${topic}`]: () => (double.mayAdminister ? {} : { status: 403 }),
+    [`GET /v1/${topic}:getIamPolicy`]: () => (double.mayAdminister ? { body: { etag: 'e1' } } : { status: 403 }),
+    [`POST /v1/${topic}:setIamPolicy`]: () => ({}),
+    [`PUT /v1/${subscription}-pull`]: () => ({ status: double.mayAdminister ? 409 : 403 }),
+    [`PUT /v1/${subscription}-push`]: () => ({ status: double.mayAdminister ? 200 : 403 }),
     'GET /certs': () => ({ body: { keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'g1' }] } }),
     'GET /gmail/v1/users/me/profile': () => ({ body: { emailAddress: account, historyId: String(lastId) } }),
     'GET /gmail/v1/users/me/labels': () => ({
@@ -191,7 +214,7 @@ export async function startGmail(): Promise<GmailDouble> {
     calls.push(`${method} ${path}`)
     const index = failures.findIndex((failure) => path.includes(failure.path))
     if (index !== -1) return failures.splice(index, 1)[0]!.reply
-    const isOpen = path === '/token' || path === '/certs'
+    const isOpen = path === '/token' || path === '/certs' || path === '/authorize'
     if (!isOpen && token !== `Bearer access-${issued}`) return { status: 401, body: { error: { message: 'Invalid' } } }
     const id = /^\/gmail\/v1\/users\/me\/messages\/(\w+)$/.exec(path)?.[1]
     if (id) return mails.has(id) ? { body: mails.get(id) } : { status: 404, body: { error: { message: 'Not Found' } } }
@@ -201,7 +224,7 @@ export async function startGmail(): Promise<GmailDouble> {
     return { status: 404 }
   }
 
-  const server = createServer(async (request: IncomingMessage, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = (await request.toArray()).join('')
     const {
       status = 200,
@@ -212,11 +235,17 @@ export async function startGmail(): Promise<GmailDouble> {
       token: request.headers.authorization,
     })
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(reply))
-  })
+  }
+  const server = createServer((request, response) => void serve(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  double.urls = { gmail: double.url, pubsub: double.url, token: `${double.url}/token` }
+  double.urls = {
+    gmail: double.url,
+    pubsub: double.url,
+    token: `${double.url}/token`,
+    authorize: `${double.url}/authorize`,
+  }
   double.keysUrl = `${double.url}/certs`
   return double
 }

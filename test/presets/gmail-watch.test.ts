@@ -18,7 +18,12 @@ import { share } from '../share.ts'
 import { loadPresets } from './deliver.ts'
 
 const audience = 'https://gateway.example.com/hooks/gmail'
-const user = { type: 'authorized_user', client_id: 'c', client_secret: 'client-secret', refresh_token: refreshToken }
+const user: object = {
+  type: 'authorized_user',
+  client_id: 'c',
+  client_secret: 'client-secret',
+  refresh_token: refreshToken,
+}
 
 async function startDouble(): Promise<GmailDouble> {
   const gmail = await startGmail()
@@ -28,12 +33,12 @@ async function startDouble(): Promise<GmailDouble> {
 
 /** Starts a gateway that watches the mailbox, and waits until the watch runs. */
 async function start(gmail: GmailDouble, settings: object = {}, dir = temporaryFolder()): Promise<RunningGateway> {
-  const running = await startUnwatched(gmail, settings, dir)
+  const running = await startUnwatched(gmail, settings, { dir })
   await untilState(running, 'connected')
   return running
 }
 
-function startUnwatched(gmail: GmailDouble, settings: object, dir = temporaryFolder(), credentials: object = user) {
+function startUnwatched(gmail: GmailDouble, settings: object, { dir = temporaryFolder(), credentials = user } = {}) {
   writeFileSync(join(dir, 'gmail.json'), JSON.stringify(credentials), { mode: 0o600 })
   const watch = { account, credentials: 'gmail.json', urls: gmail.urls, ...settings }
   const auth = { scheme: 'google-oidc', audience, email: pushEmail, keysUrl: gmail.keysUrl }
@@ -117,10 +122,12 @@ describe('the watch', () => {
   it('works with a service account', async () => {
     const gmail = await startDouble()
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const running = await startUnwatched(gmail, often, temporaryFolder(), {
-      type: 'service_account',
-      client_email: 'robot@p.iam.gserviceaccount.com',
-      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    const running = await startUnwatched(gmail, often, {
+      credentials: {
+        type: 'service_account',
+        client_email: 'robot@p.iam.gserviceaccount.com',
+        private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      },
     })
     await untilState(running, 'connected')
     await untilMails(running, [gmail.addMail()])

@@ -12,6 +12,7 @@ import {
 } from 'svc-gateway/plugin'
 import { describeMail, hasContent, Mail } from './mail.ts'
 import { Settings, type Watch } from './settings.ts'
+import { Answers, setup } from './setup.ts'
 import { startWatch } from './watch.ts'
 
 const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -57,6 +58,7 @@ export default definePreset<Payload, Settings>({
   deliveryId: ({ payload: { message } }) => message?.messageId ?? message?.message_id ?? undefined,
   toAction,
   needsJob: ({ watch }) => watch !== undefined,
+  setup: { answers: Answers, run: setup },
   start: ({ watch }, context) => startWatch(watch as Watch, context),
 })
 

@@ -9,6 +9,10 @@ const Urls = Type.Object(
       default: 'https://oauth2.googleapis.com/token',
       description: 'Address that issues access tokens.',
     }),
+    authorize: Type.String({
+      default: 'https://accounts.google.com/o/oauth2/v2/auth',
+      description: 'Page on which a person grants access.',
+    }),
   },
   { additionalProperties: false, default: {}, description: 'Addresses of Google, if a proxy is in between.' },
 )

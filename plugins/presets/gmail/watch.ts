@@ -53,7 +53,7 @@ export async function startWatch(watch: Watch, context: PresetContext): Promise<
   }
 }
 
-async function checkAccount(google: Google, account: string): Promise<void> {
+export async function checkAccount(google: Google, account: string): Promise<void> {
   const { emailAddress } = (await google({ service: 'gmail', path: '/gmail/v1/users/me/profile' })) as {
     emailAddress: string
   }
@@ -104,13 +104,16 @@ async function pull(
 function coalesce(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
-  const run = (): Promise<void> => {
+  const run = async (): Promise<void> => {
     next = undefined
-    current = work().finally(() => (current = next))
-    return current
+    try {
+      await work()
+    } finally {
+      current = next
+    }
   }
   return () => {
-    if (!current) return run()
-    return (next ??= current.catch(() => undefined).then(run))
+    if (!current) return (current = run())
+    return (next ??= current.catch(() => undefined).then(() => (current = run())))
   }
 }

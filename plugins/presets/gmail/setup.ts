@@ -1,0 +1,122 @@
+// Sets up the watch of a mailbox: gets credentials, creates what Pub/Sub needs, and tries each part.
+import { readFile } from 'node:fs/promises'
+import { InputError, type Json, type PresetSetupContext, type Static, Type } from 'svc-gateway/plugin'
+import { authorize, type OAuthClient } from './authorize.ts'
+import { createTokens, type Credentials, readCredentials, scopes } from './credentials.ts'
+import { createGoogle, type Google } from './google.ts'
+import { allowGmail, createSubscription, createTopic } from './pubsub.ts'
+import type { Settings, Watch } from './settings.ts'
+import { checkAccount, findLabels, requestNotifications } from './watch.ts'
+
+const Text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+export const Answers = Type.Object({
+  account: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'the address of the mailbox' }),
+  client: Text('the JSON file of an OAuth client (type "Desktop app") or the key of a service account'),
+  mode: Type.Optional(
+    Type.Enum(['poll', 'pull', 'push'], { description: 'how new mail is noticed: poll, pull or push (default: poll)' }),
+  ),
+  label: Text('only mails with this label (default: INBOX)'),
+  project: Text('for pull and push: the Google Cloud project'),
+  'push-email': Text('for push: the service account with which Pub/Sub signs'),
+})
+export type Answers = Static<typeof Answers>
+
+const credentialsFile = 'gmail-credentials.json'
+
+/** Returns the section `hooks.gmail`. */
+export async function setup(answers: Answers, context: PresetSetupContext<Settings>) {
+  const { account, mode = 'poll', label = 'INBOX' } = answers
+  const { urls } = context.settings.watch ?? { urls: defaultUrls }
+  const plan = planOf(answers, context)
+  const { credentials, project } = await findCredentials(answers, { ...context, urls, usesPubSub: mode !== 'poll' })
+  const getToken = createTokens(credentials, { account, urls, signal: context.signal })
+  const google = createGoogle({ urls, getToken, signal: context.signal, log: context.log })
+  await checkAccount(google, account)
+  if (answers.client !== undefined) context.writePrivate(credentialsFile, credentials)
+  context.done(`Google grants access to ${account}.`)
+  const labelIds = await findLabels(google, [label])
+  context.done(`The mailbox has the label ${label}.`)
+  const pubsub =
+    mode === 'poll' ? undefined : await setUpPubSub(google, { ...plan, project: answers.project ?? project })
+  if (pubsub && !pubsub.isLeft) {
+    await requestNotifications(google, { topic: pubsub.topic, labelIds })
+    context.done('Gmail sends notifications to the topic.')
+  }
+  return {
+    watch: {
+      account,
+      credentials: credentialsFile,
+      labels: [label],
+      topic: pubsub?.topic ?? null,
+      subscription: (plan.push ? undefined : pubsub?.subscription) ?? null,
+    },
+    ...(plan.push && { auth: { scheme: 'google-oidc', audience: plan.push.endpoint, email: plan.push.email } }),
+  }
+
+  async function setUpPubSub(api: Google, { push, project: id }: Plan & { project: string | undefined }) {
+    if (id === undefined) throw new InputError('The project is not known; add --project <id>.')
+    const names = { topic: `projects/${id}/topics/gmail`, subscription: `projects/${id}/subscriptions/gmail-${mode}` }
+    const steps = [
+      [`The topic ${names.topic} exists.`, await createTopic(api, names.topic)],
+      ['Gmail may publish to the topic.', await allowGmail(api, names.topic)],
+      [`The subscription ${names.subscription} exists.`, await createSubscription(api, { ...names, push })],
+    ] as const
+    for (const [text, byHand] of steps)
+      if (byHand === undefined) context.done(text)
+      else context.todo(`This account may not do it. Run: ${byHand}`)
+    return { ...names, isLeft: steps.some(([, byHand]) => byHand !== undefined) }
+  }
+}
+
+interface Plan {
+  push: { endpoint: string; email: string } | undefined
+}
+
+/** Checks the answers before anything is created. */
+function planOf({ mode, 'push-email': email }: Answers, { hookUrl }: PresetSetupContext<Settings>): Plan {
+  if (mode !== 'push') return { push: undefined }
+  if (hookUrl === undefined) throw new InputError('Push needs a public address; set gateway.publicUrl first.')
+  if (email === undefined) throw new InputError('Push needs a service account that signs; add --push-email <address>.')
+  return { push: { endpoint: hookUrl, email } }
+}
+
+const defaultUrls: Watch['urls'] = {
+  gmail: 'https://gmail.googleapis.com',
+  pubsub: 'https://pubsub.googleapis.com',
+  token: 'https://oauth2.googleapis.com/token',
+  authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
+}
+
+type ClientFile = Json & { type?: string; project_id?: string; installed?: OAuthClient & { project_id?: string } }
+
+/** Without `client`, the stored credentials are used. */
+async function findCredentials(
+  { account, client }: Answers,
+  context: PresetSetupContext<Settings> & { urls: Watch['urls']; usesPubSub: boolean },
+): Promise<{ credentials: Credentials; project?: string | undefined }> {
+  if (client === undefined) return { credentials: await readCredentials(context.privatePath(credentialsFile)) }
+  const parsed = await readClient(client)
+  if (parsed.type === 'service_account')
+    return { credentials: await readCredentials(client), project: parsed.project_id }
+  const { installed } = parsed
+  if (!installed?.client_id || !installed.client_secret)
+    throw new InputError(
+      `${client} is neither an OAuth client of the type "Desktop app" nor the key of a service account.`,
+    )
+  const { urls, signal, usesPubSub } = context
+  const wanted = [scopes.gmail, ...(usesPubSub ? [scopes.pubsub] : [])]
+  const show = (url: string) => context.todo(`Open this address in a browser on this machine, and agree: ${url}`)
+  const credentials = await authorize({ client: installed, account, scopes: wanted, urls, show, signal })
+  return { credentials, project: installed.project_id }
+}
+
+async function readClient(file: string): Promise<ClientFile> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ClientFile
+  } catch (cause) {
+    throw new InputError(`${file} cannot be read as JSON; name the file that Google Cloud Console has downloaded.`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,118 @@
+// The command `gmail setup` against a double of Google: what it creates, writes and prints, and what it refuses.
+import { spawn } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  account,
+  type GmailDouble,
+  pushEmail,
+  refreshToken,
+  startGmail,
+  subscription,
+  topic,
+} from '../doubles/gmail.ts'
+import { temporaryFolder } from '../helpers.ts'
+import { program } from '../program.ts'
+
+const client = { installed: { client_id: 'c', client_secret: 'secret-of-the-client', project_id: 'p' } }
+
+async function prepare() {
+  const gmail = await startGmail()
+  onTestFinished(gmail.close)
+  const dir = temporaryFolder()
+  const config = join(dir, 'gateway.json5')
+  writeFileSync(join(dir, 'client.json'), JSON.stringify(client))
+  writeFileSync(config, textOf(gmail), { mode: 0o600 })
+  return { gmail, dir, config }
+}
+
+/** A configuration with comments, and with the addresses of the double. */
+const textOf = ({ urls }: GmailDouble): string => `{
+  // Tokens.
+  gateway: { publicUrl: 'https://gateway.example.com', auth: { token: 'gateway-token-0123456789-0123456789' } },
+  hooks: {
+    enabled: true,
+    token: 'hook-token-0123456789-0123456789-01', // for senders
+    gmail: { watch: { account: 'old@example.com', credentials: 'old.json', urls: ${JSON.stringify(urls)} } },
+  },
+}
+`
+
+/** Runs the command, and agrees in the browser where it asks for that. */
+async function run(config: string, ...args: string[]) {
+  const child = spawn(process.execPath, [program, 'gmail', 'setup', '--config', config, ...args])
+  onTestFinished(() => void child.kill())
+  const [lines, errors]: [string[], string[]] = [[], []]
+  const ended = Promise.withResolvers<number | null>()
+  child.once('close', ended.resolve)
+  createInterface({ input: child.stderr }).on('line', (line) => void errors.push(line))
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    const url = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*[^"}\s]/.exec(line)?.[0]
+    if (url) void fetch(url)
+  })
+  return { code: await ended.promise, lines, text: [...lines, ...errors].join('\n') }
+}
+
+describe('gmail setup', () => {
+  it('gets access in the browser, stores the credentials privately, and keeps the rest of the file', async () => {
+    const { dir, config } = await prepare()
+    const { code, text } = await run(config, '--account', account, '--client', join(dir, 'client.json'))
+    expect(text).toContain(`ok    Google grants access to ${account}.`)
+    expect(code).toBe(0)
+    const stored = join(dir, 'gmail-credentials.json')
+    expect(statSync(stored).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(readFileSync(stored, 'utf8'))).toMatchObject({ refresh_token: refreshToken })
+    const written = readFileSync(config, 'utf8')
+    expect(written).toContain("presets: ['gmail']")
+    expect(written).toContain(`account: '${account}', credentials: 'gmail-credentials.json'`)
+    for (const kept of ['// Tokens.', '// for senders', '/authorize']) expect(written).toContain(kept)
+    for (const secret of [refreshToken, client.installed.client_secret]) {
+      expect(text).not.toContain(secret)
+      expect(written).not.toContain(secret)
+    }
+  })
+
+  it('prepares pull, and works again with the stored credentials', async () => {
+    const { gmail, dir, config } = await prepare()
+    await run(config, '--account', account, '--client', join(dir, 'client.json'))
+    const { code, lines } = await run(config, '--account', account, '--mode', 'pull', '--project', 'p', '--json')
+    expect(code).toBe(0)
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual(
+      Array.from({ length: 7 }, () => 'done'),
+    )
+    expect(gmail.calls).toContain(`POST /v1/${topic}:setIamPolicy`)
+    expect(gmail.calls).toContain('POST /gmail/v1/users/me/watch')
+    expect(readFileSync(config, 'utf8')).toContain(`subscription: '${subscription}-pull'`)
+  })
+
+  it('prepares push, and prints the commands for what the account may not do', async () => {
+    const { gmail, dir, config } = await prepare()
+    gmail.mayAdminister = false
+    const answers = ['--account', account, '--client', join(dir, 'client.json'), '--mode', 'push']
+    expect((await run(config, ...answers)).text).toContain('add --push-email')
+    const { code, text } = await run(config, ...answers, '--push-email', pushEmail)
+    expect(code).toBe(0)
+    expect(text).toContain(`Run: gcloud pubsub topics create ${topic}`)
+    expect(text).toContain('--push-endpoint=https://gateway.example.com/hooks/gmail')
+    expect(readFileSync(config, 'utf8')).toContain(`email: '${pushEmail}'`)
+  })
+
+  it('writes nothing if the access is refused or is for another mailbox', async () => {
+    const { gmail, dir, config } = await prepare()
+    const before = readFileSync(config, 'utf8')
+    writeFileSync(join(dir, 'gmail-credentials.json'), 'the earlier credentials')
+    const other = await run(config, '--account', 'eve@example.com', '--client', join(dir, 'client.json'))
+    expect(other.text).toContain(`The credentials belong to ${account}, not to eve@example.com`)
+    expect(readFileSync(join(dir, 'gmail-credentials.json'), 'utf8')).toBe('the earlier credentials')
+    await run(config, '--account', account, '--client', join(dir, 'client.json'))
+    writeFileSync(config, before)
+    gmail.isRevoked = true
+    const revoked = await run(config, '--account', account)
+    expect(revoked.text).toContain('invalid_grant')
+    expect([other.code, revoked.code]).toEqual([1, 1])
+    expect(readFileSync(config, 'utf8')).toBe(before)
+  })
+})
