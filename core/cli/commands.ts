@@ -202,9 +202,12 @@ function registerPresets(program: Command): void {
     const [name = '', ...value] = text.split('=')
     return { ...before, [name]: value.join('=') }
   }
-  const command = program
-    .command('presets')
-    .description('Set up presets.')
+  const presets = program.command('presets').description('Show the jobs of presets, and set up presets.')
+  const list = addControlOptions(presets.command('list').description('List the jobs of the enabled presets.'))
+    .option('--json', 'one JSON object per line, as in the API')
+    .action(async (options) => (await import('./presets/list.ts')).listJobs(options))
+  addExamples(list, 'presets list')
+  const command = presets
     .command('setup')
     .description('Run the setup of a preset and write its section of the configuration.')
     .argument('<name>', 'the preset')

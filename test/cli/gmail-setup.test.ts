@@ -1,9 +1,10 @@
 // The command `gmail setup` against a double of Google: what it creates, writes and prints, and what it refuses.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   account,
   type GmailDouble,
@@ -13,7 +14,7 @@ import {
   subscription,
   topic,
 } from '../doubles/gmail.ts'
-import { temporaryFolder } from '../helpers.ts'
+import { spawnGateway, temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
 
 const client = { installed: { client_id: 'c', client_secret: 'secret-of-the-client', project_id: 'p' } }
@@ -31,7 +32,7 @@ async function prepare() {
 /** A configuration with comments, and with the addresses of the double. */
 const textOf = ({ urls }: GmailDouble): string => `{
   // Tokens.
-  gateway: { publicUrl: 'https://gateway.example.com', auth: { token: 'gateway-token-0123456789-0123456789' } },
+  gateway: { port: 0, publicUrl: 'https://gateway.example.com', auth: { token: 'gateway-token-0123456789-0123456789' } },
   hooks: {
     enabled: true,
     token: 'hook-token-0123456789-0123456789-01', // for senders
@@ -56,6 +57,9 @@ async function run(config: string, ...args: string[]) {
   return { code: await ended.promise, lines, text: [...lines, ...errors].join('\n') }
 }
 
+const listJobs = async (config: string): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [program, 'presets', 'list', '--config', config])).stdout
+
 describe('gmail setup', () => {
   it('gets access in the browser, stores the credentials privately, and keeps the rest of the file', async () => {
     const { dir, config } = await prepare()
@@ -69,6 +73,12 @@ describe('gmail setup', () => {
     expect(written).toContain("presets: ['gmail']")
     expect(written).toContain(`account: '${account}', credentials: 'gmail-credentials.json'`)
     for (const kept of ['// Tokens.', '// for senders', '/authorize']) expect(written).toContain(kept)
+    const gateway = await spawnGateway(config)
+    try {
+      await vi.waitFor(async () => expect(await listJobs(config)).toMatch(/^gmail +connected +20/), 15_000)
+    } finally {
+      await gateway.end('SIGTERM')
+    }
     for (const secret of [refreshToken, client.installed.client_secret]) {
       expect(text).not.toContain(secret)
       expect(written).not.toContain(secret)
