@@ -1,10 +1,13 @@
 // The examples of docs/plugins.md: extracted from the page, loaded as plugins, and used.
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { channelContract, createTestContext, presetContract, providerContract, toolsetContract } from './contracts.ts'
 import { openMailbox } from './doubles/mailbox.ts'
@@ -41,6 +44,7 @@ describe('docs/plugins.md', () => {
       'linked-pager',
       'house-models',
       'status-page',
+      'news',
     ])
     expect(extensions.problems).toEqual([])
   })
@@ -53,6 +57,24 @@ describe('docs/plugins.md', () => {
     const [add, list] = opened.tools
     await add!.execute({ text: 'buy milk' } as never, {} as never)
     expect(await list!.execute({} as never, {} as never)).toEqual(['buy m'])
+  })
+
+  it('has a preset whose job reads new articles', async () => {
+    const article = { id: 7, title: 'New', url: 'https://example.com/7' }
+    const server = createServer((_request, response) => void response.end(JSON.stringify([article])))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { abort, ...context } = createTestContext()
+    const accepted: unknown[] = []
+    const accept = async (...payload: unknown[]) => (accepted.push(payload), 'accepted' as const)
+    const config = { url: `http://127.0.0.1:${port}`, token: 't' }
+    const job = await extensions.presets.get('news')!.start!(config, { ...context, accept, lost: () => undefined })
+    expect(accepted).toEqual([[{ title: 'New', url: article.url }, { id: '7' }]])
+    expect(await context.state.get('after')).toBe(7)
+    abort()
+    await job.close()
   })
 })
 
