@@ -1,6 +1,6 @@
 // The PostgreSQL store: the contract of all stores, and what is specific to PostgreSQL.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { migrations } from '../../../core/store/migrations/schema.ts'
 import type { Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
@@ -134,6 +134,39 @@ const deadlocksOf = async (url: string): Promise<number> => {
   const [row] = await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
   return Number(row?.['deadlocks'])
 }
+
+describe('a lease', () => {
+  it('expires by the clock of the database, whatever the clock of a gateway says', async () => {
+    const store = await openOnce()
+    const id = randomUUID()
+    await store.accept({ at: Date.now(), runs: [newRun({ id, sessionKey: id })] })
+    const claimed = await store.claimRuns({ owner: 'one', max: 100, at: Date.now(), leaseMs: 30_000 })
+    expect(claimed.map((run) => run.id)).toContain(id)
+    const now = Date.now
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000)
+    onTestFinished(() => clock.mockRestore())
+    await store.recoverExpiredRuns(Date.now())
+    expect(await store.getRun(id)).toMatchObject({ status: 'running', fencingToken: 1 })
+    const later = Date.now() + 31_000
+    await store.recoverExpiredRuns(later)
+    expect(await store.getRun(id)).toMatchObject({ status: 'queued' })
+  })
+})
+
+describe('the URL', () => {
+  it('may leave out the password, which libpq reads from PGPASSWORD', async () => {
+    const url = new URL(database.url)
+    vi.stubEnv('PGPASSWORD', url.password)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    url.password = ''
+    await (await open(url.href)).close()
+  })
+
+  it('requires TLS with sslmode=require, and not with sslmode=disable', async () => {
+    await expect(open(`${database.url}?sslmode=require`)).rejects.toThrow('The server does not support SSL connections')
+    await (await open(`${database.url}?sslmode=disable`)).close()
+  })
+})
 
 describe('a text', () => {
   it('with a NUL character is stored with a replacement', async () => {
