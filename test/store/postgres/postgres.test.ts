@@ -114,6 +114,20 @@ describe('several gateways on one database', () => {
     await other.close()
   })
 
+  it('keep the limit of running runs exactly, also when they claim at the same time', () =>
+    onNewDatabase(async (url) => {
+      const stores = await Promise.all([open(url), open(url), open(url)])
+      const runs = Array.from({ length: 60 }, () => newRun({ sessionKey: randomUUID() }))
+      await stores[0].accept({ at: start, runs })
+      for (let maxRunning = 3; maxRunning <= 30; maxRunning += 3) {
+        const claims = await Promise.all(
+          stores.map((one, n) => one.claimRuns({ owner: `${n}`, max: 9, maxRunning, at: start, leaseMs: 1000 })),
+        )
+        expect(claims.flat()).toHaveLength(3)
+      }
+      await Promise.all(stores.map((one) => one.close()))
+    }))
+
   it('claim each run once', async () => {
     const [store, other] = await Promise.all([openOnce(), open()])
     const prefix = randomUUID()
