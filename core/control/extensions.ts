@@ -47,7 +47,7 @@ export function extensionEndpoints({
         })),
         toolsets: toolsets(),
         presets: [...extensions.presets.keys()],
-        jobs: jobs().map(({ preset, state, since, reason }) => ({
+        jobs: Array.from(jobs(), ({ preset, state, since, reason }) => ({
           preset,
           state,
           since: iso(since),
