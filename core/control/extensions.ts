@@ -47,12 +47,7 @@ export function extensionEndpoints({
         })),
         toolsets: toolsets(),
         presets: [...extensions.presets.keys()],
-        jobs: Array.from(jobs(), ({ preset, state, since, reason }) => ({
-          preset,
-          state,
-          since: iso(since),
-          ...(reason !== undefined && { reason }),
-        })),
+        jobs: jobs().map(viewJob),
         policy: policyOf(tools()),
         routes: routes().map(({ method, path, schema: { summary } }) => ({ method, path, summary })),
       }),
@@ -71,6 +66,13 @@ function pluginsOf({ sources }: Extensions) {
 
 const accountsOf = (name: string, states: readonly ConnectionState[]) =>
   states.filter(({ channel }) => channel === name).map(viewHealth)
+
+const viewJob = ({ preset, state, since, reason }: ReturnType<ExtensionsDeps['jobs']>[number]) => ({
+  preset,
+  state,
+  since: iso(since),
+  ...(reason !== undefined && { reason }),
+})
 
 function policyOf(entries: readonly RegisteredTool[]) {
   const groups = new Set(entries.flatMap(({ tool: { group } }) => (group === undefined ? [] : `group:${group}`)))

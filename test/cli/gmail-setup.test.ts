@@ -32,7 +32,11 @@ async function prepare() {
 /** A configuration with comments, and with the addresses of the double. */
 const textOf = ({ urls }: GmailDouble): string => `{
   // Tokens.
-  gateway: { port: 0, publicUrl: 'https://gateway.example.com', auth: { token: 'gateway-token-0123456789-0123456789' } },
+  gateway: {
+    port: 0,
+    publicUrl: 'https://gateway.example.com',
+    auth: { token: 'gateway-token-0123456789-0123456789' },
+  },
   hooks: {
     enabled: true,
     token: 'hook-token-0123456789-0123456789-01', // for senders
