@@ -25,6 +25,7 @@ function block(page: string, text: string): string {
 const notRun: Record<string, string> = {
   '$ npm ci && npm start': 'test/docs-start.test.ts runs the program and compares what it prints',
   'npm install -g svc-gateway\nsvc-gateway': 'test/package.test.ts installs the package and starts it',
+  '[console] console: Received: The backup': 'test/cli/start.test.ts sends the event and reads the output',
   '"eventId"': 'test/docs-start.test.ts compares it with the response',
   '"runId"': 'test/docs-start.test.ts compares it with the response',
   'HOOK_TOKEN=…': 'sets variables, which the tests of requests set as well',
