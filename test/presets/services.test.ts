@@ -124,22 +124,22 @@ describe('the services without a preset', () => {
 
   it('Docker Hub: a push, with the hook token that the proxy adds', async () => {
     const payload = {
-      callback_url: 'https://registry.example.com/u/svendowideit/testhook/hook/2141b5bi5i5b02bec211i4eeih0242eg11000a/',
-      push_data: { pushed_at: 1_417_566_161, pusher: 'trustedbuilder', tag: 'latest' },
+      callback_url: 'https://hub.example.com/u/octo/shop/hook/1/',
+      push_data: { pushed_at: 1_896_080_400, pusher: 'ada', tag: 'latest' },
       repository: {
-        repo_name: 'svendowideit/testhook',
-        repo_url: 'https://registry.example.com/u/svendowideit/testhook/',
+        repo_name: 'octo/shop',
+        repo_url: 'https://hub.example.com/u/octo/shop/',
       },
     }
     const withToken = () => ({ authorization: `Bearer ${hookToken}` })
     expect(await actionsOf('docker-hub', payload, withToken)).toMatchObject([
       {
         message: [
-          'Docker Hub: trustedbuilder pushed svendowideit/testhook:latest',
-          'At: 2014-12-03 00:22:41 UTC',
+          'Docker Hub: ada pushed octo/shop:latest',
+          'At: 2030-01-31 09:00:00 UTC',
           payload.repository.repo_url,
         ].join('\n'),
-        sessionKey: 'agent:main:hook:docker-hub:svendowideit/testhook',
+        sessionKey: 'agent:main:hook:docker-hub:octo/shop',
       },
     ])
     const cached = { ...payload, push_data: { ...payload.push_data, tag: 'cache-1' } }
