@@ -8,7 +8,7 @@ import { watchFiles } from '../../config/file/watch.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
 import { readListening } from '../listening.ts'
 import type { Probe } from './probe-plugins.ts'
-import type { StartOptions } from '../start.ts'
+import type { StartOptions } from '../start/start.ts'
 
 /** How long the import of all plugins may take. */
 const probeMs = 30_000

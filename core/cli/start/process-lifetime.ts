@@ -1,7 +1,7 @@
 // Handles signals and fatal errors of a serving process: closes what was opened, in reverse order, and exits.
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
-import { describeError } from '../errors.ts'
+import { describeError } from '../../errors.ts'
 
 export interface ProcessLifetime {
   /** Aborts when the process must end. A start that is in progress is then cancelled. */

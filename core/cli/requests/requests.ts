@@ -1,9 +1,9 @@
 // The command `requests`: lists webhook requests, or shows one.
-import { CommandError } from './command-error.ts'
-import { type ControlOptions, openControl } from './control-client.ts'
-import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './requests/request-list.ts'
+import { CommandError } from '../command-error.ts'
+import { type ControlOptions, openControl } from '../control-client.ts'
+import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
 
-import { describeRequest, type RequestDetails } from './requests/request-text.ts'
+import { describeRequest, type RequestDetails } from './request-text.ts'
 
 interface ListOptions extends ControlOptions, Filter {
   limit: number

@@ -1,11 +1,11 @@
 // The commands `channels list`, `channels login` and `channels logout`, which ask the running gateway.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ConnectionState } from '../delivery/connections/link.ts'
-import type { LoginView } from '../delivery/connections/login.ts'
-import { drawQrCode } from '../delivery/connections/qr-code.ts'
-import { CommandError } from './command-error.ts'
-import { type Control, type ControlOptions, openControl } from './control-client.ts'
-import { escapeInLine } from './escape-for-terminal.ts'
+import type { ConnectionState } from '../../delivery/connections/link.ts'
+import type { LoginView } from '../../delivery/connections/login.ts'
+import { drawQrCode } from '../../delivery/connections/qr-code.ts'
+import { CommandError } from '../command-error.ts'
+import { type Control, type ControlOptions, openControl } from '../control-client.ts'
+import { escapeInLine } from '../escape-for-terminal.ts'
 
 interface AccountOptions extends ControlOptions {
   account?: string

@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type ConfigDocument, readConfigFile, readConfigText } from '../config/file/read.ts'
-import { locateConfig } from '../config/file/locate.ts'
-import { resolveConfig } from '../config/resolve.ts'
-import { GatewayError } from '../errors.ts'
-import type { Trial, TrialRequest } from '../hooks/trial.ts'
-import { loadExtensions } from '../loader/registry.ts'
-import type { LogLine } from '../sandbox/ipc-frames.ts'
-import { TransformError } from '../sandbox/transform-error.ts'
-import { CommandError } from './command-error.ts'
+import { type ConfigDocument, readConfigFile, readConfigText } from '../../config/file/read.ts'
+import { locateConfig } from '../../config/file/locate.ts'
+import { resolveConfig } from '../../config/resolve.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Trial, TrialRequest } from '../../hooks/trial.ts'
+import { loadExtensions } from '../../loader/registry.ts'
+import type { LogLine } from '../../sandbox/ipc-frames.ts'
+import { TransformError } from '../../sandbox/transform-error.ts'
+import { CommandError } from '../command-error.ts'
 
 interface TestOptions {
   payload: string
@@ -26,8 +26,8 @@ export async function testTransform(module: string, options: TestOptions): Promi
   extensions.close()
   const { config, dir } = resolveConfig(document, extensions)
   const [{ createSandbox }, { tryTransform }] = await Promise.all([
-    import('../sandbox/sandbox.ts'),
-    import('../hooks/trial.ts'),
+    import('../../sandbox/sandbox.ts'),
+    import('../../hooks/trial.ts'),
   ])
   const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {

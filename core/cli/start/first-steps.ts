@@ -1,8 +1,8 @@
 // The texts that `start` prints after its address: where the state is and, at the first run, requests to try.
 import { dirname, resolve } from 'node:path'
-import { createAgents } from '../agents/agents.ts'
-import type { FirstConfig } from '../config/file/first-run.ts'
-import type { Config } from '../config/schema.ts'
+import { createAgents } from '../../agents/agents.ts'
+import type { FirstConfig } from '../../config/file/first-run.ts'
+import type { Config } from '../../config/schema.ts'
 
 interface FirstSteps extends FirstConfig {
   file: string

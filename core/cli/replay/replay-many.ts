@@ -1,8 +1,8 @@
 // Replays the requests that a filter selects: a dry run of all, then one after the other, oldest first, until Ctrl-C.
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandError, interrupted } from './command-error.ts'
-import type { Control } from './control-client.ts'
-import { type Filter, type RequestLine, lineHead, listRequests } from './requests/request-list.ts'
+import { CommandError, interrupted } from '../command-error.ts'
+import type { Control } from '../control-client.ts'
+import { type Filter, type RequestLine, lineHead, listRequests } from '../requests/request-list.ts'
 import { describePlan, describeReplay, type ReplayAnswer } from './replay-text.ts'
 
 export interface ManyOptions extends Filter {

@@ -1,9 +1,9 @@
 // The command `setup`: writes a first configuration and lists the model servers on this machine.
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { writeFirstConfig } from '../config/file/first-run.ts'
-import { findLocalServers, type LocalServer } from '../config/local-servers.ts'
-import { commandLine, firstConfigFile } from '../config/file/locate.ts'
+import { writeFirstConfig } from '../../config/file/first-run.ts'
+import { findLocalServers, type LocalServer } from '../../config/local-servers.ts'
+import { commandLine, firstConfigFile } from '../../config/file/locate.ts'
 
 export async function setup({ config, force }: { config?: string; force?: boolean }): Promise<void> {
   const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
