@@ -1,7 +1,7 @@
 // Builds dist/: one file for each entry point, with shared chunks, source maps and types. With --if-stale
 // only when a source is newer, so that `npm start` runs the current sources without stripping types at every start.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
 import { listBuiltins } from '../core/loader/discover.ts'
@@ -42,9 +42,15 @@ function compileTypes(): void {
 }
 
 /**
- * Packages stay outside of the bundle, except TypeBox: its 700 small files take a tenth of a second to load one by one.
- * All chunks are at the root of dist/, where worker threads find their entry files beside the chunk that starts them.
+ * What every start needs: loading their 1,000 small files one by one takes longer than everything else. All other
+ * packages are loaded when first needed and stay outside of the bundle.
  */
+const bundledPackages = ['close-with-grace', 'commander', 'fastify', 'fastify-plugin', 'json5', 'pino', 'typebox']
+
+/** Packages that some commands need without Fastify. */
+const ownChunks = ['commander', 'json5', 'typebox']
+
+/** All chunks are at the root of dist/: worker threads find their entry files beside the chunk that starts them. */
 async function bundleGateway(): Promise<string[]> {
   const input = {
     main: 'core/main.ts',
@@ -54,18 +60,25 @@ async function bundleGateway(): Promise<string[]> {
     checkpointer: 'core/store/sqlite/checkpointer.ts',
     builtins: builtins.name,
   }
-  const external = (id: string): boolean => /^[\w@]/.test(id) && !/^(typebox|svc-gateway)(\/|$)/.test(id)
+  const isBundled = new RegExp(`^(${bundledPackages.join('|')}|svc-gateway)(/|$)`)
+  const external = (id: string, importer?: string): boolean =>
+    /^[\w@]/.test(id) && !isBundled.test(id) && !importer?.includes('/node_modules/')
   const modules = await bundle(
     { input, external, plugins: [builtins] },
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
       chunkFileNames: '[name].js',
-      codeSplitting: { groups: [{ name: 'packages', test: /node_modules/ }] },
+      codeSplitting: {
+        groups: [
+          ...ownChunks.map((name) => ({ name, test: new RegExp(`/node_modules/${name}/`), priority: 1 })),
+          { name: 'packages', test: /node_modules/ },
+        ],
+      },
     },
   )
-  // Node reads the map of each file that it loads, and nobody needs the places of an error inside TypeBox.
-  rmSync(join(dist, 'packages.js.map'))
+  // Nobody needs the places of an error inside a package.
+  for (const name of [...ownChunks, 'packages']) rmSync(join(dist, `${name}.js.map`))
   return modules
 }
 
@@ -105,11 +118,12 @@ async function bundle(input: RolldownOptions, output: OutputOptions): Promise<st
 
 /** The licenses of bundled packages require their text to be in every copy. */
 function copyLicenses(modules: readonly string[]): void {
+  mkdirSync(join(dist, 'licenses'))
   const names = modules.map((path) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
   for (const name of new Set(names.filter((name) => name !== undefined))) {
     const folder = join(root, 'node_modules', name)
     for (const file of readdirSync(folder).filter((file) => /^licen[cs]e/i.test(file)))
-      copyFileSync(join(folder, file), join(dist, `${file.toUpperCase()}-${name.replace('/', '-')}`))
+      copyFileSync(join(folder, file), join(dist, 'licenses', `${name.replace('/', '-')}-${file}`))
   }
 }
 

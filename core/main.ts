@@ -3,6 +3,7 @@
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { mapStackTraces } from './cli/stack-traces.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 16)) {
@@ -12,8 +13,7 @@ if (major < 24 || (major === 24 && minor < 16)) {
   )
   process.exit(1)
 }
-// Stack traces name the TypeScript sources of the build.
-process.setSourceMapsEnabled(true)
+mapStackTraces()
 // Caches compiled code for the next start. The cache is executed, so it is in a folder that only the user can write.
 module.enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-gateway', 'compiled'))
 const { runProgram } = await import('./cli/program.ts')
