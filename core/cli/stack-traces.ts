@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 const folder = new URL('./', import.meta.url).href
 
 export function mapStackTraces(): void {
+  const ownPosition = new RegExp(`${RegExp.escape(folder)}[\\w.-]+\\.js:\\d+:\\d+`, 'g')
   const maps = new Map<string, SourceMap | undefined>()
 
   /** `file:///…/dist/gateway.js:10:5` → `/…/core/gateway.ts:12:3`. Code without a map keeps its position. */
-  function toSource(position: string, file: string, line: string, column: string): string {
-    const url = `${folder}${file}`
+  function toSource(position: string): string {
+    const [, url = '', line, column] = /^(.*):(\d+):(\d+)$/.exec(position) ?? []
     if (!maps.has(url)) maps.set(url, readMap(url))
     const entry = maps.get(url)?.findEntry(Number(line) - 1, Number(column) - 1)
     if (!entry || !('originalSource' in entry)) return position
@@ -20,11 +21,12 @@ export function mapStackTraces(): void {
   }
 
   Error.prepareStackTrace = (error, frames) =>
-    [describeError(error), ...frames.map((frame) => `    at ${String(frame)}`)]
+    [describeError(error), ...frames.map((frame) => `    at ${frame.toString()}`)]
       .join('\n')
-      .replace(new RegExp(`${RegExp.escape(folder)}([\\w.-]+\\.js):(\\d+):(\\d+)`, 'g'), toSource)
+      .replace(ownPosition, toSource)
 }
 
+/** What was thrown may have a broken `toString` or getters that throw. */
 function describeError(error: Error): string {
   try {
     return Error.prototype.toString.call(error)
