@@ -4,6 +4,11 @@ import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+/** A call site, which has the text of a line in a stack trace. */
+interface Frame {
+  toString(): string
+}
+
 const folder = new URL('./', import.meta.url).href
 
 export function mapStackTraces(): void {
@@ -20,7 +25,7 @@ export function mapStackTraces(): void {
     return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
   }
 
-  Error.prepareStackTrace = (error, frames) =>
+  Error.prepareStackTrace = (error, frames: readonly Frame[]) =>
     [describeError(error), ...frames.map((frame) => `    at ${frame.toString()}`)]
       .join('\n')
       .replace(ownPosition, toSource)
