@@ -5,6 +5,8 @@ import type { ConfigProblem } from './config/config-error.ts'
 import type { ResolvedConfig } from './config/resolve.ts'
 import type { Finding } from './config/file/secrets.ts'
 import { declareLoginTools } from './delivery/connections/login-tools.ts'
+import { findNeededJobs } from './hooks/jobs/needed-jobs.ts'
+import type { FoundPackages } from './loader/packages.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { findUndeclaredNames } from './tools/unmatched-names.ts'
@@ -28,16 +30,24 @@ export async function findWarnings(
   return [...resolved.warnings, ...resolved.place(findings)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
-/** Configured channels whose packages are missing, or have a version that was not tested. */
-function findPackageProblems({ config }: ResolvedConfig, { channels, findPackages }: Extensions): Finding[] {
-  return Object.entries(config.channels).flatMap(([name, section]) => {
+/** Configured channels and presets whose packages are missing, or have a version that was not tested. */
+function findPackageProblems({ config }: ResolvedConfig, { channels, presets, findPackages }: Extensions): Finding[] {
+  const ofChannels = Object.entries(config.channels).flatMap(([name, section]) => {
     const channel = channels.get(name)
     if (!channel || !section.enabled) return []
     const found = resolveAccounts(section, channel.config).map(({ settings }) => findPackages(channel, settings))
-    // Most accounts of a channel need the same packages.
-    const problems = new Set(found.flatMap(({ missing, untested }) => [missing ?? [], untested ?? []].flat()))
-    return Array.from(problems, (problem) => ({ keys: ['channels', name], problem }))
+    return describePackages(found, ['channels', name])
   })
+  const ofPresets = findNeededJobs({ presets, hooks: config.hooks }).flatMap(({ preset, settings }) =>
+    describePackages([findPackages(preset, settings)], ['hooks', preset.name]),
+  )
+  return [...ofChannels, ...ofPresets]
+}
+
+/** Most accounts of a channel need the same packages. */
+function describePackages(found: readonly FoundPackages[], keys: string[]): Finding[] {
+  const problems = new Set(found.flatMap(({ missing, untested }) => [missing ?? [], untested ?? []].flat()))
+  return Array.from(problems, (problem) => ({ keys, problem }))
 }
 
 /** Compiles and loads each transform as for a request, without calling it. */

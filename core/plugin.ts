@@ -446,6 +446,12 @@ export interface Preset<Payload = unknown, Config = unknown> {
   start?(config: Config, context: PresetContext): Promise<PresetJob>
   /** Whether these settings need the job; pure. Absent: all do. */
   needsJob?(config: Config): boolean
+  /**
+   * The npm packages that the job and the setup import and that the preset does not bring itself, with the versions
+   * that it was tested with, as of a channel. If one is missing, `check`, the log and the setup say which command
+   * installs it, and the job does not start.
+   */
+  packages?(config: Config): Readonly<Record<string, string | undefined>>
   /** Sets up the service for the command line: `svc-gateway presets setup <name>`. */
   setup?: PresetSetup<Config>
 }

@@ -17,7 +17,8 @@ import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
 import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
-import { type AcceptPayload, createJobs, type Jobs } from './hooks/jobs/jobs.ts'
+import type { AcceptPayload } from './hooks/jobs/job.ts'
+import { createJobs, type Jobs } from './hooks/jobs/jobs.ts'
 import { createRequestLog, type RequestLog } from './hooks/request-log.ts'
 import type { Listener } from './http/listener.ts'
 import { createHttpListener } from './http/server.ts'
@@ -194,8 +195,11 @@ export function openServices(options: ServiceOptions): Services {
   const jobs = createJobs({
     presets: extensions.presets,
     hooks: config.hooks,
+    createLease,
+    replicas,
     accept: (...payload) => current().acceptPayload(...payload),
     state: stateOf,
+    findMissingPackages: ({ preset, settings }) => extensions.findPackages(preset, settings).missing,
     redact: redactor.text,
     log,
   })

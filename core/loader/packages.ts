@@ -1,26 +1,29 @@
-// Finds the npm packages that channels need, next to the gateway, next to a plugin, or in the configuration directory.
+// Finds the npm packages that channels and presets need: next to the gateway, next to a plugin, or in the configuration
+// directory.
 import { readFileSync } from 'node:fs'
 import { findPackageJSON, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { firstLineOf } from '../errors.ts'
-import type { Channel } from '../plugin.ts'
+import type { Channel, Preset } from '../plugin.ts'
 
 export interface Packages {
-  find(channel: Pick<Channel, 'packages'>, account: AccountOfModule): FoundPackages
+  find(extension: NeedsPackages, use: UseOfModule): FoundPackages
   close(): void
 }
 
-interface AccountOfModule {
+type NeedsPackages = Pick<Channel, 'packages'> | Pick<Preset, 'packages'>
+
+interface UseOfModule {
   settings: Record<string, unknown>
-  /** The module of the channel. Its imports are found from there, or from the configuration directory. */
+  /** The module of the extension. Its imports are found from there, or from the configuration directory. */
   file: string
 }
 
 export interface FoundPackages {
-  /** What is missing and how to install it, as the end of a sentence about the channel. */
+  /** What is missing and how to install it, as the end of a sentence about the extension. */
   missing?: string
-  /** Which versions differ from those that the channel was tested with, likewise. */
+  /** Which versions differ from those that the extension was tested with, likewise. */
   untested?: string
 }
 
@@ -53,8 +56,8 @@ export function createPackages(dir: string): Packages {
   }
 
   return {
-    find(channel, { settings, file }) {
-      const needed = listNeeded(channel, settings)
+    find(extension, { settings, file }) {
+      const needed = listNeeded(extension, settings)
       if (needed instanceof Error) return { missing: `cannot say which packages it needs (${firstLineOf(needed)})` }
       const found = needed.map(([id, version]) => ({ id, version, manifest: locate(id, file) }))
       const missing = found.filter(({ manifest }) => manifest === undefined)
@@ -65,7 +68,7 @@ export function createPackages(dir: string): Packages {
 }
 
 /** The names of the packages with their versions, or the error if the plugin is faulty. */
-function listNeeded({ packages }: Pick<Channel, 'packages'>, settings: unknown): [string, string][] | Error {
+function listNeeded({ packages }: NeedsPackages, settings: unknown): [string, string][] | Error {
   try {
     const needed = Object.entries(packages?.(settings) ?? {}).filter(([, version]) => version !== undefined)
     if (needed.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return needed

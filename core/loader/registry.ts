@@ -24,8 +24,8 @@ export interface Extensions {
   presets: ReadonlyMap<string, Preset>
   /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
-  /** Finds the npm packages that an account of a channel needs. */
-  findPackages(channel: Channel<never>, settings: Record<string, unknown>): FoundPackages
+  /** Finds the npm packages that an account of a channel needs, or the job or the setup of a preset. */
+  findPackages(extension: Channel<never> | Preset<never, never>, settings: Record<string, unknown>): FoundPackages
   /** One sentence for each refused extension: which one, from where, why, and what to do. */
   problems: readonly string[]
   /** The files of the plugins, without those of installed packages. */
@@ -47,8 +47,8 @@ export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000
   const packages = createPackages(dir)
   return {
     ...registry.extensions,
-    findPackages: (channel, settings) =>
-      packages.find(channel, { settings, file: registry.files.get(channel) ?? import.meta.filename }),
+    findPackages: (extension, settings) =>
+      packages.find(extension, { settings, file: registry.files.get(extension) ?? import.meta.filename }),
     pluginFiles: () => importer?.files() ?? [],
     close: () => {
       packages.close()

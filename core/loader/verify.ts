@@ -146,6 +146,7 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
     toAction: 'function',
     start: 'function',
     needsJob: 'function',
+    packages: 'function',
     setup: 'object',
   }
   for (const [field, need] of Object.entries(optional))

@@ -34,6 +34,8 @@ export async function setUpPreset(name: string, { config, json = false, ...answe
     if (!preset?.setup) throw new CommandError(`The preset "${name}" has no setup.`)
     const [problem] = listProblems(preset.setup.answers, answers)
     if (problem) throw new CommandError(`--${problem.path} ${problem.problem}`)
+    const { missing } = extensions.findPackages(preset, {})
+    if (missing !== undefined) throw new CommandError(`The preset "${name}" ${missing}`)
     const report = createReport(json)
     const section = await runSetup(preset, answers, { document, extensions, report })
     const { hooks } = resolveConfig(document, extensions).config

@@ -6,7 +6,7 @@ import { type Dispatch, type IncomingRequest, mappingSource } from '../dispatch.
 import { maxKeyLength, recordedMessage, skipReason } from '../incoming-request.ts'
 import { planActions } from '../mapped-action.ts'
 import type { Mappings } from '../mappings.ts'
-import type { AcceptPayload } from './jobs.ts'
+import type { AcceptPayload } from './job.ts'
 
 interface AcceptPayloadDeps {
   mappings: Pick<Mappings, 'routeFor' | 'enter'>
