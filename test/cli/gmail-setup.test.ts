@@ -13,7 +13,7 @@ import {
   startGmail,
   subscription,
   topic,
-} from '../doubles/gmail.ts'
+} from '../doubles/gmail/gmail.ts'
 import { spawnGateway, temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
 
@@ -104,7 +104,7 @@ describe('gmail setup', () => {
 
   it('prepares push, and prints the commands for what the account may not do', async () => {
     const { gmail, dir, config } = await prepare()
-    gmail.mayAdminister = false
+    gmail.pubsub.mayAdminister = false
     const answers = ['--account', account, '--client', join(dir, 'client.json'), '--mode', 'push']
     expect((await run(config, ...answers)).text).toContain('add --push-email')
     const { code, text } = await run(config, ...answers, '--push-email', pushEmail)
@@ -123,7 +123,7 @@ describe('gmail setup', () => {
     expect(readFileSync(join(dir, 'gmail-credentials.json'), 'utf8')).toBe('the earlier credentials')
     await run(config, '--account', account, '--client', join(dir, 'client.json'))
     writeFileSync(config, before)
-    gmail.isRevoked = true
+    gmail.tokens.isRevoked = true
     const revoked = await run(config, '--account', account)
     expect(revoked.text).toContain('invalid_grant')
     expect([other.code, revoked.code]).toEqual([1, 1])

@@ -11,7 +11,7 @@ import {
   startGmail,
   subscription,
   topic,
-} from '../doubles/gmail.ts'
+} from '../doubles/gmail/gmail.ts'
 import { presetContract } from '../contracts.ts'
 import { type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
@@ -152,11 +152,11 @@ describe('a push', () => {
     const running = await start(gmail, { topic, pollSeconds: 3600 })
     gmail.addMail()
     const forged = [
-      gmail.push(audience, {}, { forged: true }),
+      gmail.push(audience, { hasWrongKey: true }),
       gmail.push('https://elsewhere.example.com/hooks/gmail'),
-      gmail.push(audience, { iss: 'https://accounts.example.com' }),
-      gmail.push(audience, { email: 'mallory@p.iam.gserviceaccount.com' }),
-      gmail.push(audience, { exp: Math.floor(Date.now() / 1000) - 3600 }),
+      gmail.push(audience, { claims: { iss: 'https://accounts.example.com' } }),
+      gmail.push(audience, { claims: { email: 'mallory@p.iam.gserviceaccount.com' } }),
+      gmail.push(audience, { claims: { exp: Math.floor(Date.now() / 1000) - 3600 } }),
     ]
     for (const one of forged) expect((await push(running, one)).status).toBe(401)
     expect(await mailsOf(running)).toEqual([])
@@ -169,9 +169,9 @@ describe('a pull', () => {
     const running = await start(gmail, { topic, subscription, pollSeconds: 3600 })
     gmail.failNext('/messages/', { status: 500 })
     const id = gmail.addMail()
-    gmail.publish()
+    gmail.pubsub.publish()
     await untilMails(running, [id])
-    await vi.waitFor(() => expect(gmail.unacknowledged).toBe(0), wait)
+    await vi.waitFor(() => expect(gmail.pubsub.unacknowledged).toBe(0), wait)
     expect(gmail.calls.findIndex((call) => call.endsWith(':acknowledge'))).toBeGreaterThan(
       gmail.calls.lastIndexOf(`GET /gmail/v1/users/me/messages/${id}`),
     )
@@ -224,7 +224,7 @@ describe('each mail is accepted exactly once', () => {
 describe('a revoked authorisation', () => {
   it('is one log line and no further attempt, until the configuration is reloaded', async () => {
     const gmail = await startDouble()
-    gmail.isRevoked = true
+    gmail.tokens.isRevoked = true
     const running = await startUnwatched(gmail, often)
     await untilState(running, 'unauthorized')
     expect((await jobOf(running)).reason).toBe(
@@ -235,7 +235,7 @@ describe('a revoked authorisation', () => {
     const refusals = running.logged.filter((line) => line.includes('refuses the credentials of the preset'))
     expect(refusals).toHaveLength(1)
     expect(running.logged.join()).not.toContain(refreshToken)
-    gmail.isRevoked = false
+    gmail.tokens.isRevoked = false
     await running.gateway.reload()
     await untilState(running, 'connected')
   })

@@ -1,18 +1,20 @@
 // Lets a person allow the gateway to read a mailbox, in the browser (OAuth for installed apps, with PKCE).
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import type { CodeChallengeMethod, OAuth2Client } from 'google-auth-library'
 import { InputError } from 'svc-gateway/plugin'
-import type { Credentials } from './credentials.ts'
+import { type Credentials, useUrls } from './credentials.ts'
+import { type Failure, tokenError } from './google-error.ts'
 import type { Watch } from './settings.ts'
 
-export interface OAuthClient {
+export interface OAuthClientFile {
   client_id: string
   client_secret: string
 }
 
 interface Authorization {
-  client: OAuthClient
+  client: OAuthClientFile
   account: string
   scopes: readonly string[]
   urls: Watch['urls']
@@ -22,38 +24,59 @@ interface Authorization {
 }
 
 /** Resolves when the person has agreed in the browser. */
-export async function authorize({
-  client,
-  account,
-  scopes,
-  urls,
-  show,
-  signal,
-}: Authorization): Promise<Extract<Credentials, { type: 'authorized_user' }>> {
-  const verifier = randomBytes(48).toString('base64url')
+export async function authorize(options: Authorization): Promise<Extract<Credentials, { type: 'authorized_user' }>> {
+  const { account, client: file, scopes, show, signal } = options
   const state = randomBytes(24).toString('base64url')
   const answer = await openCallback(state)
   try {
-    const url = new URL(urls.authorize)
-    url.search = new URLSearchParams({
-      client_id: client.client_id,
-      redirect_uri: answer.redirectUri,
-      response_type: 'code',
-      scope: scopes.join(' '),
+    const client = await createConsentClient(options, answer.redirectUri)
+    const { codeVerifier, codeChallenge = '' } = await client.generateCodeVerifierAsync()
+    const consent = client.generateAuthUrl({
+      scope: [...scopes],
       state,
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
+      code_challenge: codeChallenge,
+      code_challenge_method: 'S256' as CodeChallengeMethod,
       login_hint: account,
       // Without these, Google issues no refresh token.
       access_type: 'offline',
       prompt: 'consent',
-    }).toString()
-    show(url.href)
+    })
+    show(consent)
     const code = await Promise.race([answer.code, rejectOnAbort(signal)])
-    return await exchange({ client, code, verifier, redirectUri: answer.redirectUri, tokenUrl: urls.token, signal })
+    const refresh_token = await exchange(client, { code, codeVerifier, options })
+    return { type: 'authorized_user', client_id: file.client_id, client_secret: file.client_secret, refresh_token }
   } finally {
     answer.close()
   }
+}
+
+async function createConsentClient({ client, urls, signal }: Authorization, redirectUri: string) {
+  const { OAuth2Client } = await import('google-auth-library')
+  return useUrls(
+    new OAuth2Client({
+      clientId: client.client_id,
+      clientSecret: client.client_secret,
+      redirectUri,
+      endpoints: { oauth2AuthBaseUrl: urls.authorize },
+      transporterOptions: { signal, timeout: 30_000, retryConfig: { shouldRetry: () => false } },
+    }),
+    urls,
+  )
+}
+
+/** Resolves with the refresh token. Google lets the person untick a part of what was asked for. */
+async function exchange(
+  client: OAuth2Client,
+  { options: { account, scopes, urls }, ...answer }: { code: string; codeVerifier: string; options: Authorization },
+): Promise<string> {
+  const { tokens } = await client.getToken(answer).catch((error: Failure) => {
+    throw tokenError(error, { account, url: urls.token })
+  })
+  const granted = tokens.scope?.split(' ') ?? scopes
+  const missing = scopes.find((scope) => !granted.includes(scope))
+  if (missing) throw new InputError(`Google did not grant ${missing}; run the command again and tick every box.`)
+  if (!tokens.refresh_token) throw new InputError('Google issued no refresh token; run the command again.')
+  return tokens.refresh_token
 }
 
 /** Listens on this machine for the redirect with the code. */
@@ -91,32 +114,3 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })
-
-interface Exchange {
-  client: OAuthClient
-  code: string
-  verifier: string
-  redirectUri: string
-  tokenUrl: string
-  signal: AbortSignal
-}
-
-async function exchange({ client, code, verifier, redirectUri, tokenUrl, signal }: Exchange) {
-  const { client_id, client_secret } = client
-  const response = await fetch(tokenUrl, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'authorization_code',
-      client_id,
-      client_secret,
-      code,
-      code_verifier: verifier,
-      redirect_uri: redirectUri,
-    }),
-    signal,
-  })
-  const reply = (await response.json().catch(() => ({}))) as { refresh_token?: unknown }
-  if (!response.ok || typeof reply.refresh_token !== 'string')
-    throw new InputError(`Google issued no refresh token (${response.status}); run the command again.`)
-  return { type: 'authorized_user' as const, client_id, client_secret, refresh_token: reply.refresh_token }
-}

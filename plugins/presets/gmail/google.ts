@@ -1,79 +1,107 @@
-// Calls Google's REST APIs with an access token.
+// Calls Gmail and Pub/Sub with Google's libraries, waits when Google asks for that, and keeps secrets out of errors.
 import { setTimeout as delay } from 'node:timers/promises'
-import { AuthError, clip, type Log } from 'svc-gateway/plugin'
-import type { GetToken, Service } from './credentials.ts'
+import type { gmail_v1 } from '@googleapis/gmail'
+import type { OAuth2Client } from 'google-auth-library'
+import { AuthError, type Log, resultOfResponse } from 'svc-gateway/plugin'
+import { createClient, type Credentials, type Service } from './credentials.ts'
+import { apiError, type Failure, GoogleError, isRateLimit, tokenError } from './google-error.ts'
 import type { Watch } from './settings.ts'
 
-/** A refused call. Its message is Google's. */
-export class GoogleError extends Error {
-  override readonly name = 'GoogleError'
-  readonly status: number
-
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
-
-export interface Call {
-  service: Service
-  /** Below the address of the API. */
+export interface PubSubCall {
+  /** Below the address of the API, such as `/v1/projects/p/topics/t`. */
   path: string
-  query?: Readonly<Record<string, string>>
-  /** Sent with POST, or with `method`. Absent: GET. */
-  body?: object
-  method?: string
+  method?: 'GET' | 'POST' | 'PUT'
+  data?: object
   timeoutMs?: number
 }
 
-/** Resolves with the parsed reply. */
-export type Google = (call: Call) => Promise<unknown>
+/** Both resolve with the reply. */
+export interface Google {
+  gmail<Data extends object>(call: (users: gmail_v1.Resource$Users) => Promise<{ data: Data }>): Promise<Data>
+  pubsub<Data extends object>(call: PubSubCall): Promise<Data>
+}
 
-interface GoogleDeps extends Pick<Watch, 'urls'> {
-  getToken: GetToken
+interface GoogleDeps extends Pick<Watch, 'account' | 'urls'> {
+  credentials: Credentials
   signal: AbortSignal
   log: Log
 }
 
-/** How often a call is tried again after a 429. */
-const maxWaits = 3
-const longestWaitMs = 600_000
+const timeoutMs = 30_000
 
-export function createGoogle({ urls, getToken, signal, log }: GoogleDeps): Google {
-  async function send({ service, path, query = {}, body, method, timeoutMs = 30_000 }: Call, renew: boolean) {
-    const url = new URL(urls[service].replace(/\/+$/, '') + path)
-    for (const [key, value] of Object.entries(query)) url.searchParams.append(key, value)
-    return await fetch(url, {
-      method: method ?? (body ? 'POST' : 'GET'),
-      headers: { authorization: `Bearer ${await getToken(service, { renew })}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+export async function createGoogle({ credentials, account, urls, signal, log }: GoogleDeps): Promise<Google> {
+  const { gmail } = await import('@googleapis/gmail')
+  const clients = new Map<string, Promise<OAuth2Client>>()
+  const transport = { signal, timeout: timeoutMs, retryConfig: createRetries({ signal, log }) }
+
+  function clientFor(service: Service): Promise<OAuth2Client> {
+    const key = keyOf(service)
+    const client = clients.get(key) ?? createClient(credentials, { service, account, urls, transport })
+    clients.set(key, client)
+    return client
+  }
+  /** A token of a person is for all that the person has granted; that of a service account is for one service. */
+  const keyOf = (service: Service): string => (credentials.type === 'authorized_user' ? 'all' : service)
+
+  type Send<Data> = (client: OAuth2Client) => Promise<{ data: Data }>
+
+  async function send<Data extends object>(service: Service, request: Send<Data>): Promise<Data> {
+    const client = await clientFor(service)
+    await client.getAccessToken().catch((error: Failure) => {
+      throw tokenError(error, { account, url: urls.token })
+    })
+    try {
+      const { data } = await request(client)
+      if (typeof data === 'object') return data
+    } catch (error) {
+      throw apiError(error as Failure, { service, url: urls[service] })
+    }
+    throw new Error(`What answers at ${new URL(urls[service]).origin} is not Google's API; check any proxy in between.`)
+  }
+
+  async function call<Data extends object>(service: Service, request: Send<Data>): Promise<Data> {
+    try {
+      return await send(service, request)
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error
+    }
+    // Google may end an access token early.
+    clients.delete(keyOf(service))
+    return await send(service, request).catch((error: unknown) => {
+      throw isUnauthorized(error) ? new AuthError(refusedToken) : error
     })
   }
 
-  return async (call) => {
-    let response = await send(call, false)
-    if (response.status === 401) response = await send(call, true)
-    for (let wait = 1; response.status === 429 && wait <= maxWaits; wait++) {
-      const ms = retryAfterMs(response) ?? 1000 * 4 ** wait
-      log.warn({ path: call.path, seconds: Math.round(ms / 1000) }, 'Google allows no more calls at the moment')
-      await delay(ms, undefined, { signal, ref: false })
-      response = await send(call, false)
-    }
-    const text = await response.text()
-    if (response.ok) return text ? JSON.parse(text) : {}
-    throw errorOf(response.status, text)
+  return {
+    gmail: (request) => call('gmail', (auth) => request(gmail({ version: 'v1', auth }).users)),
+    pubsub: ({ path, method = 'POST', data, timeoutMs: timeout = timeoutMs }) =>
+      call('pubsub', (client) =>
+        client.request({ url: `https://pubsub.googleapis.com${path}`, method, data, timeout, responseType: 'json' }),
+      ),
   }
 }
 
-function retryAfterMs({ headers }: Response): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return seconds > 0 ? Math.min(seconds * 1000, longestWaitMs) : undefined
-}
+const isUnauthorized = (error: unknown): boolean => error instanceof GoogleError && error.status === 401
+const refusedToken = 'Google refuses the access token; to authorise again, run "svc-gateway gmail setup".'
 
-function errorOf(status: number, text: string): Error {
-  const message = clip(/"message"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? `status ${status}`, 300)
-  return status === 401
-    ? new AuthError(`Google refuses the access token; to authorise again, run "svc-gateway gmail setup".`)
-    : new GoogleError(status, `Google answered ${status}: ${message}`)
+/** How often a call is tried again after Google has limited it. */
+const maxWaits = 3
+const longestWaitMs = 600_000
+
+/** The library would repeat a call at once, and not look at Retry-After. */
+const createRetries = ({ signal, log }: Pick<GoogleDeps, 'signal' | 'log'>) => ({
+  shouldRetry: (failure: Failure) => isRateLimit(failure) && attemptsOf(failure) < maxWaits,
+  retryBackoff: async (failure: Failure): Promise<void> => {
+    const ms = Math.min(retryAfterMs(failure) ?? 1000 * 4 ** attemptsOf(failure), longestWaitMs)
+    const { pathname: path } = new URL(failure.config?.url ?? '')
+    log.warn({ path, seconds: Math.round(ms / 1000) }, 'Google allows no more calls at the moment')
+    await delay(ms, undefined, { signal, ref: false })
+  },
+})
+
+const attemptsOf = ({ config }: Failure): number => config?.retryConfig?.currentRetryAttempt ?? 0
+
+function retryAfterMs({ response }: Failure): number | undefined {
+  const result = response && resultOfResponse({ status: 429, headers: response.headers })
+  return result?.outcome === 'failed' ? result.retryAfterMs : undefined
 }

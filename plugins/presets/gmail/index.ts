@@ -58,6 +58,7 @@ export default definePreset<Payload, Settings>({
   deliveryId: ({ payload: { message } }) => message?.messageId ?? message?.message_id ?? undefined,
   toAction,
   needsJob: ({ watch }) => watch !== undefined,
+  packages: () => ({ '@googleapis/gmail': '22.0.1', 'google-auth-library': '11.3.4' }),
   setup: { answers: Answers, run: setup },
   start: ({ watch }, context) => startWatch(watch as Watch, context),
 })

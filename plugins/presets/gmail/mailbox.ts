@@ -1,7 +1,9 @@
 // Reads what is new in a mailbox since the last time, and hands over each mail once.
+import type { gmail_v1 } from '@googleapis/gmail'
 import type { PresetContext } from 'svc-gateway/plugin'
-import { type Google, GoogleError } from './google.ts'
-import { type GmailMessage, mailOf } from './message.ts'
+import { GoogleError } from './google-error.ts'
+import type { Google } from './google.ts'
+import { mailOf } from './message.ts'
 import type { Watch } from './settings.ts'
 
 /** How far the mailbox is read. Each mail is on disk before the cursor moves past it. */
@@ -19,17 +21,6 @@ const overlapMs = 600_000
 /** Mails that are not incoming. */
 const excluded: readonly string[] = ['SENT', 'DRAFT', 'SPAM', 'TRASH']
 
-interface HistoryPage {
-  history?: readonly { id: string; messagesAdded?: readonly { message: Pick<GmailMessage, 'id' | 'labelIds'> }[] }[]
-  historyId: string
-  nextPageToken?: string
-}
-
-interface MessagePage {
-  messages?: readonly { id: string }[]
-  nextPageToken?: string
-}
-
 interface MailboxDeps extends Pick<PresetContext, 'accept' | 'state' | 'log'> {
   google: Google
   watch: Watch
@@ -40,11 +31,8 @@ interface MailboxDeps extends Pick<PresetContext, 'accept' | 'state' | 'log'> {
 /** Returns a function that reads what is new. Its first call ever only notes where the mailbox stands. */
 export function createMailbox({ google, watch, labelIds, accept, state, log }: MailboxDeps): () => Promise<void> {
   const key = `cursor:${watch.account}`
-  const get = (path: string, query: Record<string, string> = {}) =>
-    google({ service: 'gmail', path: `/gmail/v1/users/me/${path}`, query })
   const save = (cursor: Cursor) => state.set(key, { ...cursor })
-  const readHistoryId = async () => ((await get('profile')) as { historyId: string }).historyId
-  const isWanted = ({ labelIds: has }: Pick<GmailMessage, 'labelIds'>) =>
+  const isWanted = ({ labelIds: has }: gmail_v1.Schema$Message) =>
     labelIds.some((id) => has?.includes(id)) && !excluded.some((id) => has?.includes(id))
 
   /** Resolves when the mail is on disk, or is none that is wanted. */
@@ -64,37 +52,40 @@ export function createMailbox({ google, watch, labelIds, accept, state, log }: M
   }
 
   /** Undefined: the mail was deleted meanwhile. */
-  async function readMessage(id: string): Promise<GmailMessage | undefined> {
+  async function readMessage(id: string): Promise<gmail_v1.Schema$Message | undefined> {
     try {
-      return (await get(`messages/${encodeURIComponent(id)}`, { format: 'full' })) as GmailMessage
+      return await google.gmail((users) => users.messages.get({ userId: 'me', id, format: 'full' }))
     } catch (error) {
-      if (error instanceof GoogleError && error.status === 404) return undefined
+      if (isNotFound(error)) return undefined
       throw error
     }
   }
 
   async function readHistory(start: Cursor): Promise<void> {
     let cursor = start
-    let pageToken: string | undefined
-    do {
-      const query = { startHistoryId: start.historyId, historyTypes: 'messageAdded', maxResults: '500' }
-      const page = (await get('history', { ...query, ...(pageToken && { pageToken }) })) as HistoryPage
+    for await (const page of listHistory(start.historyId)) {
       for (const { id, messagesAdded = [] } of page.history ?? []) {
         for (const { message } of messagesAdded)
-          if (!message.labelIds || isWanted(message)) cursor = await deliver(message.id, cursor)
-        cursor = { ...cursor, historyId: id }
+          if (message?.id && (!message.labelIds || isWanted(message))) cursor = await deliver(message.id, cursor)
+        cursor = { ...cursor, historyId: id ?? cursor.historyId }
       }
-      pageToken = page.nextPageToken
-      if (!pageToken) cursor = { ...cursor, historyId: page.historyId }
-    } while (pageToken)
+      if (!page.nextPageToken) cursor = { ...cursor, historyId: page.historyId ?? cursor.historyId }
+    }
     if (cursor.historyId !== start.historyId) await save(cursor)
   }
+
+  const listHistory = (startHistoryId: string) =>
+    pagesOf<gmail_v1.Schema$ListHistoryResponse>((page) =>
+      google.gmail((users) =>
+        users.history.list({ userId: 'me', startHistoryId, historyTypes: ['messageAdded'], maxResults: 500, ...page }),
+      ),
+    )
 
   /** Gmail keeps the history for about a week. After that, the mails since the newest known one are listed. */
   async function readMissed(start: Cursor): Promise<void> {
     log.warn({ account: watch.account }, 'Gmail has no history since the last mail; the mails since then are listed')
     // Read before the list, so that a mail that comes meanwhile is in one of the two.
-    const historyId = await readHistoryId()
+    const historyId = await readHistoryId(google)
     let cursor = start
     for (const id of await listSince(start.seenAt - overlapMs)) cursor = await deliver(id, cursor)
     await save({ ...cursor, historyId })
@@ -103,26 +94,44 @@ export function createMailbox({ google, watch, labelIds, accept, state, log }: M
   /** The ids of mails with one of the labels, oldest first. */
   async function listSince(time: number): Promise<string[]> {
     const ids = new Set<string>()
+    const query = { userId: 'me', q: `after:${Math.floor(time / 1000)}`, maxResults: 500 }
     for (const labelId of labelIds) {
-      let pageToken: string | undefined
-      do {
-        const query = { q: `after:${Math.floor(time / 1000)}`, labelIds: labelId, maxResults: '500' }
-        const page = (await get('messages', { ...query, ...(pageToken && { pageToken }) })) as MessagePage
-        for (const { id } of page.messages ?? []) ids.add(id)
-        pageToken = page.nextPageToken
-      } while (pageToken)
+      const pages = pagesOf<gmail_v1.Schema$ListMessagesResponse>((page) =>
+        google.gmail((users) => users.messages.list({ ...query, labelIds: [labelId], ...page })),
+      )
+      for await (const { messages = [] } of pages) for (const { id } of messages) if (id) ids.add(id)
     }
     return [...ids].toReversed()
   }
 
   return async () => {
     const cursor = (await state.get(key)) as Cursor | undefined
-    if (!cursor) return await save({ historyId: await readHistoryId(), seenAt: Date.now(), recent: [] })
+    if (!cursor) return await save({ historyId: await readHistoryId(google), seenAt: Date.now(), recent: [] })
     try {
       await readHistory(cursor)
     } catch (error) {
-      if (!(error instanceof GoogleError && error.status === 404)) throw error
+      if (!isNotFound(error)) throw error
       await readMissed(cursor)
     }
   }
+}
+
+const isNotFound = (error: unknown): boolean => error instanceof GoogleError && error.status === 404
+
+async function readHistoryId(google: Google): Promise<string> {
+  const { historyId } = await google.gmail((users) => users.getProfile({ userId: 'me' }))
+  if (!historyId) throw new Error('Gmail answered without a history id.')
+  return historyId
+}
+
+/** All pages of a list. */
+async function* pagesOf<Page extends { nextPageToken?: string | null }>(
+  read: (page: { pageToken?: string }) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let pageToken: string | null | undefined
+  do {
+    const page = await read(pageToken ? { pageToken } : {})
+    yield page
+    pageToken = page.nextPageToken
+  } while (pageToken)
 }

@@ -1,42 +1,29 @@
 // Reads a message of the Gmail API: its headers, its text without markup, and its labels.
+import type { gmail_v1 } from '@googleapis/gmail'
 import { readHtml } from 'svc-gateway/plugin'
 import type { Watch } from './settings.ts'
 
-/** A message of the Gmail API, as far as it is read. */
-export interface GmailMessage {
-  id: string
-  threadId?: string
-  labelIds?: readonly string[]
-  snippet?: string
-  /** When Gmail received it, in Unix milliseconds as a text. */
-  internalDate?: string
-  payload?: Part
-}
-
-interface Part {
-  mimeType?: string
-  filename?: string
-  headers?: readonly { name: string; value: string }[]
-  body?: { data?: string }
-  parts?: readonly Part[]
-}
+type Part = gmail_v1.Schema$MessagePart
 
 /** The form in which the preset accepts a mail. */
-export function mailOf(message: GmailMessage, { includeBody, maxBytes }: Pick<Watch, 'includeBody' | 'maxBytes'>) {
-  const { id, threadId = id, labelIds = [], snippet = '', payload } = message
+export function mailOf(
+  { threadId, labelIds, snippet, payload, ...message }: gmail_v1.Schema$Message,
+  { includeBody, maxBytes }: Pick<Watch, 'includeBody' | 'maxBytes'>,
+) {
+  const id = message.id ?? ''
   const header = (name: string): string =>
-    payload?.headers?.find((one) => one.name.toLowerCase() === name)?.value.toWellFormed() ?? ''
+    payload?.headers?.find((one) => one.name?.toLowerCase() === name)?.value?.toWellFormed() ?? ''
   return {
     id,
-    threadId,
+    threadId: threadId ?? id,
     from: header('from'),
     to: header('to'),
     subject: header('subject'),
     date: header('date'),
     // Gmail escapes the snippet as HTML.
-    snippet: readHtml(snippet, noBase).text,
+    snippet: readHtml(snippet ?? '', noBase).text,
     body: includeBody && payload ? cut(textOf(payload), maxBytes) : '',
-    labels: [...labelIds],
+    labels: [...(labelIds ?? [])],
   }
 }
 
@@ -52,7 +39,7 @@ const textOf = (payload: Part): string => {
 
 const dataOf = (parts: readonly Part[], type: string): string | undefined => {
   const data = parts.find(({ mimeType, filename, body }) => mimeType === type && !filename && body?.data)?.body?.data
-  return data === undefined ? undefined : Buffer.from(data, 'base64url').toString('utf8')
+  return data ? Buffer.from(data, 'base64url').toString('utf8') : undefined
 }
 
 const deepest = 20

@@ -1,5 +1,7 @@
 // Creates what Gmail's notifications need in Pub/Sub: a topic, the permission to publish to it, and a subscription.
-import { type Google, GoogleError } from './google.ts'
+import { InputError } from 'svc-gateway/plugin'
+import { GoogleError } from './google-error.ts'
+import type { Google } from './google.ts'
 
 const publisher = { role: 'roles/pubsub.publisher', member: 'serviceAccount:gmail-api-push@system.gserviceaccount.com' }
 
@@ -13,57 +15,67 @@ export interface Push {
 /** Returns the command that does the step by hand, if the account may not do it. */
 type Step = Promise<string | undefined>
 
-export async function createTopic(google: Google, topic: string): Step {
-  const isDone = await create(google, topic, {})
-  return isDone ? undefined : `gcloud pubsub topics create ${topic}`
-}
+export const createTopic = (google: Google, topic: string): Step =>
+  orByHand(`gcloud pubsub topics create ${topic}`, async () => void (await create(google, topic, {})))
+
+/** The command that allows Gmail to publish to the topic. */
+export const allowCommand = (topic: string): string =>
+  `gcloud pubsub topics add-iam-policy-binding ${topic} --member=${publisher.member} --role=${publisher.role}`
 
 interface Policy {
   bindings?: { role: string; members: string[] }[]
 }
 
-export async function allowGmail(google: Google, topic: string): Step {
-  const { role, member } = publisher
-  const byHand = `gcloud pubsub topics add-iam-policy-binding ${topic} --member=${member} --role=${role}`
-  return await orByHand(byHand, async () => {
+export const allowGmail = (google: Google, topic: string): Step =>
+  orByHand(allowCommand(topic), async () => {
+    const { role, member } = publisher
     const path = `/v1/${topic}`
-    const policy = (await google({ service: 'pubsub', path: `${path}:getIamPolicy` })) as Policy
+    const policy = await google.pubsub<Policy>({ method: 'GET', path: `${path}:getIamPolicy` })
     const { bindings = [] } = policy
     if (bindings.some((binding) => binding.role === role && binding.members.includes(member))) return
-    const body = { policy: { ...policy, bindings: [...bindings, { role, members: [member] }] } }
-    await google({ service: 'pubsub', path: `${path}:setIamPolicy`, body })
+    const data = { policy: { ...policy, bindings: [...bindings, { role, members: [member] }] } }
+    await google.pubsub({ path: `${path}:setIamPolicy`, data })
   })
+
+interface Subscription {
+  topic?: string
+  pushConfig?: { pushEndpoint?: string; oidcToken?: { serviceAccountEmail?: string; audience?: string } }
 }
 
-export async function createSubscription(
+export function createSubscription(
   google: Google,
   { subscription, topic, push }: { subscription: string; topic: string; push?: Push | undefined },
 ): Step {
   const oidcToken = push && { serviceAccountEmail: push.email, audience: push.endpoint }
-  const isDone = await create(google, subscription, {
-    topic,
-    ackDeadlineSeconds: 60,
-    ...(push && { pushConfig: { pushEndpoint: push.endpoint, oidcToken } }),
-  })
-  if (isDone) return undefined
+  const pushConfig = push ? { pushEndpoint: push.endpoint, oidcToken } : {}
   const flags = push && [
     ` --push-endpoint=${push.endpoint}`,
     `--push-auth-service-account=${push.email}`,
     `--push-auth-token-audience=${push.endpoint}`,
   ]
-  return `gcloud pubsub subscriptions create ${subscription} --topic=${topic}${flags?.join(' ') ?? ''}`
+  const byHand = `gcloud pubsub subscriptions create ${subscription} --topic=${topic}${flags?.join(' ') ?? ''}`
+  return orByHand(byHand, async () => {
+    if (await create(google, subscription, { topic, ackDeadlineSeconds: 60, pushConfig })) return
+    const path = `/v1/${subscription}`
+    const existing = await google.pubsub<Subscription>({ method: 'GET', path })
+    if (existing.topic !== topic)
+      throw new InputError(
+        `${subscription} belongs to another topic; run: gcloud pubsub subscriptions delete ${subscription}`,
+      )
+    // The public address may have changed.
+    await google.pubsub({ path: `${path}:modifyPushConfig`, data: { pushConfig } })
+  })
 }
 
-/** False if the account may not create it. */
-async function create(google: Google, name: string, body: object): Promise<boolean> {
-  const byHand = await orByHand('', async () => {
-    try {
-      await google({ service: 'pubsub', path: `/v1/${name}`, method: 'PUT', body })
-    } catch (error) {
-      if (!(error instanceof GoogleError && error.status === 409)) throw error
-    }
-  })
-  return byHand === undefined
+/** False if it existed before. */
+async function create(google: Google, name: string, data: object): Promise<boolean> {
+  try {
+    await google.pubsub({ method: 'PUT', path: `/v1/${name}`, data })
+    return true
+  } catch (error) {
+    if (error instanceof GoogleError && error.status === 409) return false
+    throw error
+  }
 }
 
 async function orByHand(command: string, step: () => Promise<void>): Step {

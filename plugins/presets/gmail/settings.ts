@@ -1,18 +1,22 @@
 // The settings of the watch: which mailbox, with which credentials, and what of each mail is read.
 import { type Static, Type } from 'svc-gateway/plugin'
 
+export const defaultUrls = {
+  gmail: 'https://gmail.googleapis.com',
+  pubsub: 'https://pubsub.googleapis.com',
+  token: 'https://oauth2.googleapis.com/token',
+  authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
+}
+
+const Url = (name: keyof typeof defaultUrls, description: string) =>
+  Type.String({ default: defaultUrls[name], description })
+
 const Urls = Type.Object(
   {
-    gmail: Type.String({ default: 'https://gmail.googleapis.com', description: 'Address of the Gmail API.' }),
-    pubsub: Type.String({ default: 'https://pubsub.googleapis.com', description: 'Address of the Pub/Sub API.' }),
-    token: Type.String({
-      default: 'https://oauth2.googleapis.com/token',
-      description: 'Address that issues access tokens.',
-    }),
-    authorize: Type.String({
-      default: 'https://accounts.google.com/o/oauth2/v2/auth',
-      description: 'Page on which a person grants access.',
-    }),
+    gmail: Url('gmail', 'Address of the Gmail API.'),
+    pubsub: Url('pubsub', 'Address of the Pub/Sub API.'),
+    token: Url('token', 'Address that issues access tokens.'),
+    authorize: Url('authorize', 'Page on which a person grants access.'),
   },
   { additionalProperties: false, default: {}, description: 'Addresses of Google, if a proxy is in between.' },
 )

@@ -1,11 +1,11 @@
 // Sets up the watch of a mailbox: gets credentials, creates what Pub/Sub needs, and tries each part.
 import { readFile } from 'node:fs/promises'
 import { InputError, type Json, type PresetSetupContext, type Static, Type } from 'svc-gateway/plugin'
-import { authorize, type OAuthClient } from './authorize.ts'
-import { createTokens, type Credentials, readCredentials, scopes } from './credentials.ts'
+import { authorize, type OAuthClientFile } from './authorize.ts'
+import { type Credentials, readCredentials, scopes } from './credentials.ts'
 import { createGoogle, type Google } from './google.ts'
 import { allowGmail, createSubscription, createTopic } from './pubsub.ts'
-import type { Settings, Watch } from './settings.ts'
+import { defaultUrls, type Settings, type Watch } from './settings.ts'
 import { checkAccount, findLabels, requestNotifications } from './watch.ts'
 
 const Text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
@@ -30,8 +30,8 @@ export async function setup(answers: Answers, context: PresetSetupContext<Settin
   const { urls } = context.settings.watch ?? { urls: defaultUrls }
   const plan = planOf(answers, context)
   const { credentials, project } = await findCredentials(answers, { ...context, urls, usesPubSub: mode !== 'poll' })
-  const getToken = createTokens(credentials, { account, urls, signal: context.signal })
-  const google = createGoogle({ urls, getToken, signal: context.signal, log: context.log })
+  const { signal, log } = context
+  const google = await createGoogle({ credentials, account, urls, signal, log })
   await checkAccount(google, account)
   if (answers.client !== undefined) context.writePrivate(credentialsFile, credentials)
   context.done(`Google grants access to ${account}.`)
@@ -81,14 +81,7 @@ function planOf({ mode, 'push-email': email }: Answers, { hookUrl }: PresetSetup
   return { push: { endpoint: hookUrl, email } }
 }
 
-const defaultUrls: Watch['urls'] = {
-  gmail: 'https://gmail.googleapis.com',
-  pubsub: 'https://pubsub.googleapis.com',
-  token: 'https://oauth2.googleapis.com/token',
-  authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
-}
-
-type ClientFile = Json & { type?: string; project_id?: string; installed?: OAuthClient & { project_id?: string } }
+type ClientFile = Json & { type?: string; project_id?: string; installed?: OAuthClientFile & { project_id?: string } }
 
 /** Without `client`, the stored credentials are used. */
 async function findCredentials(

@@ -1,9 +1,11 @@
 // Watches a mailbox: asks Gmail for notifications, and reads the mailbox after each one and from time to time.
 import { setTimeout as delay } from 'node:timers/promises'
 import { AuthError, type PresetContext, type PresetJob } from 'svc-gateway/plugin'
-import { createTokens, readCredentials } from './credentials.ts'
+import { readCredentials } from './credentials.ts'
+import { GoogleError } from './google-error.ts'
 import { createGoogle, type Google } from './google.ts'
 import { createMailbox } from './mailbox.ts'
+import { allowCommand } from './pubsub.ts'
 import type { Watch } from './settings.ts'
 
 /** Gmail ends a watch after seven days, and asks for a renewal every day. */
@@ -13,10 +15,15 @@ const pullPauseMs = 1000
 const pullTimeoutMs = 120_000
 
 export async function startWatch(watch: Watch, context: PresetContext): Promise<PresetJob> {
-  const { account, credentials, urls, topic, subscription, pollSeconds } = watch
+  const { account, urls, topic, subscription, pollSeconds } = watch
   const { signal, log } = context
-  const getToken = createTokens(await readCredentials(credentials), { account, urls, signal })
-  const google = createGoogle({ urls, getToken, signal, log })
+  const google = await createGoogle({
+    credentials: await readCredentials(watch.credentials),
+    account,
+    urls,
+    signal,
+    log,
+  })
   await checkAccount(google, account)
   const labelIds = await findLabels(google, watch.labels)
   const read = coalesce(createMailbox({ ...context, google, watch, labelIds }))
@@ -54,21 +61,17 @@ export async function startWatch(watch: Watch, context: PresetContext): Promise<
 }
 
 export async function checkAccount(google: Google, account: string): Promise<void> {
-  const { emailAddress } = (await google({ service: 'gmail', path: '/gmail/v1/users/me/profile' })) as {
-    emailAddress: string
-  }
-  if (emailAddress.toLowerCase() !== account.toLowerCase())
+  const { emailAddress } = await google.gmail((users) => users.getProfile({ userId: 'me' }))
+  if (emailAddress?.toLowerCase() !== account.toLowerCase())
     throw new AuthError(`The credentials belong to ${emailAddress}, not to ${account}; run "svc-gateway gmail setup".`)
 }
 
 /** Finds the ids of labels. Those of Gmail's own labels are their names. */
 export async function findLabels(google: Google, wanted: readonly string[]): Promise<string[]> {
-  const { labels = [] } = (await google({ service: 'gmail', path: '/gmail/v1/users/me/labels' })) as {
-    labels?: readonly { id: string; name: string }[]
-  }
+  const { labels = [] } = await google.gmail((users) => users.labels.list({ userId: 'me' }))
   return wanted.map((label) => {
-    const found = labels.find(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase())
-    if (found) return found.id
+    const found = labels.find(({ id, name }) => id === label || name?.toLowerCase() === label.toLowerCase())
+    if (found?.id) return found.id
     throw new AuthError(`The mailbox has no label "${label}"; correct hooks.gmail.watch.labels.`)
   })
 }
@@ -76,28 +79,34 @@ export async function findLabels(google: Google, wanted: readonly string[]): Pro
 /** Returns when Gmail stops to send them, in Unix milliseconds. */
 export async function requestNotifications(
   google: Google,
-  { topic, labelIds }: { topic: string; labelIds: readonly string[] },
+  { topic, labelIds }: { topic: string; labelIds: string[] },
 ): Promise<number> {
-  const body = { topicName: topic, labelIds, labelFilterBehavior: 'INCLUDE' }
-  const reply = await google({ service: 'gmail', path: '/gmail/v1/users/me/watch', body })
-  return Number((reply as { expiration?: string }).expiration)
+  const requestBody = { topicName: topic, labelIds, labelFilterBehavior: 'INCLUDE' }
+  const { expiration } = await google
+    .gmail((users) => users.watch({ userId: 'me', requestBody }))
+    .catch((error: Error) => {
+      throw error instanceof GoogleError && error.status === 403 ? new Error(describeRefusal(error, topic)) : error
+    })
+  return Number(expiration)
 }
+
+const describeRefusal = ({ message }: Error, topic: string): string =>
+  `${message.replace(/\.?$/, '.')} If Gmail may not publish to the topic, run: ${allowCommand(topic)}`
 
 /** Notifications are confirmed after the mails are on disk. */
 async function pull(
   google: Google,
   { subscription, read }: { subscription: string; read: () => Promise<void> },
 ): Promise<void> {
-  const call = { service: 'pubsub', timeoutMs: pullTimeoutMs } as const
-  const { receivedMessages = [] } = (await google({
-    ...call,
+  const { receivedMessages = [] } = await google.pubsub<{ receivedMessages?: readonly { ackId: string }[] }>({
     path: `/v1/${subscription}:pull`,
-    body: { maxMessages: 100 },
-  })) as { receivedMessages?: readonly { ackId: string }[] }
+    data: { maxMessages: 100 },
+    timeoutMs: pullTimeoutMs,
+  })
   if (receivedMessages.length === 0) return
   await read()
   const ackIds = receivedMessages.map(({ ackId }) => ackId)
-  await google({ ...call, path: `/v1/${subscription}:acknowledge`, body: { ackIds } })
+  await google.pubsub({ path: `/v1/${subscription}:acknowledge`, data: { ackIds } })
 }
 
 /** Runs one call at a time. Calls during a run share the next one, which begins after them. */
