@@ -113,7 +113,8 @@ export async function startGmail(port = 0): Promise<GmailDouble> {
       body: text,
       token: request.headers.authorization,
     })
-    const { status = 200, headers = {}, body = {}, isLost = false } = reply
+    const { status = 200, headers = {}, body = {}, isLost = false, isHeld = false } = reply
+    if (isHeld) return
     if (isLost) return void request.socket.destroy()
     const isText = typeof body === 'string'
     response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...headers })

@@ -5,6 +5,8 @@ export interface Reply {
   body?: unknown
   /** Ends the connection without an answer. */
   isLost?: boolean
+  /** Never answers. */
+  isHeld?: boolean
 }
 
 /** By method and path. */

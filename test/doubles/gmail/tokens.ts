@@ -1,5 +1,5 @@
 // The part of the double of Google that issues tokens: consent in the browser, access tokens, signed tokens of pushes.
-import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import type { Reply, Routes } from './routes.ts'
 
 export const refreshToken = 'refresh-token-of-the-tests'
@@ -10,7 +10,7 @@ const scopes = ['https://www.googleapis.com/auth/gmail.readonly', 'https://www.g
 export interface Forgery {
   claims?: object
   /** `none`: not signed at all. `HS256`: signed with the public key as a secret. */
-  alg?: 'none' | 'HS256'
+  alg?: 'RS256' | 'none' | 'HS256'
   /** Signed with a key that is not Google's. */
   hasWrongKey?: boolean
   keyId?: string
@@ -33,6 +33,8 @@ export function createTokens() {
     isRevoked: false,
     /** The scopes that the person has ticked. */
     granted: scopes,
+    /** The claims of the service account that were exchanged for access tokens. */
+    assertions: [] as unknown[],
     /** Makes Google refuse all access tokens so far. */
     endAll: () => void (valid = []),
     isValid: (header: string | undefined) => valid.includes(header?.replace('Bearer ', '') ?? ''),
@@ -40,16 +42,20 @@ export function createTokens() {
       tokens.granted.some((scope) => scope.endsWith(path.startsWith('/gmail/') ? 'gmail.readonly' : 'pubsub')),
     /** The public keys as the library of Google takes them: PEM by key id. */
     certificates: { g1: keys.publicKey.export({ type: 'spki', format: 'pem' }).toString() },
-    sign(audience: string, { claims = {}, alg, hasWrongKey = false, keyId = 'g1' }: Forgery): string {
+    sign(audience: string, { claims = {}, alg = 'RS256', hasWrongKey = false, keyId = 'g1' }: Forgery): string {
       const now = Math.floor(Date.now() / 1000)
       const payload = { iss: 'https://accounts.google.com', aud: audience, email: pushEmail, email_verified: true }
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
       const times = { iat: now, exp: now + 3600 }
-      const header = { alg: alg ?? 'RS256', kid: keyId, typ: 'JWT' }
+      const header = { alg, kid: keyId, typ: 'JWT' }
       const signed = `${part(header)}.${part({ ...payload, ...times, ...claims })}`
       const { privateKey } = hasWrongKey ? wrongKeys : keys
-      const signature = alg === 'none' ? '' : sign('RSA-SHA256', Buffer.from(signed), privateKey).toString('base64url')
-      return `${signed}.${signature}`
+      const signatures = {
+        none: () => '',
+        HS256: () => createHmac('sha256', tokens.certificates.g1).update(signed).digest('base64url'),
+        RS256: () => sign('RSA-SHA256', Buffer.from(signed), privateKey).toString('base64url'),
+      }
+      return `${signed}.${signatures[alg]()}`
     },
   }
 
@@ -65,7 +71,9 @@ export function createTokens() {
           ? issue({ ...scope, refresh_token: refreshToken })
           : refuse('invalid_grant')
       }
-      const isKnown = form.get('refresh_token') === refreshToken || form.get('grant_type')?.includes('jwt-bearer')
+      const assertion = form.get('assertion')
+      if (assertion !== null) tokens.assertions.push(claimsOf(assertion))
+      const isKnown = form.get('refresh_token') === refreshToken || assertion !== null
       return tokens.isRevoked || !isKnown ? refuse('invalid_grant') : issue(scope)
     },
     'GET /authorize': ({ query }) => {
@@ -80,3 +88,6 @@ export function createTokens() {
   }
   return { tokens, routes }
 }
+
+const claimsOf = (token: string): unknown =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))

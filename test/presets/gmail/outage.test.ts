@@ -1,0 +1,160 @@
+// What the watch of a Gmail mailbox does when Google fails, limits it, or refuses it, and what it says then.
+import { describe, expect, it } from 'vitest'
+import { account, refreshToken, topic } from '../../doubles/gmail/gmail.ts'
+import type { Reply } from '../../doubles/gmail/routes.ts'
+import type { RunningGateway } from '../../helpers.ts'
+import {
+  clientSecret,
+  jobOf,
+  mailsOf,
+  push,
+  start,
+  startDouble,
+  startWatching,
+  until,
+  untilMails,
+  untilState,
+} from './watching.ts'
+
+const count = ({ logged }: RunningGateway, text: string): number => logged.filter((line) => line.includes(text)).length
+
+function expectNoSecrets({ logged }: RunningGateway): void {
+  const log = logged.join('\n')
+  for (const secret of [refreshToken, clientSecret, 'access-', 'Bearer']) expect(log).not.toContain(secret)
+}
+
+describe('an outage of Google', () => {
+  it.each<[string, Reply, string]>([
+    [
+      'an error',
+      { status: 503, body: { error: { code: 503, message: 'Backend Error' } } },
+      'Google answered 503: Backend Error',
+    ],
+    ['a lost connection', { isLost: true }, 'Gmail does not answer at'],
+    [
+      'the page of a captive portal',
+      { body: '<html>Sign in to the hotel</html>' },
+      "is not Google's API; check any proxy in between",
+    ],
+  ])('delays mails and loses none: %s', async (_what, reply, reason) => {
+    const gmail = await startDouble()
+    const running = await startWatching(gmail)
+    const ids = [gmail.addMail(), gmail.addMail(), gmail.addMail()]
+    gmail.failNext('/messages/m1002', reply)
+    await push(running, gmail)
+    await untilMails(running, ids)
+    expect(count(running, 'was interrupted')).toBe(1)
+    expect(count(running, reason)).toBe(1)
+    expectNoSecrets(running)
+  })
+
+  it('ends by itself when nothing listened at the start, and the state said so', async () => {
+    const gmail = await startDouble()
+    await gmail.stopListening()
+    const running = await start(gmail)
+    await untilState(running, 'failing')
+    expect((await jobOf(running)).reason).toBe(
+      `Google's sign-in does not answer at ${gmail.urls.token}: nothing listens there. ` +
+        'Check hooks.gmail.watch.urls.token.',
+    )
+    await gmail.listen()
+    await untilState(running, 'connected')
+    expect(count(running, 'could not start')).toBe(1)
+    expectNoSecrets(running)
+  })
+
+  it.each([
+    ['429', { status: 429, headers: { 'retry-after': '1' } }],
+    [
+      '403 for the rate',
+      {
+        status: 403,
+        headers: { 'retry-after': '1' },
+        body: { error: { code: 403, message: 'Rate Limit Exceeded', errors: [{ reason: 'rateLimitExceeded' }] } },
+      },
+    ],
+  ])('waits as long as Google asks for with %s', async (_what, reply) => {
+    const gmail = await startDouble()
+    const running = await startWatching(gmail)
+    gmail.failNext('/messages/m1001', reply)
+    const ids = [gmail.addMail(), gmail.addMail()]
+    await push(running, gmail)
+    await untilMails(running, ids)
+    expect(gmail.calls.filter((call) => call.endsWith('/m1001'))).toHaveLength(2)
+    expect(running.logged.filter((line) => line.includes('allows no more calls'))).toEqual([
+      expect.stringContaining('"seconds":1,'),
+    ])
+    expect(count(running, 'was interrupted')).toBe(0)
+  })
+
+  it('is none when Google ends an access token early', async () => {
+    const gmail = await startDouble()
+    const running = await startWatching(gmail)
+    gmail.tokens.endAll()
+    const id = gmail.addMail()
+    await push(running, gmail)
+    await untilMails(running, [id])
+    expect(gmail.calls.filter((call) => call === 'POST /token')).toHaveLength(2)
+    expect(count(running, 'was interrupted')).toBe(0)
+  })
+})
+
+describe('a refused authorisation', () => {
+  it('is one log line and no further attempt when it was revoked, until the configuration is reloaded', async () => {
+    const gmail = await startDouble()
+    const running = await startWatching(gmail)
+    gmail.tokens.isRevoked = true
+    gmail.tokens.endAll()
+    const id = gmail.addMail()
+    await push(running, gmail)
+    await untilState(running, 'unauthorized')
+    expect((await jobOf(running)).reason).toBe(
+      `Google refuses the credentials of ${account} (invalid_grant); ` +
+        'to authorise again, run "svc-gateway gmail setup".',
+    )
+    const calls = gmail.calls.length
+    expect((await push(running, gmail)).status).toBe(200)
+    expect(gmail.calls).toHaveLength(calls)
+    expect(count(running, 'refuses the credentials of the preset')).toBe(1)
+    expectNoSecrets(running)
+    gmail.tokens.isRevoked = false
+    await running.gateway.reload()
+    await untilMails(running, [id])
+  })
+
+  it('names what to run when the granted access is too small', async () => {
+    const gmail = await startDouble()
+    gmail.tokens.granted = ['https://www.googleapis.com/auth/pubsub']
+    const running = await start(gmail)
+    await untilState(running, 'unauthorized')
+    expect((await jobOf(running)).reason).toBe(
+      'The access that Google has granted does not cover Gmail; ' +
+        'run "svc-gateway gmail setup" with --client, and agree to everything.',
+    )
+  })
+
+  it('names the command when Gmail may not publish to the topic, and tries again', async () => {
+    const gmail = await startDouble()
+    gmail.pubsub.mayPublish = false
+    const running = await start(gmail)
+    await untilState(running, 'failing')
+    expect((await jobOf(running)).reason).toContain(
+      `If Gmail may not publish to the topic, run: gcloud pubsub topics add-iam-policy-binding ${topic} --member=`,
+    )
+    gmail.pubsub.mayPublish = true
+    await untilState(running, 'connected')
+    expect(await mailsOf(running)).toEqual([])
+  })
+
+  it.each([
+    ['is no JSON', '{', 'has no valid \\"type\\"'],
+    ['lacks the refresh token', { type: 'authorized_user', client_id: 'c', client_secret: 's' }, 'refresh_token'],
+    ['has a broken key', { type: 'service_account', client_email: 'r@p', private_key: 'x' }, 'private_key'],
+  ])('is reported with the field when the file with the credentials %s', async (_what, credentials, text) => {
+    const gmail = await startDouble()
+    const running = await start(gmail, { credentials })
+    await untilState(running, 'unauthorized')
+    expect(running.logged.join('\n')).toContain(text)
+    await until(() => expect(gmail.calls).toEqual([]))
+  })
+})
