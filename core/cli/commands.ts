@@ -10,6 +10,7 @@ import { registerGmail, registerPresets } from './declare/presets.ts'
 import { registerReplay, registerRequests } from './declare/requests.ts'
 import { registerSetup } from './declare/setup.ts'
 import { registerCheck, registerStart } from './declare/start.ts'
+import { registerStore } from './declare/store.ts'
 import { registerTransform } from './declare/transform.ts'
 import { registerTrigger } from './declare/trigger.ts'
 
@@ -18,6 +19,7 @@ export function registerCommands(program: Command): void {
   registerCheck(program)
   registerSetup(program)
   registerBackup(program)
+  registerStore(program)
   registerImport(program)
   registerTransform(program)
   registerRequests(program)

@@ -2,7 +2,9 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ConfigDocument } from '../../config/file/read.ts'
+import { readStorageUrl, type StoredUrl } from '../../config/file/storage-url.ts'
 import { isRecord } from '../../config/walk.ts'
+import { parseStoreUrl } from '../../store/store-url.ts'
 import { CommandError } from '../command-error.ts'
 
 export interface Contents {
@@ -28,10 +30,14 @@ export function listContents(document: ConfigDocument): Contents {
   }
 }
 
-export function locateStore({ value, dir }: Pick<ConfigDocument, 'value' | 'dir'>): string {
-  const url = section(value, 'storage')['url'] ?? 'sqlite:state/gateway.db'
-  if (typeof url === 'string' && url.startsWith('sqlite:')) return resolve(dir, url.slice('sqlite:'.length))
-  throw new CommandError('Only stores of SQLite can be backed up and restored; storage.url must start with "sqlite:".')
+/** `filesDir` has the files that the configuration names, if they are not in the configuration directory yet. */
+export function locateStore(document: StoredUrl, filesDir = document.dir): string {
+  const address = parseStoreUrl(readStorageUrl({ ...document, dir: filesDir }), document)
+  if (address.engine === 'sqlite') return address.path
+  throw new CommandError(
+    'The store is a PostgreSQL database, which "backup" and "restore" do not copy. Use pg_dump and pg_restore for ' +
+      'the database, and copy the configuration and the workspaces.',
+  )
 }
 
 const section = (value: Record<string, unknown>, key: string): Record<string, unknown> =>

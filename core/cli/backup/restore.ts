@@ -23,7 +23,7 @@ export async function restore(file: string, { config, force = false }: { config?
     const files = join(folder, filesName)
     const restored = join(folder, 'configuration')
     renameSync(join(files, basename(name)), restored)
-    const store = locateStore({ value: readConfigFile(restored).value, dir })
+    const store = locateStore({ value: readConfigFile(restored).value, dir }, files)
     const names = readdirSync(files)
     const existing = listExisting({ dir, store, names: [...names, relative(dir, target)] })
     if (existing.length > 0 && !force) throw wouldReplace(dir, existing)

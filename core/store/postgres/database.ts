@@ -60,17 +60,25 @@ export async function createDatabase(url: string): Promise<Database> {
       return await transactOn(client, begin[lane], () => work(createTransaction(client, translate)))
     },
     query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
-    connect: async () => {
-      const client = new pg.Client({ ...config, statement_timeout: 0, query_timeout: 0, lock_timeout: 0 })
-      // Without a listener, an error of an idle connection would end the process.
-      client.on('error', () => undefined)
-      await client.connect()
-      return client
-    },
+    connect: () => connectClient(pg, { ...config, lock_timeout: 0 }),
     close: async () => {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
     },
   }
+}
+
+/** Opens a single connection, on which statements may take long. */
+export async function openConnection(url: string): Promise<Client> {
+  const pg = await importDriver()
+  return await connectClient(pg, toConfig(pg, url))
+}
+
+async function connectClient(pg: Pg, config: ClientConfig): Promise<Client> {
+  const client = new pg.Client({ ...config, statement_timeout: 0, query_timeout: 0 })
+  // Without a listener, an error of an idle connection would end the process.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
 }
 
 async function importDriver(): Promise<Pg> {

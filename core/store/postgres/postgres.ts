@@ -6,12 +6,14 @@ import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome }
 import type { StoreCall } from '../operations/operations.ts'
 import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
+import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { describe } from './failure.ts'
 import { createGroups, laneOf } from './groups.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createMessages } from './messages.ts'
+import { createTransaction, createTranslation } from './transaction.ts'
 
 export interface PostgresOptions {
   url: string
@@ -98,7 +100,7 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
 async function migrateOn(database: Database): Promise<number> {
   const client = await database.connect()
   try {
-    return await migrateDatabase(client)
+    return await migrateDatabase({ client, tx: createTransaction(client, createTranslation()) }, assertUsable)
   } finally {
     await client.end()
   }

@@ -1,6 +1,7 @@
 // A connection to the SQLite file. Opening it recovers the log and migrates the tables; statements are prepared once.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { assertFinished, type HasTable } from '../copy/mark.ts'
 import type { Space } from '../store.ts'
 import type { Dialect } from '../migrations/dialect.ts'
 import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
@@ -29,7 +30,16 @@ const pragmas = `
   PRAGMA cache_size = -16384;
 `
 
-export async function connect(path: string, steps: readonly Migration[] = migrations): Promise<SqliteConnection> {
+interface ConnectOptions {
+  steps?: readonly Migration[]
+  /** True: also opens an unfinished copy of another store. */
+  forCopy?: boolean
+}
+
+export async function connect(
+  path: string,
+  { steps = migrations, forCopy = false }: ConnectOptions = {},
+): Promise<SqliteConnection> {
   createPrivateFile(path)
   const db = new DatabaseSync(path, { timeout: 5000 })
   try {
@@ -42,6 +52,7 @@ export async function connect(path: string, steps: readonly Migration[] = migrat
       db.close()
     }
     const connection = { tx: createTransaction(db, checkpoints), transact: transactOn(db), checkpoints, close }
+    if (!forCopy) await assertFinished(connection.tx, hasTable)
     await migrateTables(connection, path, steps)
     return connection
   } catch (error) {
@@ -65,7 +76,7 @@ export function connectReadOnly(path: string): SqliteReadConnection {
     db.close()
     throw error
   }
-  return { tx: createTransaction(db, noCheckpoints), close: () => db.close() }
+  return { tx: createTransaction(db), close: () => db.close() }
 }
 
 const noCheckpoints: Pick<Checkpoints, 'request'> = { request() {} }
@@ -75,7 +86,10 @@ function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-function createTransaction(db: DatabaseSync, checkpoints: Pick<Checkpoints, 'request'>): Transaction {
+export function createTransaction(
+  db: DatabaseSync,
+  checkpoints: Pick<Checkpoints, 'request'> = noCheckpoints,
+): Transaction {
   /** Preparing a statement takes longer than running it. */
   const prepared = new Map<string, StatementSync>()
   const prepare = (sql: string) => {
@@ -114,7 +128,7 @@ function transactOn(db: DatabaseSync): SqliteConnection['transact'] {
   }
 }
 
-const dialect: Dialect = {
+export const dialect: Dialect = {
   sequence: 'INTEGER PRIMARY KEY',
   integer: 'INTEGER',
   text: 'TEXT',
@@ -131,12 +145,15 @@ async function migrateTables(connection: SqliteConnection, path: string, steps: 
   await connection.transact(() => migrate(tx, { version, steps, dialect }))
 }
 
-async function readVersion(tx: Transaction): Promise<number> {
-  const tables = await tx.all(`SELECT 1 FROM sqlite_schema WHERE name = 'migration'`)
-  if (tables.length === 0) return 0
+/** The number of migrations that the tables have had. 0: there are no tables. */
+export async function readVersion(tx: Transaction): Promise<number> {
+  if (!(await hasTable(tx, 'migration'))) return 0
   const [newest] = await tx.all<{ version: number }>('SELECT max(version) AS version FROM migration')
   return newest?.version ?? 0
 }
+
+export const hasTable: HasTable = async (tx, name) =>
+  (await tx.all('SELECT 1 FROM sqlite_schema WHERE name = ?', name)).length > 0
 
 /** Replaces a copy that an interrupted start left behind. */
 async function backUp(tx: Transaction, copy: string): Promise<void> {

@@ -11,9 +11,12 @@ export interface Lock {
  * Acquires the lock beside the store's file, or throws at once and names the owner. The lock is an empty SQLite file
  * with an open exclusive transaction: every platform supports that, and `kill -9` does not leave it locked.
  */
-export function acquireLock(path: string): Lock {
+export function acquireLock(
+  path: string,
+  advice = 'stop it first, or give this gateway a storage.url of its own',
+): Lock {
   const pidFile = `${path}.pid`
-  const db = beginExclusive(path, pidFile)
+  const db = beginExclusive(path, { pidFile, advice })
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
   return {
     release() {
@@ -26,7 +29,7 @@ export function acquireLock(path: string): Lock {
 /** SQLite's code for a file that another connection has locked. */
 const busyCode = 5
 
-function beginExclusive(path: string, pidFile: string): DatabaseSync {
+function beginExclusive(path: string, { pidFile, advice }: { pidFile: string; advice: string }): DatabaseSync {
   const db = new DatabaseSync(`${path}.lock`, { timeout: 0, open: false })
   try {
     db.open()
@@ -36,8 +39,7 @@ function beginExclusive(path: string, pidFile: string): DatabaseSync {
     if (db.isOpen) db.close()
     const isHeld = error instanceof Error && 'errcode' in error && error.errcode === busyCode
     const sentence = isHeld
-      ? `The store ${path} is in use by ${readOwner(pidFile)}; ` +
-        'stop it first, or give this gateway a storage.url of its own.'
+      ? `The store ${path} is in use by ${readOwner(pidFile)}; ${advice}.`
       : `The store ${path} cannot be locked: ${String(error)}.`
     throw new GatewayError('store_unavailable', sentence, { cause: error })
   }

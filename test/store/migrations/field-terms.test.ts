@@ -22,7 +22,7 @@ const spec = JSON.stringify({
 
 async function openMigrated(statements: readonly (readonly [sql: string, ...values: (string | number | null)[]])[]) {
   const dir = temporaryFolder()
-  const old = await connect(join(dir, 'old.db'), migrations.slice(0, before))
+  const old = await connect(join(dir, 'old.db'), { steps: migrations.slice(0, before) })
   for (const [sql, ...values] of statements) await old.tx.run(sql, ...values)
   await old.close()
   return await openStore({ url: 'sqlite:old.db', dir, log })

@@ -46,10 +46,10 @@ describe('tables of a newer version', () => {
 
 describe('tables of an older version', () => {
   it('are backed up, then migrated without losing a row', async () => {
-    const old = await connect(path, [notes])
+    const old = await connect(path, { steps: [notes] })
     await old.tx.run(`INSERT INTO note (text) VALUES ('kept')`)
     await old.close()
-    const renewed = await connect(path, [notes, dates])
+    const renewed = await connect(path, { steps: [notes, dates] })
     expect(await renewed.tx.all('SELECT text, at FROM note')).toEqual([{ text: 'kept', at: null }])
     await renewed.close()
     const copy = new DatabaseSync(`${path}.before-version-2`, { readOnly: true })
@@ -58,7 +58,7 @@ describe('tables of an older version', () => {
   })
 
   it('of 0.1 keep their runs, which are still claimed', async () => {
-    const old = await connect(path, migrations.slice(0, 1))
+    const old = await connect(path, { steps: migrations.slice(0, 1) })
     const insert = `
       INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fence, result,
         created_at)
@@ -75,16 +75,16 @@ describe('tables of an older version', () => {
   })
 
   it('stay unchanged when a migration fails', async () => {
-    const old = await connect(path, [notes, dates])
+    const old = await connect(path, { steps: [notes, dates] })
     await old.close()
-    await expect(connect(path, [notes, dates, broken])).rejects.toThrow('half already exists')
-    const again = await connect(path, [notes, dates])
+    await expect(connect(path, { steps: [notes, dates, broken] })).rejects.toThrow('half already exists')
+    const again = await connect(path, { steps: [notes, dates] })
     expect(await again.tx.all(`SELECT name FROM sqlite_schema WHERE name = 'half'`)).toEqual([])
     await again.close()
   })
 
   it('keep their waiting events', async () => {
-    const old = await connect(path, migrations.slice(0, 1))
+    const old = await connect(path, { steps: migrations.slice(0, 1) })
     await old.tx.run(
       `INSERT INTO event (id, session_key, text, mode, source, trusted, at)
        VALUES ('e', 'agent:main:main', 'kept', 'now', 'webhook wake', 0, 1)`,
@@ -107,7 +107,7 @@ describe('tables of an older version', () => {
 
 describe('tables of 0.1', () => {
   it('keep their sessions, and those of webhooks count as having read private data', async () => {
-    const old = await connect(path, migrations.slice(0, 1))
+    const old = await connect(path, { steps: migrations.slice(0, 1) })
     const addRun = `
       INSERT INTO run (id, kind, agent_id, session_key, spec, status, attempt, max_attempts, fence, result,
         created_at, message)

@@ -1,0 +1,65 @@
+// The command `store migrate`: copies the store to another engine, compares both, and says how to use the new one.
+import { type CopyResult, copyStore, previewCopy } from '../../store/copy/copy-store.ts'
+import { CommandError, interrupted } from '../command-error.ts'
+import { stopAtClosedPipe } from '../inspect/output.ts'
+import { type AddressOptions, type Addresses, readAddresses } from './addresses.ts'
+import { adoptStore } from './adopt-store.ts'
+import { createProgressView } from './progress.ts'
+import { printPreview, printResult } from './result.ts'
+
+export interface MigrateOptions extends AddressOptions {
+  dryRun?: boolean
+  restart?: boolean
+  writeConfig?: boolean
+  json?: boolean
+}
+
+export async function migrateStore(options: MigrateOptions): Promise<void> {
+  process.umask(0o077)
+  stopAtClosedPipe()
+  const addresses = readAddresses(options)
+  if (options.writeConfig && !addresses.document)
+    throw new CommandError('--write-config needs a configuration file; name it with --config.')
+  if (options.dryRun) return await printPreview(await previewCopy(addresses), options)
+  const result = await copy(addresses, options)
+  await printResult(result, options)
+  assertEqual(result)
+  adoptStore(addresses, { ...options, old: result.from })
+}
+
+async function copy({ from, to }: Addresses, { restart = false, json }: MigrateOptions): Promise<CopyResult> {
+  const view = createProgressView({ json })
+  const controller = new AbortController()
+  const onSignal = (): void => controller.abort(interruption())
+  // The progress bar ends the process itself when Ctrl-C is typed.
+  const onExit = (): void => {
+    process.exitCode = interrupted
+    process.stderr.write(`${interruption().message}\n`)
+  }
+  for (const signal of signals) process.on(signal, onSignal)
+  process.on('exit', onExit)
+  let isDone = false
+  try {
+    const result = await copyStore({ from, to, restart, report: view.report, signal: controller.signal })
+    isDone = true
+    return result
+  } finally {
+    view.end(isDone)
+    process.off('exit', onExit)
+    for (const signal of signals) process.off(signal, onSignal)
+  }
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+const interruption = (): CommandError =>
+  new CommandError('The copy was interrupted. Run the same command again to continue it.', interrupted)
+
+function assertEqual({ to, tables }: CopyResult): void {
+  const different = tables.filter(({ isEqual }) => !isEqual).map(({ name }) => name)
+  if (different.length === 0) return
+  throw new CommandError(
+    `The copy differs from the source in ${different.join(', ')}: something has written to one of the stores since ` +
+      `the copy began. No gateway starts on ${to}. Run the command again with --restart.`,
+  )
+}

@@ -1,0 +1,41 @@
+// Prints what a migration would copy, and what it has copied.
+import type { ComparedTable, CopyPreview, CopyResult } from '../../store/copy/copy-store.ts'
+import { printList } from '../inspect/output.ts'
+import { formatCount } from './progress.ts'
+
+export async function printPreview(preview: CopyPreview, { json }: { json?: boolean | undefined }): Promise<void> {
+  if (json) return printJson({ type: 'preview', ...preview })
+  const columns = [
+    { title: 'TABLE', text: ({ name }: CopyPreview['tables'][number]) => name },
+    { title: 'ROWS', text: ({ rows }: CopyPreview['tables'][number]) => formatCount(rows) },
+  ]
+  await printList(preview.tables, { limit: Infinity }, { columns, noun: 'tables' })
+  process.stdout.write(`${describeTarget(preview)}\n`)
+}
+
+function describeTarget({ from, tables, to }: CopyPreview): string {
+  const total = formatCount(tables.reduce((sum, { rows }) => sum + rows, 0))
+  if (!to || (to.rows === 0 && to.copyOf === undefined))
+    return `Would copy ${total} rows of ${from}. The new store is empty. Nothing was copied.`
+  return to.copyOf === undefined
+    ? `${to.location} already holds ${formatCount(to.rows)} rows; --to must be an empty database or a new file.`
+    : `${to.location} holds ${formatCount(to.rows)} rows of an unfinished copy of ${to.copyOf}. Nothing was copied.`
+}
+
+export async function printResult({ tables, from, to }: CopyResult, { json }: { json?: boolean | undefined }) {
+  if (json) {
+    for (const table of tables) printJson({ type: 'table', ...table })
+    return printJson({ type: 'result', from, to, isEqual: tables.every(({ isEqual }) => isEqual) })
+  }
+  const columns = [
+    { title: 'TABLE', text: ({ name }: ComparedTable) => name },
+    { title: 'ROWS', text: (table: ComparedTable) => formatCount(table.from.rows) },
+    { title: 'CHECKSUM', text: (table: ComparedTable) => table.from.checksum },
+    { title: 'COPY', text: (table: ComparedTable) => (table.isEqual ? 'equal' : describeDifference(table)) },
+  ]
+  await printList(tables, { limit: Infinity }, { columns, noun: 'tables' })
+}
+
+const describeDifference = ({ to }: ComparedTable): string => `differs: ${formatCount(to.rows)} rows, ${to.checksum}`
+
+const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`)

@@ -1,0 +1,173 @@
+// Copies all rows of a store to another engine, and compares both. A copy that was interrupted goes on where it ended.
+import { GatewayError } from '../../errors.ts'
+import type { StoreAddress } from '../store-url.ts'
+import type { Transaction } from '../transaction.ts'
+import { sumTable, type TableSum } from './checksum.ts'
+import { assertComplete, type CopyEnd, type StoreReader, type StoreWriter } from './end.ts'
+import { type CopyMark, deleteMark, readMark, saveProgress, type TableProgress } from './mark.ts'
+import { createPostgresEnd } from './postgres-end.ts'
+import { prepareMark } from './preparation.ts'
+import { countRows, keyOf, readBatch, toPortableRow } from './rows.ts'
+import { createSqliteEnd } from './sqlite-end.ts'
+import { type CopiedTable, listCopiedTables } from './tables.ts'
+
+export interface CopyAddresses {
+  from: StoreAddress
+  to: StoreAddress
+}
+
+export interface CopyOptions extends CopyAddresses {
+  /** Deletes an unfinished copy and begins again. */
+  restart: boolean
+  /** Called after each batch, and once before the first one. */
+  report(progress: CopyProgress): void
+  /** Ends the copy after a batch. */
+  signal: AbortSignal
+}
+
+export interface CopyProgress {
+  step: 'copy' | 'compare'
+  /** The rows of all tables so far; those that an interrupted copy had are included. */
+  done: number
+  total: number
+}
+
+export interface CopyResult {
+  from: string
+  to: string
+  tables: ComparedTable[]
+}
+
+export interface ComparedTable {
+  name: string
+  from: TableSum
+  to: TableSum
+  isEqual: boolean
+}
+
+/** What a copy would begin with. */
+export interface CopyPreview {
+  from: string
+  tables: { name: string; rows: number }[]
+  /** Undefined: the store does not exist yet. */
+  to: { location: string; rows: number; copyOf: string | undefined } | undefined
+}
+
+/** If the tables differ, the target keeps its mark, and no gateway starts on it. */
+export async function copyStore({ from, to, restart, report, signal }: CopyOptions): Promise<CopyResult> {
+  const [sourceEnd, targetEnd] = createEnds({ from, to })
+  const tables = await listCopiedTables()
+  await using opened = new AsyncDisposableStack()
+  const source = await sourceEnd.openSource()
+  opened.defer(source.close)
+  const rows = await countTables(source.tx, tables)
+  let mark: CopyMark | undefined
+  const target = await targetEnd.openTarget(async (preparation) => {
+    mark = await prepareMark(preparation, { tables, source: source.location, rows, restart })
+  })
+  opened.defer(target.close)
+  const work = { source, target, tables, report, signal }
+  await copyTables({ ...work, mark: mark as CopyMark })
+  const compared = await compareTables(work)
+  if (compared.every(({ isEqual }) => isEqual)) await target.transact(deleteMark)
+  return { from: source.location, to: target.location, tables: compared }
+}
+
+interface Work {
+  source: StoreReader
+  target: StoreWriter
+  tables: readonly CopiedTable[]
+  report: CopyOptions['report']
+  signal: AbortSignal
+}
+
+async function copyTables({ mark, report, ...work }: Work & { mark: CopyMark }): Promise<void> {
+  const all = Object.values(mark.tables)
+  const total = all.reduce((sum, table) => sum + table.total, 0)
+  let done = all.reduce((sum, table) => sum + table.copied, 0)
+  report({ step: 'copy', done, total })
+  const advance = (rows: number): void => report({ step: 'copy', done: (done += rows), total })
+  for (const table of work.tables)
+    await copyTable(table, mark.tables[table.name] ?? { total: 0, copied: 0, after: [] }, { ...work, advance })
+}
+
+interface TableWork extends Pick<Work, 'source' | 'target' | 'signal'> {
+  advance(rows: number): void
+}
+
+/** Each batch is one transaction together with the progress, so that a copy can be interrupted at any time. */
+async function copyTable(table: CopiedTable, progress: TableProgress, work: TableWork): Promise<void> {
+  const { source, target, signal, advance } = work
+  let { copied, after } = progress
+  for (;;) {
+    signal.throwIfAborted()
+    const rows = await readBatch(source.tx, table, after)
+    const last = rows.at(-1)
+    if (!last) break
+    copied += rows.length
+    after = keyOf(table, last)
+    const reached = { total: progress.total, copied, after }
+    await target.transact(async (tx) => {
+      await target.insertRows(tx, table, rows.map(toPortableRow))
+      await saveProgress(tx, table.name, reached)
+    })
+    advance(rows.length)
+  }
+  await target.transact((tx) => target.completeTable(tx, table))
+}
+
+async function compareTables({ source, target, tables, report, signal }: Work): Promise<ComparedTable[]> {
+  const counts = await countTables(source.tx, tables)
+  const total = 2 * Object.values(counts).reduce((sum, rows) => sum + rows, 0)
+  let done = 0
+  const advance = (rows: number): void => {
+    signal.throwIfAborted()
+    report({ step: 'compare', done: (done += rows), total })
+  }
+  const compared: ComparedTable[] = []
+  for (const table of tables) {
+    const from = await sumTable(source.tx, table, advance)
+    const to = await sumTable(target.tx, table, advance)
+    compared.push({ name: table.name, from, to, isEqual: from.rows === to.rows && from.checksum === to.checksum })
+  }
+  return compared
+}
+
+/** Reads both stores, also while gateways use them. */
+export async function previewCopy({ from, to }: CopyAddresses): Promise<CopyPreview> {
+  const [sourceEnd, targetEnd] = createEnds({ from, to })
+  const tables = await listCopiedTables()
+  await using opened = new AsyncDisposableStack()
+  const source = await sourceEnd.openReader()
+  if (!source)
+    throw new GatewayError('store_unavailable', 'There is no store to copy; no gateway has been started on it.')
+  opened.defer(source.close)
+  await assertComplete(source)
+  const rows = Object.entries(await countTables(source.tx, tables)).map(([name, count]) => ({ name, rows: count }))
+  const target = await targetEnd.openReader()
+  if (!target) return { from: source.location, tables: rows, to: undefined }
+  opened.defer(target.close)
+  const known = target.version === source.version ? tables : []
+  const found = Object.values(await countTables(target.tx, known)).reduce((sum, count) => sum + count, 0)
+  const copyOf = (await readMark(target.tx, target.hasTable))?.source
+  return { from: source.location, tables: rows, to: { location: target.location, rows: found, copyOf } }
+}
+
+function createEnds({ from, to }: CopyAddresses): [source: CopyEnd, target: CopyEnd] {
+  if (from.engine === to.engine)
+    throw new GatewayError(
+      'store_unavailable',
+      from.engine === 'sqlite'
+        ? 'Both stores are SQLite files; use "svc-gateway backup" and "restore" to move one.'
+        : 'Both stores are PostgreSQL databases; use pg_dump and pg_restore to move one.',
+    )
+  const create = (address: StoreAddress): CopyEnd =>
+    address.engine === 'sqlite' ? createSqliteEnd(address.path) : createPostgresEnd(address.url)
+  return [create(from), create(to)]
+}
+
+async function countTables(tx: Transaction, tables: readonly CopiedTable[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const table of tables) counts[table.name] = await countRows(tx, table)
+  return counts
+}
