@@ -218,9 +218,22 @@ describe('files', () => {
 })
 
 describe('links', () => {
+  const linksOf = (page: string) =>
+    [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link]) => link ?? '')
+  const { files } = JSON.parse(read('package.json')) as { files: string[] }
+  /** npm adds these three by itself. */
+  const published = filesOf([...files, 'README.md', 'LICENSE', 'package.json'])
+
   it.each(filesOf(['*.md']))('in %s resolve, with their anchors', (page) => {
-    const links = [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link]) => link ?? '')
-    expect(links.filter((link) => !resolves(page, link))).toEqual([])
+    expect(linksOf(page).filter((link) => !resolves(page, link))).toEqual([])
+  })
+
+  it.each(published.filter((file) => file.endsWith('.md')))('in %s resolve in the published package', (page) => {
+    const targets = linksOf(page).flatMap((link) => {
+      const [path = ''] = link.split('#')
+      return path ? [join(dirname(page), path)] : []
+    })
+    expect(targets.filter((target) => !published.includes(target))).toEqual([])
   })
 })
 
