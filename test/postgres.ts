@@ -24,21 +24,21 @@ export interface PostgresServer {
 }
 
 /** PostgreSQL refuses to run as root. */
-const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+export const serverUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** `flags` are settings, such as `fsync=off`. */
 export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
   const binaries = await findBinaries()
   const dir = await mkdtemp(join(tmpdir(), 'postgres-'))
-  if (user.uid !== undefined) await chown(dir, user.uid, user.gid)
+  if (serverUser.uid !== undefined) await chown(dir, serverUser.uid, serverUser.gid)
   const password = randomBytes(12).toString('hex')
   const passwordFile = `${dir}.password`
   await writeFile(passwordFile, password)
-  if (user.uid !== undefined) await chown(passwordFile, user.uid, user.gid)
+  if (serverUser.uid !== undefined) await chown(passwordFile, serverUser.uid, serverUser.gid)
   const data = join(dir, 'data')
   const initFlags = ['--auth=scram-sha-256', '--username=postgres', '--no-sync', '--locale=C', '--encoding=UTF8']
   await promisify(execFile)(binaries.initdb, [`--pgdata=${data}`, `--pwfile=${passwordFile}`, ...initFlags], {
-    ...user,
+    ...serverUser,
     cwd: dir,
   })
   await rm(passwordFile)
@@ -49,7 +49,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
 
   let server: ChildProcess
   async function start(): Promise<void> {
-    server = spawn(binaries.postgres, args, { ...user, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
+    server = spawn(binaries.postgres, args, { ...serverUser, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
     let log = ''
     const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
     server.stderr?.on('data', (chunk: Buffer) => {

@@ -159,6 +159,17 @@ describe('gateway', () => {
     ])
   })
 
+  it.each([
+    ['sslmode=verify', 'has an unknown sslmode; use one of disable, prefer, require, verify-ca, verify-full'],
+    ['sslmode=verify-ca', 'has sslmode=verify-ca, which needs sslrootcert=<file>'],
+  ])('rejects a PostgreSQL database with %s, without repeating the URL', (parameter, problem) => {
+    const problems = problemsOf(
+      `{ storage: { url: 'postgres://gateway:a-secret@db.example.org/gateway?${parameter}' } }`,
+    )
+    expect(problems).toEqual([expect.stringContaining(`storage.url ${problem}`)])
+    expect(problems.join()).not.toContain('a-secret')
+  })
+
   it('rejects an unsupported storage URL', () => {
     expect(problemsOf("{ storage: { url: 'mysql://db' } }")).toEqual([
       expect.stringContaining('storage.url must be "sqlite:" and a path'),

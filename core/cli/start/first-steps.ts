@@ -64,9 +64,11 @@ export function describeNewCredential({ file, mode, value }: NewCredential): str
 export function describeState({ config, dir }: { config: Config; dir: string }): string {
   if (Object.keys(config.agents).some((id) => id !== 'defaults')) return ''
   const { id, model, workspace } = createAgents(config, dir).default
-  const store = resolve(dir, config.storage.url.replace(/^sqlite:/, ''))
+  const [, path] = /^sqlite:(.+)/.exec(config.storage.url) ?? []
+  // The URL of a database may contain a password.
+  const store = path === undefined ? 'the database of storage.url' : dirname(resolve(dir, path))
   return (
     `No agent is configured: the agent "${id}" replies, with the model ${model}. Its files are in ` +
-    `${workspace}; all other state is in ${dirname(store)}.\n`
+    `${workspace}; all other state is in ${store}.\n`
   )
 }

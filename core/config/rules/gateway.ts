@@ -28,11 +28,24 @@ function* storageRules({ url, retention }: RuleContext['config']['storage']): It
         'must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL database, such ' +
         'as "postgres://user@host/database"',
     }
+  if (isPostgres) yield* tlsRules(url)
   if (isPostgres && retention.maxMb > 0)
     yield {
       keys: ['storage', 'retention', 'maxMb'],
       problem: 'works only with an SQLite store; remove it, and limit storage.retention.days instead',
     }
+}
+
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+/** The driver would take an unknown mode for a strict one. The problem does not repeat the URL, which is a secret. */
+function* tlsRules(url: string): Iterable<RuleFinding> {
+  const keys = ['storage', 'url']
+  const [, mode] = /[?&]sslmode=([^&]*)/.exec(url) ?? []
+  if (mode !== undefined && !sslModes.includes(mode))
+    yield { keys, problem: `has an unknown sslmode; use one of ${sslModes.join(', ')}` }
+  if (mode === 'verify-ca' && !url.includes('sslrootcert='))
+    yield { keys, problem: 'has sslmode=verify-ca, which needs sslrootcert=<file>; add it, or use verify-full' }
 }
 
 function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {

@@ -77,7 +77,13 @@ async function connectClient(pg: Pg, config: ClientConfig): Promise<Client> {
   const client = new pg.Client({ ...config, statement_timeout: 0, query_timeout: 0 })
   // Without a listener, an error of an idle connection would end the process.
   client.on('error', () => undefined)
-  await client.connect()
+  try {
+    await client.connect()
+  } catch (error) {
+    // The driver leaves the socket open when the login fails on its side, which would keep the process alive.
+    void client.end()
+    throw error
+  }
   return client
 }
 

@@ -8,11 +8,11 @@ import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
-import { describe } from './failure.ts'
 import { createGroups, laneOf } from './groups.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createMessages } from './messages.ts'
+import { explainRefusal } from './refusal.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
 export interface PostgresOptions {
@@ -108,6 +108,6 @@ async function migrateOn(database: Database): Promise<number> {
 
 function refuseOpening(error: unknown): never {
   if (error instanceof GatewayError) throw error
-  const sentence = `The PostgreSQL database of storage.url cannot be used: ${describe(error)}.`
+  const sentence = `The PostgreSQL database of storage.url cannot be used: ${explainRefusal(error)}.`
   throw new GatewayError('store_unavailable', sentence, { cause: error })
 }

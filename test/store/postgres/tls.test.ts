@@ -1,0 +1,99 @@
+// TLS to the PostgreSQL database, and the ways to give its password: what is accepted, and how a start is refused.
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { run } from '../../cli/command-line.ts'
+import { spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { query } from '../../postgres.ts'
+import { closeAtEnd, share } from '../../share.ts'
+import { authority, otherAuthority, startTlsServer } from './tls-server.ts'
+
+const server = share(async () => {
+  const started = await startTlsServer()
+  closeAtEnd(started.remove)
+  return started
+})
+
+/** The URL of the server, with these parameters. The server listens on 127.0.0.1, which is `localhost`. */
+function urlOf(parameters: string, { host = 'localhost', password = true } = {}): string {
+  const url = new URL(server().url)
+  url.hostname = host
+  if (!password) url.password = ''
+  return `${url.href}?${parameters}`
+}
+
+const verified = `sslmode=verify-full&sslrootcert=${authority}`
+const passwordOf = () => new URL(server().url).password
+
+async function start(storageUrl: unknown, { env = {}, files = {} as Record<string, string> } = {}) {
+  const file = writeConfig(temporaryFolder(), { storage: { url: storageUrl } })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dirname(file), name), text, { mode: 0o600 })
+  const gateway = await spawnGateway(file, { env })
+  closeAtEnd(() => gateway.end('SIGKILL'))
+  return gateway
+}
+
+const isEncrypted = `SELECT bool_and(ssl) AS yes FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+  WHERE application_name = 'svc-gateway'`
+
+describe('a gateway whose database accepts only TLS', () => {
+  it.each([
+    ['sslmode=require', 'sslmode=require', 'localhost'],
+    ['sslmode=verify-ca, also with another host', `sslmode=verify-ca&sslrootcert=${authority}`, '127.0.0.1'],
+    ['sslmode=verify-full', verified, 'localhost'],
+  ])('encrypts its connections with %s', async (_mode, parameters, host) => {
+    const gateway = await start(urlOf(parameters, { host }))
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+    expect(await query(urlOf('sslmode=require&uselibpqcompat=true'), isEncrypted)).toEqual([{ yes: true }])
+    expect([...gateway.output, ...gateway.log].filter((line) => line.includes(passwordOf()))).toEqual([])
+    await gateway.end('SIGTERM')
+  })
+
+  it('reads the URL with its password from a file', async () => {
+    const gateway = await start({ file: 'database-url' }, { files: { 'database-url': `${urlOf(verified)}\n` } })
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+  })
+
+  it('takes the password from PGPASSWORD', async () => {
+    const gateway = await start(urlOf(verified, { password: false }), { env: { PGPASSWORD: passwordOf() } })
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+  })
+})
+
+describe('a start is refused, with one sentence,', () => {
+  const unknownAuthority =
+    "its certificate is not signed by a known authority; name the authority's file with sslrootcert in the URL."
+
+  it.each([
+    ['without TLS', 'sslmode=disable', {}, /no pg_hba\.conf entry for .*, no encryption\.$/],
+    ['with a wrong authority', `sslmode=verify-full&sslrootcert=${otherAuthority}`, {}, unknownAuthority],
+    ['without the authority', 'sslmode=verify-full', {}, unknownAuthority],
+    [
+      'with a wrong authority and sslmode=require',
+      `sslmode=require&sslrootcert=${otherAuthority}`,
+      {},
+      unknownAuthority,
+    ],
+    ['with another host', verified, { host: '127.0.0.1' }, 'its certificate is for another host; use a host that'],
+    [
+      'if the file of the authority is missing',
+      'sslmode=verify-full&sslrootcert=/no/ca.crt',
+      {},
+      'the file /no/ca.crt of',
+    ],
+    [
+      'without a password',
+      verified,
+      { password: false },
+      'it asks for a password; add one to the URL, or set PGPASSWORD.',
+    ],
+  ])('%s', async (_case, parameters, options, sentence) => {
+    const dir = temporaryFolder()
+    const config = writeConfig(dir, { storage: { url: urlOf(parameters, options) }, log: { level: 'silent' } })
+    const { code, stdout, stderr } = await run(dir, ['start', '--config', config])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^The PostgreSQL database of storage\.url cannot be used: .+\.\n$/)
+    expect(stderr.trim()).toMatch(sentence)
+    expect(stderr).not.toContain(passwordOf())
+  })
+})
