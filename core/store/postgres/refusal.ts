@@ -20,6 +20,9 @@ export function explainRefusal(error: unknown): string {
   // The driver's sentence if there is no password at all.
   if (message.includes('client password must be a string'))
     return 'it asks for a password; add one to the URL, or set PGPASSWORD'
+  // The driver's sentence if it cannot connect in time.
+  if (message === 'timeout expired')
+    return 'it does not answer; check the host and the port, and that a firewall lets the gateway through'
   if (path !== undefined && message.includes(', open '))
     return `the file ${path} of sslrootcert, sslcert or sslkey cannot be read (${code}); correct the path in the URL`
   return describe(error)

@@ -25,7 +25,13 @@ function urlOf(parameters: string, { host = 'localhost', password = true } = {})
 const verified = `sslmode=verify-full&sslrootcert=${authority}`
 const passwordOf = () => new URL(server().url).password
 
-async function start(storageUrl: unknown, { env = {}, files = {} as Record<string, string> } = {}) {
+interface StartOptions {
+  env?: NodeJS.ProcessEnv
+  /** Beside the configuration, by name. */
+  files?: Record<string, string>
+}
+
+async function start(storageUrl: unknown, { env = {}, files = {} }: StartOptions = {}) {
   const file = writeConfig(temporaryFolder(), { storage: { url: storageUrl } })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dirname(file), name), text, { mode: 0o600 })
   const gateway = await spawnGateway(file, { env })
@@ -87,7 +93,7 @@ describe('a start is refused, with one sentence,', () => {
       { password: false },
       'it asks for a password; add one to the URL, or set PGPASSWORD.',
     ],
-  ])('%s', async (_case, parameters, options, sentence) => {
+  ])('%s', async (...[, parameters, options, sentence]) => {
     const dir = temporaryFolder()
     const config = writeConfig(dir, { storage: { url: urlOf(parameters, options) }, log: { level: 'silent' } })
     const { code, stdout, stderr } = await run(dir, ['start', '--config', config])
