@@ -60,7 +60,7 @@ export async function createDatabase(url: string): Promise<Database> {
       return await transactOn(client, begin[lane], () => work(createTransaction(client, translate)))
     },
     query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
-    connect: () => connectClient(pg, { ...config, lock_timeout: 0 }),
+    connect: () => connectClient(pg, { ...config, lock_timeout: 0, pipeline: true }),
     close: async () => {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
     },
