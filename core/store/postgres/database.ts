@@ -1,15 +1,14 @@
 // Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import type { Transaction } from '../transaction.ts'
-import { createTransaction, createTranslation } from './transaction.ts'
+import { createTransaction, createTranslation, type PostgresTransaction } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
 export type Lane = 'accepts' | 'work' | 'reads'
 
 export interface Database {
   /** Runs `work` in one transaction. Resolves when its changes are on disk. */
-  transact<Result>(lane: Lane, work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  transact<Result>(lane: Lane, work: (tx: PostgresTransaction) => Promise<Result>): Promise<Result>
   query<Row>(sql: string): Promise<Row[]>
   /** Opens a connection of the caller's own. */
   connect(): Promise<Client>

@@ -1,11 +1,13 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
-import { claimAccept, storeAccept } from '../operations/accept.ts'
 import { isWrite, type OperationName, perform, type StoreCall } from '../operations/operations.ts'
 import { type PackedAccept, unpackAccept } from '../operations/packed-accept.ts'
 import type { Transaction } from '../transaction.ts'
+import { performAccepts } from './accept-group.ts'
 import { type Database, type Lane, settleAll } from './database.ts'
 import { isConflict, isUnavailable, toFailure } from './failure.ts'
+import type { FindInsert } from './inserts.ts'
+import type { PostgresTransaction } from './transaction.ts'
 
 /**
  * Writes that several gateways may do at the same time. They take new rows and a few known ones. All other writes are
@@ -28,9 +30,14 @@ export const laneOf = (call: StoreCall): Lane => {
 /** How often a transaction is repeated that conflicted with another one. */
 const maxTries = 3
 
-/** `storeId` identifies the locks of this store. */
-export function createGroups(database: Pick<Database, 'transact'>, storeId: number) {
-  const performIn: Record<Lane, (tx: Transaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
+interface GroupsOptions {
+  /** Identifies the locks of this store. */
+  storeId: number
+  findInsert: FindInsert
+}
+
+export function createGroups(database: Pick<Database, 'transact'>, { storeId, findInsert }: GroupsOptions) {
+  const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
     work: async (tx, calls) => {
       const [, results] = await settleAll([tx.all(lockSql, storeId), performInOrder(tx, calls)])
@@ -39,7 +46,7 @@ export function createGroups(database: Pick<Database, 'transact'>, storeId: numb
     accepts: async (tx, calls) => {
       const rows = [...new Set(calls.flatMap(rowsOf))]
       const locks = [tx.all(sharedLockSql, storeId), rows.length > 0 && lockRows(tx, { storeId, rows })]
-      const [, results] = await settleAll([settleAll(locks), performAccepts(tx, calls)])
+      const [, results] = await settleAll([settleAll(locks), performAccepts(tx, calls, findInsert)])
       return results
     },
   }
@@ -80,21 +87,6 @@ async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Pro
   const results: unknown[] = []
   for (const call of calls) results.push(await perform(tx, call))
   return results
-}
-
-/**
- * The rows that the calls insert are numbered in the order of the calls, although the connection sends many statements
- * without waiting for each answer.
- */
-async function performAccepts(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
-  const commands = calls.map(([name, args]) => (name === 'accept' ? unpackAccept(args[0] as PackedAccept) : undefined))
-  const claims = await settleAll(commands.map((command) => command && claimAccept(tx, command)))
-  return await settleAll(
-    calls.map((call, index) => {
-      const command = commands[index]
-      return command ? (claims[index] ?? storeAccept(tx, command)) : perform(tx, call)
-    }),
-  )
 }
 
 /** The connection sends all statements without waiting for each answer. */

@@ -9,6 +9,7 @@ import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
+import { createFindInsert, integerColumnsSql } from './inserts.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createMessages } from './messages.ts'
@@ -68,7 +69,9 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
     messages.open(database.connect, `svc_gateway_${storeId}`)
-    const commitGroup = createGroups(database, storeId)
+    const integerColumns = await database.query<{ name: string }>(integerColumnsSql)
+    const findInsert = createFindInsert(new Set(integerColumns.map(({ name }) => name)))
+    const commitGroup = createGroups(database, { storeId, findInsert })
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {

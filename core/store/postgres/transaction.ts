@@ -1,6 +1,12 @@
 // A transaction on a PostgreSQL connection: translates placeholders and has each statement prepared once.
 import type { ClientBase } from 'pg'
 import type { Transaction, Value } from '../transaction.ts'
+import { toStorable } from './text-array.ts'
+
+/** A value may also be in PostgreSQL's binary format. */
+export interface PostgresTransaction extends Transaction {
+  all<Row>(sql: string, ...values: (Value | Buffer)[]): Promise<Row[]>
+}
 
 /** Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once. */
 export type Translate = (sql: string) => { name: string; text: string }
@@ -17,20 +23,20 @@ export function createTranslation(): Translate {
   }
 }
 
-export function createTransaction(client: ClientBase, translate: Translate): Transaction {
-  const query = (sql: string, values: Value[]) => client.query({ ...translate(sql), values: values.map(toStorable) })
+export function createTransaction(client: ClientBase, translate: Translate): PostgresTransaction {
+  const query = (sql: string, values: (Value | Buffer)[]) =>
+    client.query({
+      ...translate(sql),
+      values: values.map((value) => (typeof value === 'string' ? toStorable(value) : value)),
+    })
   return {
-    all: async <Row>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as Row[],
+    all: async <Row>(sql: string, ...values: (Value | Buffer)[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
     // PostgreSQL vacuums its tables by itself.
     reclaimSpace() {},
   }
 }
-
-/** PostgreSQL cannot store NUL characters in texts. JSON contains them only escaped. */
-const toStorable = (value: Value): Value =>
-  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 
 const noSpace = { bytes: 0, free: 0 }
 
