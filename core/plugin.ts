@@ -412,6 +412,23 @@ export interface PresetSetupContext<Config = unknown> extends Pick<ExtensionCont
   writePrivate(name: string, value: Json): string
 }
 
+/** A webhook as the service sends it, for `svc-gateway trigger <preset> --sample`. */
+export interface SampleRequest {
+  /** What happened, in kebab-case, such as `issue-opened`. Unique in the preset. */
+  name: string
+  payload: Json
+  /** By name in lower case: those that the preset reads, such as the type of the event. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** What makes a sample a new webhook, and not a retry of the one before. */
+export interface SampleSeed {
+  /** A new UUID. Use it in the id of the webhook. */
+  id: string
+  /** The current time, ISO 8601, UTC. */
+  now: string
+}
+
 /** A ready-made mapping for the webhooks of one service. Its name in `hooks.presets` enables it. */
 export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
@@ -439,6 +456,11 @@ export interface Preset<Payload = unknown, Config = unknown> {
    * begin with `hook:`. Throw `InputError` if the payload is at fault: the sender gets its message with status 400.
    */
   toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
+  /**
+   * Webhooks to try the preset with, each of which starts something. Free of real data. The first one is the default.
+   * Import them here if they are long, so that an unused sample costs nothing.
+   */
+  samples?(seed: SampleSeed): readonly SampleRequest[] | Promise<readonly SampleRequest[]>
   /**
    * Starts a job that runs with the gateway and gets events from the service itself. Throw an `AuthError` if the
    * service refuses the credentials: the gateway then stops retrying. It retries after any other error.

@@ -135,7 +135,7 @@ const rules: readonly Rule[] = [
     name: 'nothing loads node:http at the start',
     broken: [['channels/a.ts', `// A.\nimport { Agent } from 'node:http'`]],
     check: (file) =>
-      !file.path.startsWith('test/') && /^import (?!type).*'node:https?'/m.test(file.code)
+      !isTest(file.path) && /^import (?!type).*'node:https?'/m.test(file.code)
         ? 'imports node:http, which also loads its fetch and WebSocket clients; import it when it is needed'
         : undefined,
   },
@@ -194,7 +194,9 @@ const rules: readonly Rule[] = [
       if (/^(?:export )?(?:declare )?namespace \w/m.test(file.code)) return 'has a namespace'
       if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
         return 'has a class that is not an error; use a create function'
-      return !isExtension(file.path) && !/config\.ts$|^\.ci\//.test(file.path) && /^export default /m.test(file.code)
+      return !isExtension(file.path) &&
+        !/config\.ts$|^\.ci\/|^templates\//.test(file.path) &&
+        /^export default /m.test(file.code)
         ? 'has a default export; only extensions have one'
         : undefined
     },
@@ -251,8 +253,9 @@ const rules: readonly Rule[] = [
       if (forbidden.includes(name)) return `is called "${name}", which describes nothing`
       const word = path.split(/[-/.]/).find((part) => privateWords.includes(part))
       if (word !== undefined) return `is named with "${word}"; use the field's term`
-      return name === 'index' && !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+)\/index\.ts$/.test(path)
-        ? 'is called index; only plugin folders may have one'
+      return name === 'index' &&
+        !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+|templates\/plugin\/\w+\/src)\/index\.ts$/.test(path)
+        ? 'is called index; only plugin folders and templates may have one'
         : undefined
     },
   },
@@ -364,7 +367,7 @@ function importsOf(code: string): string[] {
 
 const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
 const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
-const isTest = (path: string) => path.startsWith('test/')
+const isTest = (path: string) => path.startsWith('test/') || /^templates\/.*\/test\//.test(path)
 const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)
 const withoutStrings = (code: string) => code.replace(/'[^'\n]*'|`[^`]*`|\/[^/\n]+\/[a-z]*\.(?:test|exec)/g, "''")
 

@@ -6,6 +6,7 @@ import { registerChannels, registerPairing } from './declare/channels.ts'
 import { registerImport } from './declare/import.ts'
 import { registerInspection } from './declare/inspection.ts'
 import { registerLive } from './declare/live.ts'
+import { registerPlugin } from './declare/plugin.ts'
 import { registerGmail, registerPresets } from './declare/presets.ts'
 import { registerReplay, registerRequests } from './declare/requests.ts'
 import { registerSetup } from './declare/setup.ts'
@@ -22,6 +23,7 @@ export function registerCommands(program: Command): void {
   registerStore(program)
   registerImport(program)
   registerTransform(program)
+  registerPlugin(program)
   registerRequests(program)
   registerReplay(program)
   registerTrigger(program)

@@ -58,7 +58,8 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   if (kind === 'preset') yield* presetFaults(extension, compile)
 }
 
-function nameFault(kind: Kind, name: unknown): string | undefined {
+/** @returns why an extension cannot have this name, as the end of a sentence */
+export function nameFault(kind: Kind, name: unknown): string | undefined {
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) {
     return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
   }
@@ -144,6 +145,7 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
     config: 'settings',
     deliveryId: 'function',
     toAction: 'function',
+    samples: 'function',
     start: 'function',
     needsJob: 'function',
     packages: 'function',

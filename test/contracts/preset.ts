@@ -83,6 +83,10 @@ export function presetContract<Payload, Config>(
       expect(await mapping({ ...sample, payload: structuredClone(sample.payload) })).toEqual(once)
     })
 
+    if (preset.samples) {
+      it('has samples that become actions that the gateway accepts', () => checkSamples(preset, mapping))
+    }
+
     if (skipped.length > 0)
       it.each(skipped)('skips $what', async (sample) => expect((await mapping(sample)).actions).toEqual([]))
 
@@ -128,6 +132,28 @@ function openMapping(preset: Preset, presetConfig: Record<string, unknown>) {
   )
   return ({ payload, headers = {} }: PresetSample) =>
     mapping.resolveActions({ payload, headers, query: {}, path: preset.name, now: '2030-01-31T09:00:00.000Z' })
+}
+
+type SamplePreset = Pick<Preset<never, never>, 'samples'>
+type ResolveSample = ReturnType<typeof openMapping>
+
+/** The second call must give new webhooks: a repeated id would start nothing. */
+async function checkSamples(preset: SamplePreset, mapping: ResolveSample): Promise<void> {
+  const now = '2030-01-31T09:00:00.000Z'
+  const first = (await preset.samples?.({ id: '0b1d4f4e-8c0a-4b6e-9d5f-0a1b2c3d4e5f', now })) ?? []
+  const second = (await preset.samples?.({ id: '7f6e5d4c-3b2a-4190-8f7e-6d5c4b3a2910', now })) ?? []
+  const names = first.map(({ name }) => name)
+  expect(names).not.toEqual([])
+  expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([])
+  expect(names).toEqual([...new Set(names)])
+  for (const [index, { name, ...sample }] of first.entries()) {
+    const { actions, providerId } = await mapping({ what: name, ...sample })
+    const texts = actions.map(({ action, body }) => (action === 'wake' ? body.text : body.message))
+    expect({ name, texts }).toEqual({ name, texts: texts.map(() => expect.stringMatching(/\S/)) })
+    expect({ name, count: texts.length }).not.toEqual({ name, count: 0 })
+    const next = second[index] && (await mapping({ what: name, ...second[index] }))
+    if (providerId !== undefined) expect({ name, id: next?.providerId }).not.toEqual({ name, id: providerId })
+  }
 }
 
 const verify = (verifier: Verifier, { headers, body, at = Date.now(), url = '' }: SignedSample) =>

@@ -1,0 +1,108 @@
+// A channel for a chat server with an HTTP API: it waits for messages with long polling, and posts the replies.
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  AuthError,
+  type ChannelContext,
+  connectError,
+  connectStatusError,
+  defineChannel,
+  type OutboundMessage,
+  resultOfError,
+  resultOfResponse,
+  type SendResult,
+  type Static,
+  Type,
+} from 'svc-gateway/plugin'
+
+const Config = Type.Object({
+  url: Type.String({ pattern: '^https?://', description: 'Address of the chat server.' }),
+  token: Type.String({ secret: true, description: 'Token of the bot, sent as "Authorization: Bearer <token>".' }),
+})
+type Config = Static<typeof Config>
+
+/** A message as `GET /messages` returns it. */
+interface ChatMessage {
+  /** Grows with each message, so it is also the position of the reader. */
+  number: number
+  author: { id: string; name: string }
+  conversation: string
+  text: string
+}
+
+export default defineChannel<Config>({
+  name: 'plugin-name',
+  description: 'Plugin Name: messages of the chat server, in both directions.',
+  config: Config,
+  target: Type.String({ pattern: '^[\\w-]+$', description: 'The id of a conversation, such as "support-17".' }),
+  // The server drops a second message with the same key, so the gateway may send again when an answer was lost.
+  limits: { maxText: 4000, idempotency: 'native' },
+  async connect(config, context) {
+    const stop = new AbortController()
+    const call = createClient(config, stop.signal)
+    await call('/account')
+    const polling = poll(call, { ...context, signal: stop.signal })
+    return {
+      send: (message) => send(config, message),
+      async close() {
+        stop.abort()
+        await polling
+      },
+    }
+  },
+})
+
+type Client = (path: string) => Promise<unknown>
+
+/** Throws an `AuthError` if the token is refused, so that the gateway does not try it again. */
+const createClient =
+  (config: Config, signal: AbortSignal): Client =>
+  async (path) => {
+    const service = { name: 'The chat server', url: config.url, setting: 'channels.plugin-name.url' }
+    try {
+      const response = await fetch(config.url + path, { headers: headersOf(config), signal })
+      if (response.ok) return await response.json()
+      await response.body?.cancel()
+      if (response.status === 401)
+        throw new AuthError('The chat server refuses the token; set channels.plugin-name.token.')
+      throw connectStatusError(response.status, service)
+    } catch (error) {
+      throw connectError(error, service)
+    }
+  }
+
+const headersOf = ({ token }: Config) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+
+/** Reads messages until the connection is closed. An error ends the connection, and the gateway connects again. */
+async function poll(call: Client, { receive, state, lost, signal }: ChannelContext): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      const after = Number((await state.get('after')) ?? 0)
+      const messages = (await call(`/messages?after=${after}&wait=30`)) as ChatMessage[]
+      for (const { number, author, conversation, text } of messages) {
+        await receive({ id: String(number), from: author, to: conversation, text })
+        // Only now is the message on disk. After a crash it is read again, and recognized by its id.
+        await state.set('after', number)
+      }
+      // A server that answers without waiting is asked once a second.
+      if (messages.length === 0) await delay(1000, undefined, { signal })
+    }
+  } catch (error) {
+    if (!signal.aborted) lost(error)
+  }
+}
+
+/** Tries once. The gateway decides about further attempts. */
+async function send(config: Config, { key, to, text }: OutboundMessage): Promise<SendResult> {
+  try {
+    const response = await fetch(`${config.url}/messages`, {
+      method: 'POST',
+      headers: { ...headersOf(config), 'idempotency-key': key },
+      body: JSON.stringify({ conversation: to, text }),
+      signal: AbortSignal.timeout(30_000),
+    })
+    await response.body?.cancel()
+    return response.ok ? { outcome: 'sent', id: key } : resultOfResponse(response)
+  } catch (error) {
+    return resultOfError(error)
+  }
+}

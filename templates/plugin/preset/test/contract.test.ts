@@ -1,0 +1,26 @@
+// Runs the suite of presets: accepted, skipped and refused webhooks, and a signature.
+import { createHmac } from 'node:crypto'
+import { presetContract } from 'svc-gateway/testing'
+import preset from '../src/index.ts'
+
+const order = (total: number, type = 'order.created') => ({
+  id: 'w1',
+  type,
+  order: { number: 'A-1', total, currency: 'EUR' },
+})
+const body = JSON.stringify(order(20))
+const signature = createHmac('sha256', 'the secret').update(body).digest('hex')
+
+presetContract(preset, {
+  config: { minimumTotal: 10 },
+  accepted: [
+    { what: 'a new order', payload: order(20) },
+    { what: 'a cancelled order with a note', payload: { ...order(20, 'order.cancelled'), note: 'Too late.' } },
+  ],
+  skipped: [
+    { what: 'a small order', payload: order(5) },
+    { what: 'an event that is not reported', payload: order(20, 'order.viewed') },
+  ],
+  refused: [{ what: 'an order without a number', payload: { ...order(20), order: { total: 20, currency: 'EUR' } } }],
+  signed: { auth: { secret: 'the secret' }, headers: { 'x-signature': `sha256=${signature}` }, body },
+})

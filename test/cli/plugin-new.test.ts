@@ -1,0 +1,133 @@
+// Tests the command `plugin new`: each kind of plugin passes its own tests and type check, and the gateway loads it.
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import JSON5 from 'json5'
+import { describe, expect, it } from 'vitest'
+import { merge } from '../contracts/merge.ts'
+import { baseDocument, type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
+import { run } from './command-line.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const kinds = ['channel', 'toolset', 'preset', 'provider']
+const execute = promisify(execFile)
+
+/** What `npm install` would bring: this project, and what a plugin is developed with. */
+function installPackages(dir: string): void {
+  const link = (name: string, target: string) => {
+    mkdirSync(dirname(join(dir, 'node_modules', name)), { recursive: true })
+    symlinkSync(target, join(dir, 'node_modules', name))
+  }
+  link('svc-gateway', root)
+  for (const name of ['vitest', 'typescript', '@types/node', '@ai-sdk/openai-compatible'])
+    link(name, join(root, 'node_modules', name))
+}
+
+const shared = share(async () => {
+  const dir = temporaryFolder()
+  installPackages(dir)
+  const written = await Promise.all(kinds.map((kind) => run(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind])))
+  return { dir, written }
+})
+
+const folderOf = (kind: string) => `svc-gateway-plugin-my-${kind}`
+const env = { PATH: process.env['PATH'], HOME: '/nonexistent', NO_COLOR: '1' }
+
+describe('svc-gateway plugin new', () => {
+  it('writes a package of each kind, and says what to do next', () => {
+    const { dir, written } = shared()
+    for (const [index, kind] of kinds.entries()) {
+      const folder = join(dir, folderOf(kind))
+      expect(written[index]).toMatchObject({ code: 0, stderr: '' })
+      expect(written[index]?.stdout).toContain(`add './${folderOf(kind)}/src/index.ts' to \`plugins\``)
+      const listed = Array.from(written[index]?.stdout.matchAll(/^ {2}(\S+)$/gm) ?? [], ([, path = '']) => path)
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+      expect(listed.toSorted()).toEqual(
+        files.map((one) => join(one.parentPath, one.name).slice(folder.length + 1)).toSorted(),
+      )
+      const texts = listed.map((path) => readFileSync(join(folder, path), 'utf8'))
+      expect(texts.filter((text) => /PACKAGE|plugin[-_]name|Plugin Name|PLUGIN_NAME/.test(text))).toEqual([])
+      expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
+        name: folderOf(kind),
+        type: 'module',
+        scripts: { test: 'vitest run', check: 'tsc' },
+        peerDependencies: { 'svc-gateway': expect.stringMatching(/^>=\d/) },
+      })
+    }
+  })
+
+  it('writes packages whose tests pass', async () => {
+    const { stdout } = await execute(join(root, 'node_modules', '.bin', 'vitest'), ['run'], { cwd: shared().dir, env })
+    expect(stdout).toMatch(/Test Files +4 passed \(4\)/)
+  }, 60_000)
+
+  it('writes packages without an error of types', async () => {
+    const { dir } = shared()
+    const [first = '', ...others] = kinds.map(folderOf)
+    // All have the same settings, so one process can check them.
+    const settings = readFileSync(join(dir, first, 'tsconfig.json'), 'utf8')
+    expect(others.map((one) => readFileSync(join(dir, one, 'tsconfig.json'), 'utf8'))).toEqual(
+      others.map(() => settings),
+    )
+    const check = async () => await execute(join(root, 'node_modules', '.bin', 'tsc'), [], { cwd: dir, env })
+    writeFileSync(join(dir, 'tsconfig.json'), settings.replace('"src", "test"', '"svc-gateway-plugin-*/**/*"'))
+    await check()
+    writeFileSync(join(dir, first, 'src', 'wrong.ts'), 'export const wrong: string = 5')
+    await expect(check()).rejects.toMatchObject({ stdout: expect.stringContaining('src/wrong.ts(1,14)') })
+  })
+
+  it('writes packages that the gateway loads with the settings of their READMEs', async () => {
+    const { dir } = shared()
+    const readmes = kinds.map((kind) => readFileSync(join(dir, folderOf(kind), 'README.md'), 'utf8'))
+    const settings = readmes.map((text) => JSON5.parse<Document>(/```json5\n([^]*?)```/.exec(text)?.[1] ?? ''))
+    const plugins = kinds.map((kind) => `./${folderOf(kind)}/src/index.ts`)
+    const file = writeConfig(dir, { ...settings.reduce(merge, baseDocument), plugins })
+    const secrets = {
+      MY_CHANNEL_TOKEN: 'a',
+      MY_TOOLSET_TOKEN: 'b',
+      MY_PRESET_SECRET: 'c'.repeat(32),
+      HOOK_TOKEN: 'd'.repeat(32),
+    }
+    expect(await run(dir, ['check', '--config', file], { env: secrets })).toMatchObject({
+      code: 0,
+      stdout: [
+        './svc-gateway-plugin-my-channel/src/index.ts: channel my-channel',
+        './svc-gateway-plugin-my-toolset/src/index.ts: toolset my-toolset (more when it is opened)',
+        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset',
+        './svc-gateway-plugin-my-provider/src/index.ts: provider my-provider',
+        'ok\n',
+      ].join('\n'),
+    })
+  })
+
+  it.each([
+    ['Weather', 'toolset', 'The toolset cannot be called "Weather": its name must be lower-case letters'],
+    ['2fa', 'toolset', 'The toolset cannot be called "2fa": its name must begin with a letter'],
+    ['last', 'channel', 'The channel cannot be called "last": the name "last" is reserved'],
+    ['teams', 'channel', 'The channel cannot be called "teams": a built-in channel has that name'],
+    ['github', 'preset', 'The preset cannot be called "github": a built-in preset has that name'],
+    ['weather', 'widget', "error: option '--kind <kind>' argument 'widget' is invalid."],
+  ])('refuses the name %s for a %s', async (name, kind, message) => {
+    const dir = temporaryFolder()
+    const ended = await run(dir, ['plugin', 'new', name, '--kind', kind])
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(new RegExp(`^${RegExp.escape(message)}.*\\n$`))
+    expect(readdirSync(dir).filter((one) => one.startsWith('svc-'))).toEqual([])
+  })
+
+  it('writes into an empty folder only', async () => {
+    const dir = temporaryFolder()
+    const create = () => run(dir, ['plugin', 'new', 'weather', '--kind', 'toolset', '--dir', 'plugins/weather'])
+    expect(await create()).toMatchObject({ code: 0, stderr: '' })
+    const entry = join(dir, 'plugins', 'weather', 'src', 'index.ts')
+    writeFileSync(entry, 'mine')
+    expect(await create()).toMatchObject({
+      code: 1,
+      stderr: `${join(dir, 'plugins', 'weather')} is not empty; name another folder with --dir.\n`,
+    })
+    expect(readFileSync(entry, 'utf8')).toBe('mine')
+  })
+})
