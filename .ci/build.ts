@@ -68,7 +68,7 @@ async function bundleGateway(): Promise<string[]> {
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
-      chunkFileNames: '[name].js',
+      chunkFileNames: ({ facadeModuleId }) => samplesFile(facadeModuleId) ?? '[name].js',
       codeSplitting: {
         groups: [
           ...ownChunks.map((name) => ({ name, test: new RegExp(`/node_modules/${name}/`), priority: 1 })),
@@ -80,6 +80,12 @@ async function bundleGateway(): Promise<string[]> {
   // Nobody needs the places of an error inside a package.
   for (const name of [...ownChunks, 'packages']) rmSync(join(dist, `${name}.js.map`))
   return modules
+}
+
+/** The samples of each preset are a file of their own, which only `trigger` reads. */
+function samplesFile(module: string | undefined): string | undefined {
+  const [, preset] = /[\\/]presets[\\/]([\w-]+)[\\/]samples\.ts$/.exec(module ?? '') ?? []
+  return preset && `samples/${preset}.js`
 }
 
 /** The module that core/loader/import.ts imports from the build: a list of what all built-in extensions export. */

@@ -97,8 +97,8 @@ describe('svc-gateway trigger', () => {
   })
 
   it.each([
-    [['wake'], 'Give the payload with --data or --file.'],
-    [['wake', '--data', '{}', '--file', 'x'], 'Give either --data or --file, not both.'],
+    [['wake'], 'Give the payload with --data or --file, or send a sample of a preset with --sample.'],
+    [['wake', '--data', '{}', '--file', 'x'], 'Give only one of --data, --file and --sample.'],
     [['wake', '--file', 'none.json'], '--file: none.json cannot be read (ENOENT).'],
     [['wake', '--data', '{}', '--header', 'nothing'], '--header "nothing" must have the form "name: value".'],
     [['wake', '--data', '{}'], 'The hook rejected the request with 400 invalid_request: text is required.'],
@@ -117,6 +117,86 @@ describe('svc-gateway trigger', () => {
   it('exits with 2 if no gateway answers', async () => {
     const args = ['wake', '--data', '{}', '--token', 'x', '--url', 'http://127.0.0.1:9']
     expect(await shared().elsewhere(...args)).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+/** A preset of a plugin, whose samples are in a file of their own. */
+const doorbell = `import { definePreset, Type } from 'svc-gateway/plugin'
+export default definePreset({
+  name: 'doorbell',
+  description: 'A doorbell.',
+  payload: Type.Object({ id: Type.String(), door: Type.String() }),
+  mapping: { messageTemplate: 'Somebody is at the {{ door }}.' },
+  deliveryId: ({ payload }) => payload.id,
+  samples: async (seed) => (await import('./doorbell-samples.ts')).createSamples(seed),
+})`
+const doorbellSamples = `import { lines } from 'svc-gateway/plugin'
+export const createSamples = ({ id }) => [{ name: 'pressed', payload: { id, door: lines('front door') } }]`
+
+const withPresets = share(async () => {
+  const dir = temporaryFolder()
+  writeFileSync(join(dir, 'doorbell.ts'), doorbell)
+  writeFileSync(join(dir, 'doorbell-samples.ts'), doorbellSamples)
+  const section = { deliver: false, wakeMode: 'next-heartbeat' }
+  const signed = { ...section, auth: { secret: key } }
+  const file = writeConfig(dir, {
+    plugins: ['./doorbell.ts'],
+    agents: { defaults: { heartbeat: { every: 0 } } },
+    gateway: { port: 0, auth: { token: gatewayToken } },
+    hooks: { presets: ['github', 'linear', 'doorbell'], github: signed, linear: signed, doorbell: section },
+  })
+  const gateway = await spawnGateway(file)
+  closeAtEnd(() => gateway.end('SIGTERM'))
+  return (...args: string[]) => run(dir, ['trigger', ...args])
+})
+
+describe('svc-gateway trigger --sample', () => {
+  it.each([
+    [['github', '--sample'], 'issue #7 "The cart loses items"'],
+    [['github', '--sample', 'pull-request-opened'], 'pull request #9 "Keep the cart"'],
+    [['linear', '--sample', 'comment-created'], 'commented on issue ENG-7'],
+    [['doorbell', '--sample'], 'Somebody is at the front door.'],
+  ])('sends a signed sample, which starts a run: %j', async (args, text) => {
+    const cli = withPresets()
+    const sent = await cli(...args, '--wait', '60')
+    expect(sent).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(sent.stdout)).toMatchObject({ status: 'succeeded', reply: expect.stringContaining(text) })
+  })
+
+  it('sends a new webhook each time, not a retry', async () => {
+    const send = async () => JSON.parse((await withPresets()('github', '--sample', 'push')).stdout).runId
+    const [first, second] = [await send(), await send()]
+    expect([first, second]).toEqual([expect.any(String), expect.any(String)])
+    expect(first).not.toBe(second)
+  })
+
+  it('lists the samples, also without a configuration', async () => {
+    const listed = await run(temporaryFolder(), ['trigger', 'stripe', '--list-samples'])
+    expect(listed).toEqual({ code: 0, stdout: 'charge-failed\ncharge-succeeded\nsubscription-deleted\n', stderr: '' })
+    const json = await run(temporaryFolder(), ['trigger', 'gitlab', '--list-samples', '--json'])
+    const [first] = json.stdout.trim().split('\n')
+    expect(JSON.parse(first ?? '')).toMatchObject({ name: 'issue-opened', headers: { 'x-gitlab-event': 'Issue Hook' } })
+  })
+
+  it('lets --header replace a header of the sample', async () => {
+    const header = ['--header', 'x-github-delivery: mine']
+    const shown = await withPresets()('github', '--sample', '--dry-run', '--json', ...header)
+    expect(JSON.parse(shown.stdout).headers).toMatchObject({ 'x-github-event': 'issues', 'x-github-delivery': 'mine' })
+  })
+
+  it.each([
+    [['github', '--sample', 'pusch'], 'The preset "github" has no sample "pusch"; did you mean "push"?'],
+    [
+      ['github', '--sample', 'nothing'],
+      'The preset "github" has no sample "nothing"; use one of these: issue-opened, ',
+    ],
+    [['githb', '--sample'], 'There is no preset "githb" that has samples; did you mean "github"?'],
+    [['wake', '--list-samples'], 'There is no preset "wake" that has samples; give the payload with --data or --file'],
+    [['github', '--sample', '--data', '{}'], 'Give only one of --data, --file and --sample.'],
+  ])('rejects bad input: %j', async (args, message) => {
+    const ended = await withPresets()(...args)
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(new RegExp(`^${RegExp.escape(message)}.*\\n$`))
   })
 })
 

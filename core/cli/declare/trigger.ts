@@ -9,6 +9,8 @@ export function registerTrigger(program: Command): void {
     .argument('<hook>', 'the name of the hook: "wake", "agent", a preset, or the path of a mapping')
     .option('--data <text>', 'the payload')
     .option('--file <file>', 'a file with the payload; "-" is standard input')
+    .option('--sample [name]', 'a sample of the preset instead of a payload: this one, or the first')
+    .option('--list-samples', 'print the names of the samples of the preset and send nothing')
     .option('--header <name: value>', 'a header of the request, such as the type of the event; repeatable', collect, [])
     .option('--mapping <id>', 'sign as this mapping requires, if several mappings have the same path')
     .option('--scheme <scheme>', 'sign with this scheme instead of the configured one')
@@ -18,11 +20,12 @@ export function registerTrigger(program: Command): void {
     .option('--url <address>', 'address of the gateway (default: $SVC_GATEWAY_URL, or the configuration)', parseAddress)
     .option('--wait <seconds>', 'wait for the run; exit with 1 unless it succeeds', parseSeconds)
     .option('--dry-run', 'print the request and send nothing')
-    .option('--json', 'with --dry-run: the request as one JSON object; a response is printed as it is')
+    .option('--json', 'with --dry-run or --list-samples: JSON, one object per line; a response is printed as it is')
     .action(async (hook, options) => (await import('../trigger/trigger.ts')).trigger(hook, options))
   addExamples(
     command,
     `trigger deploys --data '{"service":"shop"}' --wait 60`,
+    'trigger github --sample pull-request-opened --wait 60',
     "trigger github --file push.json --header 'x-github-event: push'",
     'trigger stripe --file charge.json --url https://gateway.example.com --secret whsec_…',
   )

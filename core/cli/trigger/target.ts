@@ -30,16 +30,16 @@ export interface Target {
 }
 
 /** A gateway elsewhere needs no configuration here, if the options say how its hook authenticates. */
-export async function findTarget(hook: string, options: TargetOptions): Promise<Target> {
+export function findTarget(hook: string, options: TargetOptions & { local: Local | undefined }): Target {
+  const { local } = options
   const givenUrl = options.url ?? (options.config === undefined ? readUrlVariable() : undefined)
-  const local = await readLocal(options.config)
   if (!local && givenUrl === undefined)
     throw createMissingConfigError(firstConfigFile({ cwd: process.cwd(), home: homedir() }))
   const name = normalizeHookName(hook)
   const { hooks, gateway } = local?.config ?? {}
   const base = givenUrl ?? addressOf(gateway as Config['gateway'], local?.file as string)
   const url = `${base}${hooks?.path ?? '/hooks'}/${name.split('/').map(encodeURIComponent).join('/')}`
-  const found = withOptions(name, { ...options, local })
+  const found = withOptions(name, options)
   const publicUrl = gateway?.publicUrl
   return {
     url,
@@ -50,18 +50,19 @@ export async function findTarget(hook: string, options: TargetOptions): Promise<
   }
 }
 
-interface Local {
+/** The configuration on this machine. Close its extensions when it is no longer used. */
+export interface Local {
   config: Config
   file: string
   extensions: Extensions
 }
 
-async function readLocal(option: string | undefined): Promise<Local | undefined> {
+/** @param option the value of `--config` */
+export async function readLocal(option: string | undefined): Promise<Local | undefined> {
   const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
   if (file === undefined) return undefined
   const document = readConfigFile(file)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
-  extensions.close()
   return { config: resolveConfig(document, extensions).config, file, extensions }
 }
 

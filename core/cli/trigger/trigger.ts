@@ -5,11 +5,15 @@ import { CommandError } from '../command-error.ts'
 import { createUnreachableError } from '../control-client.ts'
 import { escapeForTerminal } from '../escape-for-terminal.ts'
 import { readBytes } from '../inspect/read-input.ts'
-import { findTarget, type TargetOptions } from './target.ts'
+import { findSample, listSamples, type SampleSource } from './samples.ts'
+import { findTarget, readLocal, type Target, type TargetOptions } from './target.ts'
 
 interface TriggerOptions extends TargetOptions {
   data?: string
   file?: string
+  /** The name of a sample; `true`: the first one. */
+  sample?: string | true
+  listSamples?: boolean
   header: string[]
   wait?: number
   dryRun?: boolean
@@ -17,9 +21,19 @@ interface TriggerOptions extends TargetOptions {
 }
 
 export async function trigger(hook: string, options: TriggerOptions): Promise<void> {
-  const body = readPayload(options)
-  const headers = { 'content-type': 'application/json', ...Object.fromEntries(options.header.map(splitHeader)) }
-  const { url, auth } = await findTarget(hook, options)
+  checkPayloadOptions(options)
+  const local = await readLocal(options.config)
+  try {
+    const presets = { hook, extensions: local?.extensions }
+    if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
+    const payload = await readPayload(options, presets)
+    await sendTo(findTarget(hook, { ...options, local }), payload, options)
+  } finally {
+    local?.extensions.close()
+  }
+}
+
+async function sendTo({ url, auth }: Target, { body, headers }: Payload, options: TriggerOptions): Promise<void> {
   const prefer: Record<string, string> = options.wait === undefined ? {} : { prefer: `wait=${options.wait}` }
   const request = createRequest(() => signRequest(auth, { url, headers: { ...headers, ...prefer }, body }, Date.now()))
   const secrets = auth.scheme === 'token' ? [auth.secret ?? ''] : []
@@ -27,11 +41,29 @@ export async function trigger(hook: string, options: TriggerOptions): Promise<vo
   else await send(request, options)
 }
 
-function readPayload({ data, file }: TriggerOptions): Buffer {
-  if (data !== undefined && file !== undefined) throw new CommandError('Give either --data or --file, not both.')
-  if (file !== undefined) return readBytes('--file', file)
-  if (data !== undefined) return Buffer.from(data)
-  throw new CommandError('Give the payload with --data or --file.')
+function checkPayloadOptions({ data, file, sample, listSamples }: TriggerOptions): void {
+  const given = [data, file, sample].filter((value) => value !== undefined)
+  if (given.length > 1) throw new CommandError('Give only one of --data, --file and --sample.')
+  if (given.length === 0 && !listSamples)
+    throw new CommandError('Give the payload with --data or --file, or send a sample of a preset with --sample.')
+}
+
+interface Payload {
+  body: Buffer
+  headers: Readonly<Record<string, string>>
+}
+
+async function readPayload({ data, file, sample, header }: TriggerOptions, presets: SampleSource): Promise<Payload> {
+  const own = Object.fromEntries(header.map(splitHeader))
+  const json = { 'content-type': 'application/json' }
+  if (sample !== undefined) {
+    const { payload, headers } = await findSample(presets, sample)
+    return { body: Buffer.from(JSON.stringify(payload)), headers: { ...json, ...headers, ...own } }
+  }
+  return {
+    body: file === undefined ? Buffer.from(data ?? '') : readBytes('--file', file),
+    headers: { ...json, ...own },
+  }
 }
 
 function splitHeader(line: string): [string, string] {

@@ -19,6 +19,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'hmac', header: 'x-hub-signature', prefix: 'sha256=' },
   deliveryId: ({ headers }) => headers['x-request-uuid'],
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Events that are skipped: edits, and what another event reports better. */

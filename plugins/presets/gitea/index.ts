@@ -20,6 +20,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'gitea' },
   deliveryId: ({ headers }) => readHeader(headers, 'delivery'),
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Events that are skipped: noise, or reported better by another event. */

@@ -22,6 +22,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'github' },
   deliveryId: ({ headers }) => headers['x-github-delivery'],
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Events that are skipped: noise, or reported better by another event. */

@@ -22,6 +22,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'gitlab' },
   deliveryId: ({ headers, payload }) => headers['idempotency-key'] ?? eventId(headers['x-gitlab-event-uuid'], payload),
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /**

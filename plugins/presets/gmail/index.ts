@@ -61,6 +61,7 @@ export default definePreset<Payload, Settings>({
   packages: () => ({ '@googleapis/gmail': '22.0.1', 'google-auth-library': '11.3.4' }),
   setup: { answers: Answers, run: setup },
   start: ({ watch }, context) => startWatch(watch as Watch, context),
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 function toAction({ payload, config: { watch } }: PresetRequest<Payload, Settings>) {

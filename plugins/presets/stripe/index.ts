@@ -13,6 +13,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'stripe' },
   deliveryId: ({ payload: { id, type } }) => `${id} ${type}`,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Events that another event summarizes, and internal changes. */

@@ -50,6 +50,7 @@ export default definePreset<Payload>({
   // The payload identifies a group, not a notification, so the id is a hash of the whole payload.
   deliveryId: ({ payload }) => hash('sha256', JSON.stringify(payload)),
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 const mostAlerts = 20

@@ -41,6 +41,7 @@ export default definePreset<Payload>({
   // Netlify sends no id. A deploy can be locked several times, each at another time.
   deliveryId: ({ payload, headers }) => [eventOf(payload, headers), payload.id, payload.updated_at ?? ''].join(' '),
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 function toAction({ payload, headers }: PresetRequest<Payload>) {

@@ -38,6 +38,7 @@ export default definePreset<Payload>({
   deliveryId: ({ payload: { action, alert } }) =>
     alert.updatedAt ? `${alert.alertId} ${action} ${alert.updatedAt}` : undefined,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 const silent: ReadonlySet<string> = new Set([

@@ -23,6 +23,7 @@ export default definePreset<Payload>({
   payload: Payload,
   mapping: { name: 'Home Assistant' },
   toAction,
+  samples: async () => (await import('./samples.ts')).createSamples(),
 })
 
 function toAction({ payload }: PresetRequest<Payload>) {

@@ -45,6 +45,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'slack' },
   deliveryId,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /**

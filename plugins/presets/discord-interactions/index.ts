@@ -56,6 +56,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'discord' },
   deliveryId: ({ payload }) => payload.id,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** By the type of the interaction. Pings and text to complete are skipped. */

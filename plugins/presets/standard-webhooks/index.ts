@@ -22,6 +22,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'standard-webhooks' },
   deliveryId: ({ headers }) => headers['webhook-id'] ?? headers['svix-id'],
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 const mostLines = 30

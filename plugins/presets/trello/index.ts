@@ -61,6 +61,7 @@ export default definePreset<Payload>({
   },
   deliveryId: ({ payload }) => payload.action.id,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 function toAction({ payload: { action } }: PresetRequest<Payload>) {

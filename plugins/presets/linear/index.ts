@@ -69,6 +69,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'linear' },
   deliveryId: ({ headers }) => headers['linear-delivery'],
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Fields whose changes are reported, with their names. */

@@ -24,6 +24,7 @@ export default definePreset<Payload>({
     return id && type && time ? `${id} ${type} ${time}` : undefined
   },
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** By `alertType`. The name of any other alert is its `alertTypeFriendlyName`. */

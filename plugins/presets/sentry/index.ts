@@ -88,6 +88,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'sentry' },
   deliveryId: ({ headers }) => headers['request-id'],
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 const silent: ReadonlySet<unknown> = new Set(['ignored', 'archived', 'uninstalled', 'deleted'])

@@ -49,6 +49,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'pagerduty' },
   deliveryId: ({ payload }) => payload.event.id,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 const silent =

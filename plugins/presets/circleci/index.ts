@@ -49,6 +49,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'hmac', header: 'circleci-signature', separator: ',', prefix: 'v1=' },
   deliveryId: ({ payload }) => payload.id || undefined,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Results that are reported. A person has canceled what is `canceled`. */

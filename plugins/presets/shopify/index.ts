@@ -54,6 +54,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'shopify' },
   deliveryId,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** One action of a merchant may be one event with several topics and things. */

@@ -54,6 +54,7 @@ export default definePreset<Payload>({
   auth: { scheme: 'jira' },
   deliveryId,
   toAction,
+  samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
 /** Jira may report a new comment with two events. The comment is then the id, so that it is reported once. */
