@@ -1,16 +1,12 @@
 // The command `transform test`: runs a transform on a payload, as its hook would, and prints the result.
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { type ConfigDocument, readConfigFile, readConfigText } from '../../config/file/read.ts'
-import { locateConfig } from '../../config/file/locate.ts'
-import { resolveConfig } from '../../config/resolve.ts'
+import { join } from 'node:path'
 import { GatewayError } from '../../errors.ts'
 import type { Trial, TrialRequest } from '../../hooks/trial.ts'
-import { loadExtensions } from '../../loader/registry.ts'
 import type { LogLine } from '../../sandbox/ipc-frames.ts'
 import { TransformError } from '../../sandbox/transform-error.ts'
 import { CommandError } from '../command-error.ts'
+import { readTransformConfig, silent } from './read-config.ts'
 
 interface TestOptions {
   payload: string
@@ -21,10 +17,7 @@ interface TestOptions {
 }
 
 export async function testTransform(module: string, options: TestOptions): Promise<void> {
-  const document = readDocument(options.config)
-  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
-  extensions.close()
-  const { config, dir } = resolveConfig(document, extensions)
+  const { config, dir, extensions } = await readTransformConfig(options.config)
   const [{ createSandbox }, { tryTransform }] = await Promise.all([
     import('../../sandbox/sandbox.ts'),
     import('../../hooks/trial.ts'),
@@ -60,13 +53,6 @@ function showError(error: Error): void {
   } else process.stderr.write(`${error.message}\n`)
 }
 
-/** Without a configuration file, the defaults apply and the transforms are in ./transforms. */
-function readDocument(option: string | undefined): ConfigDocument {
-  const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
-  if (file !== undefined) return readConfigFile(file)
-  return readConfigText({ file: resolve('gateway.json5'), text: '{}', mode: 0o600, env: process.env })
-}
-
 const createRequest = (
   module: string,
   { payload, header, export: exportName, now = new Date().toISOString() }: TestOptions,
@@ -100,5 +86,3 @@ function describeResult(result: unknown): string {
 function showLines(lines: readonly LogLine[]): void {
   for (const [level, text] of lines) process.stderr.write(`${level}: ${text}\n`)
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

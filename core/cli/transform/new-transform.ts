@@ -1,0 +1,80 @@
+// The command `transform new`: writes a transform and a sample of its payload, and prints how to test and use it.
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import JSON5 from 'json5'
+import { commandLine } from '../../config/file/locate.ts'
+import { isHookName, normalizeHookName } from '../../config/hooks-path.ts'
+import { CommandError } from '../command-error.ts'
+import { readTransformConfig } from './read-config.ts'
+
+interface NewOptions {
+  hook?: string
+  config?: string
+}
+
+export async function createTransform(given: string, { hook, config }: NewOptions): Promise<void> {
+  const name = given.replace(/\.ts$/, '')
+  if (!/^[a-z\d][\w-]{0,63}$/i.test(name))
+    throw new CommandError(
+      `The transform cannot be called "${given}"; use letters, digits, dashes and underscores, without a folder.`,
+    )
+  const path = readHook(hook ?? name)
+  const folder = (await readTransformConfig(config)).config.hooks.transformsDir
+  const sample = join(folder, `${name}.payload.json`)
+  writeFiles(folder, [
+    [join(folder, `${name}.ts`), readTemplate('transform.ts').replaceAll('transform-name', name)],
+    [sample, readTemplate('payload.json')],
+  ])
+  process.stdout.write(describeUse({ name, path, sample, config }))
+}
+
+function readHook(hook: string): string {
+  const path = normalizeHookName(hook)
+  if (isHookName(path) && path !== 'wake' && path !== 'agent') return path
+  throw new CommandError(`--hook: a mapping cannot have the path "${hook}"; use another one, such as "alerts".`)
+}
+
+function readTemplate(file: string): string {
+  const root = dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json'))
+  return readFileSync(join(root, 'templates', 'transform', file), 'utf8')
+}
+
+/** Nothing is overwritten, and a symbolic link is not followed. If one file exists, none is written. */
+function writeFiles(folder: string, files: readonly (readonly [string, string])[]): void {
+  const existing = files.find(([file]) => lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+  if (existing) throw new CommandError(`${existing[0]} already exists; use another name, or remove the file.`)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    for (const [file, text] of files) writeFileSync(file, text, { flag: 'wx' })
+  } catch (error) {
+    throw new CommandError(`A file cannot be written into ${folder} (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+interface Use {
+  name: string
+  path: string
+  sample: string
+  config: string | undefined
+}
+
+function describeUse({ name, path, sample, config }: Use): string {
+  const file = relative(process.cwd(), sample)
+  const configOption = config === undefined ? '' : ` --config ${quoteWord(config)}`
+  const test = `transform test ${name}.ts --payload ${quoteWord(file)}${configOption}`
+  return [
+    `Wrote ${sample.replace(/\.payload\.json$/, '.ts')}`,
+    `Wrote ${sample}`,
+    '',
+    'Test it:',
+    `  ${commandLine(test)}`,
+    'Use it: add this to `hooks.mappings` in your gateway.json5',
+    `  { match: { path: ${JSON5.stringify(path)} }, name: '${name}', transform: { module: '${name}.ts' } },`,
+    '',
+  ].join('\n')
+}
+
+/** A word for the shell. */
+const quoteWord = (text: string): string =>
+  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,26 @@
+// Turns an alert of a monitor into work for the agent, and skips alerts that only inform.
+import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
+
+/** The fields that the transform reads. Any other payload is answered with 400, and the function is not called. */
+export const payload = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  title: Type.String({ minLength: 1 }),
+  severity: Type.Enum(['info', 'warning', 'critical']),
+  host: Type.String({ minLength: 1 }),
+  url: Type.Optional(Type.String()),
+})
+
+type Payload = Static<typeof payload>
+
+export default function transform({ payload }: TransformInput<Payload>): TransformResult {
+  const { id, title, severity, host, url } = payload
+  if (severity === 'info') return null
+  const lines = [`${title} (${severity}, ${host})`, url, 'Find out what is wrong and say what to do first.']
+  return {
+    message: lines.filter(Boolean).join('\n'),
+    // Alerts of one host share a conversation.
+    sessionKey: `hook:transform-name:${host}`,
+    // If the monitor sends an alert again, nothing starts twice.
+    idempotencyKey: id,
+  }
+}
