@@ -108,7 +108,7 @@ const rules: readonly Rule[] = [
       const outside = file.imports.find((name) =>
         name.startsWith('.')
           ? !sharesFolder(file, name)
-          : name.startsWith('svc-gateway/') && name !== 'svc-gateway/plugin',
+          : name.startsWith('svc-gateway/') && name !== contractOf(file.path),
       )
       return (
         outside &&
@@ -195,7 +195,7 @@ const rules: readonly Rule[] = [
       if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
         return 'has a class that is not an error; use a create function'
       return !isExtension(file.path) &&
-        !/config\.ts$|^\.ci\/|^templates\//.test(file.path) &&
+        !/config\.ts$|^\.ci\/|^plugins\/templates\//.test(file.path) &&
         /^export default /m.test(file.code)
         ? 'has a default export; only extensions have one'
         : undefined
@@ -254,7 +254,7 @@ const rules: readonly Rule[] = [
       const word = path.split(/[-/.]/).find((part) => privateWords.includes(part))
       if (word !== undefined) return `is named with "${word}"; use the field's term`
       return name === 'index' &&
-        !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+|templates\/plugin\/\w+\/src)\/index\.ts$/.test(path)
+        !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+|plugins\/templates\/\w+\/src)\/index\.ts$/.test(path)
         ? 'is called index; only plugin folders and templates may have one'
         : undefined
     },
@@ -367,7 +367,9 @@ function importsOf(code: string): string[] {
 
 const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
 const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
-const isTest = (path: string) => path.startsWith('test/') || /^templates\/.*\/test\//.test(path)
+const contractOf = (path: string) => (isTest(path) ? 'svc-gateway/testing' : 'svc-gateway/plugin')
+/** The plugins in plugins/templates have tests, too. */
+const isTest = (path: string) => path.startsWith('test/') || /^plugins\/templates\/.*\/test\//.test(path)
 const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)
 const withoutStrings = (code: string) => code.replace(/'[^'\n]*'|`[^`]*`|\/[^/\n]+\/[a-z]*\.(?:test|exec)/g, "''")
 

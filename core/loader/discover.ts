@@ -1,10 +1,13 @@
-// Finds the source files of the built-in extensions, channels/* and plugins/*/*.
+// Finds the source files of the built-in extensions, channels/* and plugins/*/*. What `plugin new` copies, in
+// plugins/templates, is none.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** @returns absolute paths, sorted, so that the order is the same at every start */
 export async function listBuiltins(root: string): Promise<string[]> {
-  const folders = (await readFolder(join(root, 'plugins'))).filter((entry) => entry.isDirectory())
+  const folders = (await readFolder(join(root, 'plugins'))).filter(
+    (entry) => entry.isDirectory() && entry.name !== 'templates',
+  )
   const paths = [join(root, 'channels'), ...folders.map(({ name }) => join(root, 'plugins', name))]
   return (await Promise.all(paths.map(listModules))).flat().toSorted()
 }

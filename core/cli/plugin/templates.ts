@@ -1,4 +1,4 @@
-// Reads the templates of a kind of plugin, templates/plugin/<kind> of the package, and puts the names in.
+// Reads the templates of a kind of plugin, plugins/templates/<kind> of the package, and puts the names in.
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export interface PluginNames {
 
 /** @returns the texts of the files, by their paths in the new package */
 export function readTemplates(kind: string, names: PluginNames): [string, string][] {
-  const root = join(dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json')), 'templates', 'plugin')
+  const root = join(dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json')), 'plugins', 'templates')
   const read = (path: string): string => fillIn(readFileSync(join(root, path), 'utf8'), names)
   const own = readdirSync(join(root, kind), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -37,7 +37,7 @@ function readHook(hook: string): string {
 
 function readTemplate(file: string): string {
   const root = dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json'))
-  return readFileSync(join(root, 'templates', 'transform', file), 'utf8')
+  return readFileSync(join(root, 'plugins', 'templates', 'transform', file), 'utf8')
 }
 
 /** Nothing is overwritten, and a symbolic link is not followed. If one file exists, none is written. */
