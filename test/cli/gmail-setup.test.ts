@@ -58,7 +58,7 @@ async function run(config: string, ...args: string[]) {
     const url = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*[^"}\s]/.exec(line)?.[0]
     if (url) void fetch(url)
   })
-  return { code: await ended.promise, lines, text: [...lines, ...errors].join('\n') }
+  return { code: await ended.promise, lines, errors, text: [...lines, ...errors].join('\n') }
 }
 
 const listJobs = async (config: string): Promise<string> =>
@@ -128,5 +128,51 @@ describe('gmail setup', () => {
     expect(revoked.text).toContain('invalid_grant')
     expect([other.code, revoked.code]).toEqual([1, 1])
     expect(readFileSync(config, 'utf8')).toBe(before)
+  })
+
+  it('corrects the address of a subscription that exists, and refuses one of another topic', async () => {
+    const { gmail, dir, config } = await prepare()
+    const [name, push] = [`${subscription}-push`, ['--mode', 'push', '--push-email', pushEmail]]
+    gmail.pubsub.subscriptions.set(name, { topic, pushConfig: { pushEndpoint: 'https://old.example.com/hooks/gmail' } })
+    const client = ['--account', account, '--client', join(dir, 'client.json')]
+    expect((await run(config, ...client, ...push)).code).toBe(0)
+    expect(gmail.pubsub.subscriptions.get(name)).toMatchObject({
+      pushConfig: { pushEndpoint: 'https://gateway.example.com/hooks/gmail' },
+    })
+    gmail.pubsub.subscriptions.set(name, { topic: 'projects/p/topics/other' })
+    const { code, text } = await run(config, '--account', account, '--project', 'p', ...push)
+    expect([code, text]).toEqual([1, expect.stringContaining(`run: gcloud pubsub subscriptions delete ${name}`)])
+  })
+
+  it('says in a sentence what is wrong with the client, the access or the network, and writes nothing', async () => {
+    const { gmail, dir, config } = await prepare()
+    const before = readFileSync(config, 'utf8')
+    const [file, web] = [join(dir, 'client.json'), join(dir, 'web.json')]
+    writeFileSync(web, JSON.stringify({ web: client.installed }))
+    const fails = async (sentence: string, ...args: string[]) => {
+      const { code, errors } = await run(config, '--account', account, ...args)
+      expect([code, errors]).toEqual([1, [expect.stringContaining(sentence)]])
+    }
+    await fails('cannot be read as JSON', '--client', config)
+    await fails('is neither an OAuth client of the type "Desktop app" nor the key', '--client', web)
+    gmail.tokens.isDenied = true
+    await fails('Google did not grant access; run the command again and agree to it.', '--client', file)
+    gmail.tokens.isDenied = false
+    gmail.tokens.granted = gmail.tokens.granted.slice(0, 1)
+    await fails('did not grant https://www.googleapis.com/auth/pubsub', '--client', file, '--mode', 'pull')
+    expect(gmail.calls.filter((call) => call.startsWith('PUT'))).toEqual([])
+    gmail.failNext('/token', { status: 503 })
+    await fails('Google issues no access token at the moment (503).', '--client', file)
+    expect(readFileSync(config, 'utf8')).toBe(before)
+    expect((await run(config, '--account', account, '--client', file)).code).toBe(0)
+    await fails(
+      'does not cover Google Pub/Sub; run "svc-gateway gmail setup" with --client',
+      '--mode',
+      'pull',
+      '--project',
+      'p',
+    )
+    await gmail.stopListening()
+    await fails("Google's sign-in does not answer at")
   })
 })

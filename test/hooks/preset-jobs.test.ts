@@ -1,11 +1,9 @@
 // The jobs of presets: what they accept takes the path of a webhook, and the gateway starts, restarts and ends them.
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { gatewayToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { type Feed, startFeed } from './feed.ts'
 
 /** A preset whose job asks a feed for the next event, and accepts each one. */
 const feedPreset = `
@@ -38,49 +36,6 @@ export default definePreset({
   },
 })
 `
-
-interface Feed {
-  url: string
-  /** The paths that the job has asked for. */
-  asked: string[]
-  /** Answers the job when it asks for the next event. */
-  send(event: unknown, status?: number): void
-}
-
-async function startFeed(): Promise<Feed> {
-  const [waiting, events]: [ServerResponse[], { event: unknown; status: number }[]] = [[], []]
-  const settle = (): void => {
-    while (waiting.length > 0 && events.length > 0) {
-      const { event, status } = events.shift()!
-      waiting.shift()!.writeHead(status).end(JSON.stringify(event))
-    }
-  }
-  const feed: Feed = {
-    url: '',
-    asked: [],
-    send: (event, status = 200) => {
-      events.push({ event, status })
-      settle()
-    },
-  }
-  const server = createServer(({ url = '' }, response) => {
-    feed.asked.push(url)
-    if (url !== '/next') {
-      response.writeHead(200).end('{}')
-      return
-    }
-    waiting.push(response)
-    response.once('close', () => {
-      if (waiting.includes(response)) waiting.splice(waiting.indexOf(response), 1)
-    })
-    settle()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => (server.closeAllConnections(), void server.close()))
-  feed.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return feed
-}
 
 async function start(settings: (feed: Feed) => object = ({ url }) => ({ url })) {
   const feed = await startFeed()

@@ -31,6 +31,8 @@ export function createTokens() {
   const tokens = {
     /** Whether the refresh token was revoked. */
     isRevoked: false,
+    /** Whether the person refuses access in the browser. */
+    isDenied: false,
     /** The scopes that the person has ticked. */
     granted: scopes,
     /** The claims of the service account that were exchanged for access tokens. */
@@ -78,10 +80,9 @@ export function createTokens() {
     },
     'GET /authorize': ({ query }) => {
       const back = new URL(query.get('redirect_uri') ?? '')
-      back.search = new URLSearchParams({
-        state: query.get('state') ?? '',
-        code: `code-${query.get('code_challenge')}`,
-      }).toString()
+      back.searchParams.set('state', query.get('state') ?? '')
+      if (tokens.isDenied) back.searchParams.set('error', 'access_denied')
+      else back.searchParams.set('code', `code-${query.get('code_challenge')}`)
       return { status: 302, headers: { location: back.href } }
     },
     'GET /certs': () => ({ body: { keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'g1' }] } }),
