@@ -61,6 +61,17 @@ async function run(config: string, ...args: string[]) {
   return { code: await ended.promise, lines, errors, text: [...lines, ...errors].join('\n') }
 }
 
+/** What docs/cli.md shows. */
+const transcript = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+  .match(/^\$ svc-gateway gmail setup .*\n([^]*?)\n```$/m)?.[1]
+  ?.split('\n')
+
+const asInDocs = (line: string, config: string): string =>
+  line
+    .replace(/http\S+\/authorize\?\S+/, 'https://accounts.google.com/o/oauth2/v2/auth?…')
+    .replace('projects/p/', 'projects/my-project/')
+    .replace(config, '/home/ada/.svc-gateway/gateway.json5')
+
 const listJobs = async (config: string): Promise<string> =>
   (await promisify(execFile)(process.execPath, [program, 'presets', 'list', '--config', config])).stdout
 
@@ -89,9 +100,10 @@ describe('gmail setup', () => {
     }
   })
 
-  it('prepares pull, and works again with the stored credentials', async () => {
+  it('prepares pull as docs/cli.md shows, and works again with the stored credentials', async () => {
     const { gmail, dir, config } = await prepare()
-    await run(config, '--account', account, '--client', join(dir, 'client.json'))
+    const first = await run(config, '--account', account, '--client', join(dir, 'client.json'), '--mode', 'pull')
+    expect(first.lines.map((line) => asInDocs(line, config))).toEqual(transcript)
     const { code, lines } = await run(config, '--account', account, '--mode', 'pull', '--project', 'p', '--json')
     expect(code).toBe(0)
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual(
@@ -100,6 +112,12 @@ describe('gmail setup', () => {
     expect(gmail.calls).toContain(`POST /v1/${topic}:setIamPolicy`)
     expect(gmail.calls).toContain('POST /gmail/v1/users/me/watch')
     expect(readFileSync(config, 'utf8')).toContain(`subscription: '${subscription}-pull'`)
+    const gateway = await spawnGateway(config)
+    onTestFinished(() => void gateway.end('SIGKILL'))
+    await vi.waitFor(async () => expect(await listJobs(config)).toContain('connected'), 15_000)
+    gmail.addMail()
+    gmail.pubsub.publish()
+    await vi.waitFor(() => expect(gmail.pubsub.unacknowledged).toBe(0), 15_000)
   })
 
   it('prepares push, and prints the commands for what the account may not do', async () => {

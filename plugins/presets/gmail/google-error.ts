@@ -3,16 +3,9 @@ import { AuthError, clip, connectError } from 'svc-gateway/plugin'
 import { type Service, setupHint } from './credentials.ts'
 import { defaultUrls } from './settings.ts'
 
-/** A refused call. Its message is Google's. */
-export class GoogleError extends Error {
-  override readonly name = 'GoogleError'
-  readonly status: number
-
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
+/** Whether Google has answered a call with this status. */
+export const hasStatus = (error: unknown, status: number): boolean =>
+  (error as { googleStatus?: number } | undefined)?.googleStatus === status
 
 /** What the libraries throw, as far as it is read. */
 export interface Failure extends Error {
@@ -37,8 +30,9 @@ export function apiError(failure: Failure, { service, url }: { service: Service;
   if (reasonsOf(failure).some((reason) => scopeReasons.has(reason)))
     return new AuthError(`The access that Google has granted does not cover ${names[service]}; ${authorizeHint}.`)
   const { error } = (response.data ?? {}) as Refusal
-  const message = (typeof error === 'object' && error.message) || `status ${response.status}`
-  return new GoogleError(response.status, `Google answered ${response.status}: ${clip(message, 300)}`)
+  const message = (typeof error === 'object' && error.message) || 'without a reason'
+  const { status } = response
+  return Object.assign(new Error(`Google answered ${status}: ${clip(message, 300)}`), { googleStatus: status })
 }
 
 /** Of a call for an access token. Google knows the credentials and refuses them if it names a code. */

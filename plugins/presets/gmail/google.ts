@@ -4,7 +4,7 @@ import type { gmail_v1 } from '@googleapis/gmail'
 import type { OAuth2Client } from 'google-auth-library'
 import { AuthError, type Log, resultOfResponse } from 'svc-gateway/plugin'
 import { createClient, type Credentials, type Service } from './credentials.ts'
-import { apiError, type Failure, GoogleError, isRateLimit, tokenError } from './google-error.ts'
+import { apiError, type Failure, hasStatus, isRateLimit, tokenError } from './google-error.ts'
 import type { Watch } from './settings.ts'
 
 export interface PubSubCall {
@@ -63,12 +63,12 @@ export async function createGoogle({ credentials, account, urls, signal, log }: 
     try {
       return await send(service, request)
     } catch (error) {
-      if (!isUnauthorized(error)) throw error
+      if (!hasStatus(error, 401)) throw error
     }
     // Google may end an access token early.
     clients.delete(keyOf(service))
     return await send(service, request).catch((error: unknown) => {
-      throw isUnauthorized(error) ? new AuthError(refusedToken) : error
+      throw hasStatus(error, 401) ? new AuthError(refusedToken) : error
     })
   }
 
@@ -81,7 +81,6 @@ export async function createGoogle({ credentials, account, urls, signal, log }: 
   }
 }
 
-const isUnauthorized = (error: unknown): boolean => error instanceof GoogleError && error.status === 401
 const refusedToken = 'Google refuses the access token; to authorise again, run "svc-gateway gmail setup".'
 
 /** How often a call is tried again after Google has limited it. */

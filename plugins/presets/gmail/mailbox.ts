@@ -1,7 +1,7 @@
 // Reads what is new in a mailbox since the last time, and hands over each mail once.
 import type { gmail_v1 } from '@googleapis/gmail'
 import type { PresetContext } from 'svc-gateway/plugin'
-import { GoogleError } from './google-error.ts'
+import { hasStatus } from './google-error.ts'
 import type { Google } from './google.ts'
 import { mailOf } from './message.ts'
 import type { Watch } from './settings.ts'
@@ -56,7 +56,7 @@ export function createMailbox({ google, watch, labelIds, accept, state, log }: M
     try {
       return await google.gmail((users) => users.messages.get({ userId: 'me', id, format: 'full' }))
     } catch (error) {
-      if (isNotFound(error)) return undefined
+      if (hasStatus(error, 404)) return undefined
       throw error
     }
   }
@@ -110,13 +110,11 @@ export function createMailbox({ google, watch, labelIds, accept, state, log }: M
     try {
       await readHistory(cursor)
     } catch (error) {
-      if (!isNotFound(error)) throw error
+      if (!hasStatus(error, 404)) throw error
       await readMissed(cursor)
     }
   }
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof GoogleError && error.status === 404
 
 async function readHistoryId(google: Google): Promise<string> {
   const { historyId } = await google.gmail((users) => users.getProfile({ userId: 'me' }))

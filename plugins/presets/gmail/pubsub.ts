@@ -1,6 +1,6 @@
 // Creates what Gmail's notifications need in Pub/Sub: a topic, the permission to publish to it, and a subscription.
 import { InputError } from 'svc-gateway/plugin'
-import { GoogleError } from './google-error.ts'
+import { hasStatus } from './google-error.ts'
 import type { Google } from './google.ts'
 
 const publisher = { role: 'roles/pubsub.publisher', member: 'serviceAccount:gmail-api-push@system.gserviceaccount.com' }
@@ -73,7 +73,7 @@ async function create(google: Google, name: string, data: object): Promise<boole
     await google.pubsub({ method: 'PUT', path: `/v1/${name}`, data })
     return true
   } catch (error) {
-    if (error instanceof GoogleError && error.status === 409) return false
+    if (hasStatus(error, 409)) return false
     throw error
   }
 }
@@ -83,7 +83,7 @@ async function orByHand(command: string, step: () => Promise<void>): Step {
     await step()
     return undefined
   } catch (error) {
-    if (error instanceof GoogleError && error.status === 403) return command
+    if (hasStatus(error, 403)) return command
     throw error
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AuthError, type PresetContext, type PresetJob } from 'svc-gateway/plugin'
 import { readCredentials } from './credentials.ts'
-import { GoogleError } from './google-error.ts'
+import { hasStatus } from './google-error.ts'
 import { createGoogle, type Google } from './google.ts'
 import { createMailbox } from './mailbox.ts'
 import { allowCommand } from './pubsub.ts'
@@ -29,6 +29,8 @@ export async function startWatch(watch: Watch, context: PresetContext): Promise<
   const read = coalesce(createMailbox({ ...context, google, watch, labelIds }))
   let expiresAt = topic && (await requestNotifications(google, { topic, labelIds }))
   await read()
+  // A subscription that cannot be used is noticed now, and not after the job has started.
+  if (subscription) await pull(google, { subscription, read, returnImmediately: true })
 
   /** Repeats a step until the job ends. A failure ends the job. */
   async function repeat(step: () => Promise<unknown>, pauseMs: () => number): Promise<void> {
@@ -85,7 +87,7 @@ export async function requestNotifications(
   const { expiration } = await google
     .gmail((users) => users.watch({ userId: 'me', requestBody }))
     .catch((error: Error) => {
-      throw error instanceof GoogleError && error.status === 403 ? new Error(describeRefusal(error, topic)) : error
+      throw hasStatus(error, 403) ? new Error(describeRefusal(error, topic)) : error
     })
   return Number(expiration)
 }
@@ -96,11 +98,11 @@ const describeRefusal = ({ message }: Error, topic: string): string =>
 /** Notifications are confirmed after the mails are on disk. */
 async function pull(
   google: Google,
-  { subscription, read }: { subscription: string; read: () => Promise<void> },
+  { subscription, read, ...options }: { subscription: string; read: () => Promise<void>; returnImmediately?: boolean },
 ): Promise<void> {
   const { receivedMessages = [] } = await google.pubsub<{ receivedMessages?: readonly { ackId: string }[] }>({
     path: `/v1/${subscription}:pull`,
-    data: { maxMessages: 100 },
+    data: { maxMessages: 100, ...options },
     timeoutMs: pullTimeoutMs,
   })
   if (receivedMessages.length === 0) return

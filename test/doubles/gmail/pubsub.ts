@@ -1,5 +1,5 @@
 // The part of the double of Google that is Pub/Sub: topics, their policy, subscriptions, pulls.
-import type { Reply, Routes } from './routes.ts'
+import { fault, type Reply, type Routes } from './routes.ts'
 
 export const topic = 'projects/p/topics/gmail'
 export const subscription = 'projects/p/subscriptions/gmail'
@@ -14,11 +14,8 @@ interface Subscription {
   pushConfig?: { pushEndpoint?: string }
 }
 
-const forbidden: Reply = {
-  status: 403,
-  body: { error: { code: 403, message: 'User not authorized to perform this action.', status: 'PERMISSION_DENIED' } },
-}
-const conflict: Reply = { status: 409, body: { error: { code: 409, message: 'Resource already exists.' } } }
+const forbidden = fault(403, 'User not authorized to perform this action.')
+const conflict = fault(409, 'Resource already exists in the project.')
 
 /** @param change what a notification says */
 export function createPubSub(change: () => object) {
@@ -32,7 +29,8 @@ export function createPubSub(change: () => object) {
     mayAdminister: true,
     /** Whether Gmail may publish, if the topic was not created with the API. */
     mayPublish: true,
-    topics,
+    /** Whether the subscription exists from which the gateway pulls. */
+    hasSubscription: true,
     subscriptions,
     /** The notifications that were neither acknowledged nor pulled. */
     get unacknowledged() {
@@ -61,13 +59,7 @@ export function createPubSub(change: () => object) {
       topics.set(topic, (JSON.parse(body) as { policy: Policy }).policy)
       return {}
     },
-    [`POST /v1/${subscription}:pull`]: () => ({
-      body: { receivedMessages: [...waiting].map(([ackId, message]) => ({ ackId, message })) },
-    }),
-    [`POST /v1/${subscription}:acknowledge`]: ({ body }) => {
-      for (const ackId of (JSON.parse(body) as { ackIds: string[] }).ackIds) waiting.delete(ackId)
-      return {}
-    },
+    ...subscriptionRoutes(subscription),
     ...subscriptionRoutes(`${subscription}-pull`),
     ...subscriptionRoutes(`${subscription}-push`),
   }
@@ -76,6 +68,14 @@ export function createPubSub(change: () => object) {
     return {
       [`PUT /v1/${name}`]: ({ body }) =>
         create(name, () => subscriptions.set(name, JSON.parse(body) as Subscription), subscriptions.has(name)),
+      [`POST /v1/${name}:pull`]: () =>
+        pubsub.hasSubscription
+          ? { body: { receivedMessages: [...waiting].map(([ackId, message]) => ({ ackId, message })) } }
+          : fault(404, `Resource not found (resource=${name}).`),
+      [`POST /v1/${name}:acknowledge`]: ({ body }) => {
+        for (const ackId of (JSON.parse(body) as { ackIds: string[] }).ackIds) waiting.delete(ackId)
+        return {}
+      },
       [`GET /v1/${name}`]: () => ({ body: subscriptions.get(name) }),
       [`POST /v1/${name}:modifyPushConfig`]: ({ body }) => {
         Object.assign(subscriptions.get(name) ?? {}, JSON.parse(body))

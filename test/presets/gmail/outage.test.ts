@@ -1,6 +1,6 @@
 // What the watch of a Gmail mailbox does when Google fails, limits it, or refuses it, and what it says then.
 import { describe, expect, it } from 'vitest'
-import { account, refreshToken, topic } from '../../doubles/gmail/gmail.ts'
+import { account, refreshToken, subscription, topic } from '../../doubles/gmail/gmail.ts'
 import type { Reply } from '../../doubles/gmail/routes.ts'
 import type { RunningGateway } from '../../helpers.ts'
 import {
@@ -144,6 +144,18 @@ describe('a refused authorisation', () => {
     gmail.pubsub.mayPublish = true
     await untilState(running, 'connected')
     expect(await mailsOf(running)).toEqual([])
+  })
+
+  it('names a subscription that does not exist, in one log line, and tries again', async () => {
+    const gmail = await startDouble()
+    gmail.pubsub.hasSubscription = false
+    const running = await start(gmail, { watch: { topic, subscription } })
+    await until(() => expect(gmail.calls.filter((call) => call.endsWith(':pull'))).toHaveLength(2))
+    const { state, reason } = await jobOf(running)
+    expect([state, reason]).toEqual(['failing', `Google answered 404: Resource not found (resource=${subscription}).`])
+    expect(count(running, 'Resource not found')).toBe(1)
+    gmail.pubsub.hasSubscription = true
+    await untilState(running, 'connected')
   })
 
   it.each([
