@@ -1,7 +1,7 @@
 // Tests the command `plugin new`: each kind of plugin passes its own tests and type check, and the gateway loads it.
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import JSON5 from 'json5'
@@ -10,21 +10,11 @@ import { merge } from '../contracts/merge.ts'
 import { baseDocument, type Document, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { installPackages } from './install-packages.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const kinds = ['channel', 'toolset', 'preset', 'provider']
 const execute = promisify(execFile)
-
-/** What `npm install` would bring: this project, and what a plugin is developed with. */
-function installPackages(dir: string): void {
-  const link = (name: string, target: string) => {
-    mkdirSync(dirname(join(dir, 'node_modules', name)), { recursive: true })
-    symlinkSync(target, join(dir, 'node_modules', name))
-  }
-  link('svc-gateway', root)
-  for (const name of ['vitest', 'typescript', '@types/node', '@ai-sdk/openai-compatible'])
-    link(name, join(root, 'node_modules', name))
-}
 
 const shared = share(async () => {
   const dir = temporaryFolder()

@@ -6,6 +6,7 @@ import JSON5 from 'json5'
 import { commandLine } from '../../config/file/locate.ts'
 import { isHookName, normalizeHookName } from '../../config/hooks-path.ts'
 import { CommandError } from '../command-error.ts'
+import { quoteWord } from '../quote-word.ts'
 import { readTransformConfig } from './read-config.ts'
 
 interface NewOptions {
@@ -74,7 +75,3 @@ function describeUse({ name, path, sample, config }: Use): string {
     '',
   ].join('\n')
 }
-
-/** A word for the shell. */
-const quoteWord = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,67 @@
+// Finds the credentials in an example request, so that none of them gets into a file: each becomes a placeholder.
+import { isSecretName } from '../../config/secret-names.ts'
+import { isRecord } from '../../config/walk.ts'
+import type { CurlRequest } from './curl-request.ts'
+
+/** Credentials that are recognized by their form, whatever field they are in. */
+const knownForms = new RegExp(
+  [
+    String.raw`\b(?:sk|pk|rk)_(?:live|test)_\w{8,}`,
+    String.raw`\bwhsec_[\w+/=]{8,}`,
+    String.raw`\bxox[a-z]-[\w-]{8,}`,
+    String.raw`\bgh[opsru]_\w{16,}`,
+    String.raw`\bglpat-[\w-]{16,}`,
+    String.raw`\bAKIA[A-Z\d]{16}\b`,
+    String.raw`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`,
+  ].join('|'),
+  'g',
+)
+
+export interface CleanPayload {
+  payload: unknown
+  /** The fields whose values were replaced, such as `data.token`. */
+  replaced: string[]
+}
+
+/** @param prefix of the placeholders, such as `ORDERS` in `${ORDERS_TOKEN}` */
+export function removeSecrets({ payload, headers, url }: CurlRequest, prefix: string): CleanPayload {
+  const shown = secretsIn(headers, url)
+  const replaced: string[] = []
+
+  function clean(value: unknown, path: readonly string[]): unknown {
+    if (Array.isArray(value)) return value.map((item, index) => clean(item, [...path, String(index)]))
+    if (isRecord(value))
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner, [...path, key])]))
+    if (typeof value !== 'string' && typeof value !== 'number') return value
+    const name = path.findLast((key) => !/^\d+$/.test(key)) ?? ''
+    const placeholder = `\${${prefix}_${variableOf(isSecretName(name) ? name : 'secret')}}`
+    const text = isSecretName(name) && value !== '' ? placeholder : withoutKnown(String(value), { shown, placeholder })
+    if (text === String(value)) return value
+    replaced.push(path.join('.'))
+    return text
+  }
+
+  return { payload: clean(payload, []), replaced }
+}
+
+/** `X-Api-Key` → `X_API_KEY` */
+export const variableOf = (name: string): string =>
+  name
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '_')
+    .replaceAll(/\W+/g, '_')
+    .toUpperCase()
+
+function withoutKnown(text: string, { shown, placeholder }: { shown: readonly string[]; placeholder: string }): string {
+  const clean = text.replaceAll(knownForms, placeholder)
+  return shown.reduce((rest, secret) => rest.replaceAll(secret, placeholder), clean)
+}
+
+/** The credentials in headers and in the address, and their parts. Short ones would match by chance. */
+function secretsIn(headers: CurlRequest['headers'], url: string | undefined): string[] {
+  const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
+  const named = [...Object.entries(headers), ...(address?.searchParams ?? [])].filter(([name]) => isSecretName(name))
+  const values = [...named.map(([, value]) => value), address?.password ?? '']
+  return [...values, ...values.flatMap((value) => value.split(/[\s,;:=]+/))].filter(
+    (value) => value.length >= 8 && !/^\d+$/.test(value),
+  )
+}
