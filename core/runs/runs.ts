@@ -56,7 +56,9 @@ interface RunsDeps {
 }
 
 /** A run whose holder has not renewed its lease for this long is recovered by another process. */
-const leaseMs = 30_000
+const leaseMs = 15_000
+/** Leases are renewed, and expired ones are found, this often. Together with the lease, this bounds a recovery. */
+const upkeepEveryMs = 4_000
 const retryMs = 1_000
 
 export function createRuns(deps: RunsDeps): Runs {
@@ -96,7 +98,7 @@ export function createRuns(deps: RunsDeps): Runs {
     queue,
     completion,
     onRequeued: claims.notify,
-    everyMs: leaseMs / 3,
+    everyMs: upkeepEveryMs,
     log,
   })
 
