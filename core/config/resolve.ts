@@ -113,7 +113,10 @@ function readableSecretWarnings(
   config: Config,
   schema: JsonSchema,
 ): RuleFinding[] {
-  const isReadable = (mode & 0o004) !== 0 && secretValues(config, schema).some((secret) => text.includes(secret))
+  // The URL of a store is a secret only because it may contain a password.
+  const harmless = hasPassword(config.storage.url) ? undefined : config.storage.url
+  const secrets = secretValues(config, schema).filter((secret) => secret !== harmless)
+  const isReadable = (mode & 0o004) !== 0 && secrets.some((secret) => text.includes(secret))
   return isReadable
     ? [
         {
@@ -124,6 +127,8 @@ function readableSecretWarnings(
       ]
     : []
 }
+
+const hasPassword = (url: string): boolean => /\/\/[^/@]*:[^/]*@|[?&]password=/.test(url)
 
 /** Normalizes values that can be written in several ways. */
 function normalized(config: Config): Config {

@@ -210,6 +210,16 @@ describe('a file that others can read', () => {
     ])
   })
 
+  it.each([
+    ['postgres://gateway@db.example.org/gateway', 0],
+    ['postgres://gateway:hunter2@db.example.org/gateway', 1],
+    ['postgres://db.example.org/gateway?user=gateway&password=hunter2', 1],
+    ['sqlite:elsewhere/gateway.db', 0],
+  ])('with the store %s causes a warning only for a password', (url, count) => {
+    const file = write(`{ storage: { url: '${url}' } }`, 0o644)
+    expect(resolveConfig(readConfigFile(file, {}), extensions).warnings).toHaveLength(count)
+  })
+
   it('causes no warning if the secret is elsewhere', () => {
     const file = write("{ gateway: { auth: { token: '${TOKEN}' } } }", 0o644)
     expect(resolveConfig(readConfigFile(file, { TOKEN: 'a-token-from-the-environment' }), extensions).warnings).toEqual(
