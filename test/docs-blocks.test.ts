@@ -35,6 +35,13 @@ const notRun: Record<string, string> = {
   'reverse_proxy 127.0.0.1:18789\n}\n': 'needs Caddy',
   'respond 404': 'needs Caddy',
   'cloudflared tunnel': 'needs accounts of other services',
+  'mkdir -p cluster/config': 'test/docs-deploy.test.ts runs it',
+  'x-gateway:': 'needs Docker; test/docs-deploy.test.ts starts its gateways',
+  health_uri: 'needs Caddy; test/docs-deploy.test.ts compares it with the compose file',
+  'upstream gateways': 'needs nginx; test/docs-deploy.test.ts compares it with the compose file',
+  'kind: Deployment': 'needs Kubernetes; test/docs-deploy.test.ts starts its gateways',
+  pg_dump: 'needs the client programs of PostgreSQL',
+  pg_restore: 'needs the client programs of PostgreSQL',
 }
 
 /** Starts the gateway with the shell, and resolves with its address. */

@@ -140,7 +140,7 @@ describe('docs/operate.md', () => {
   const metrics = matchesOf(metric, filesOf(['core/control']).map(read).join('\n'))
 
   it('describes every metric and no other', () => {
-    expect(matchesOf(metric, page)).toEqual(metrics)
+    expect(matchesOf(metric, page.replaceAll('_bucket[', '['))).toEqual(metrics)
   })
 
   it.each(['docs/grafana-dashboard.json', ...pages])('and other files name only known metrics: %s', (file) => {
