@@ -100,7 +100,6 @@ export const createMissingConfigError = (file: string): ConfigError =>
     { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it, or use --url` },
   ])
 
-/** A gateway that listens on all addresses is called on the loopback address. */
 export function addressOf(configured: Listening, file: string): string {
   const { bind, port } = { ...configured, ...readListening(file) }
   if (port === 0)
@@ -108,6 +107,11 @@ export function addressOf(configured: Listening, file: string): string {
       `gateway.port in ${file} is 0, and no running gateway has recorded its port; start it, or give its ` +
         `address with --url.`,
     )
+  return urlOf({ bind, port })
+}
+
+/** A gateway that listens on all addresses is called on the loopback address. */
+export function urlOf({ bind, port }: Listening): string {
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[bind] ?? bind
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -21,13 +21,22 @@ const usualServers: readonly ServerAddress[] = [
   { name: 'lmstudio', title: 'LM Studio', port: 1234 },
   { name: 'llamacpp', title: 'llama.cpp', port: 8080 },
   { name: 'vllm', title: 'vLLM', port: 8000 },
+  { name: 'jan', title: 'Jan', port: 1337 },
 ]
+
+/** The address at which a server of this name usually listens. */
+export function usualUrl(name: string): string | undefined {
+  const server = usualServers.find((one) => one.name === name)
+  return server && urlOf(server)
+}
+
+const urlOf = ({ port }: Pick<ServerAddress, 'port'>): string => `http://127.0.0.1:${port}/v1`
 
 /** Queries the usual ports in parallel. A server that does not answer within `timeoutMs` is ignored. */
 export async function findLocalServers({ servers = usualServers, timeoutMs = 400 } = {}): Promise<LocalServer[]> {
   const found = await Promise.all(
     servers.map(async ({ name, title, port }) => {
-      const url = `http://127.0.0.1:${port}/v1`
+      const url = urlOf({ port })
       const models = await listModels(url, timeoutMs)
       return models ? [{ name, title, url, models }] : []
     }),
@@ -35,9 +44,15 @@ export async function findLocalServers({ servers = usualServers, timeoutMs = 400
   return found.flat()
 }
 
-async function listModels(url: string, timeoutMs: number): Promise<string[] | undefined> {
+/** The ids of the models of a server with OpenAI's API; undefined if it does not list any. */
+export async function listModels(
+  url: string,
+  timeoutMs: number,
+  headers: Record<string, string> = {},
+): Promise<string[] | undefined> {
   try {
-    const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
+    const signal = AbortSignal.timeout(timeoutMs)
+    const response = await fetch(`${url}/models`, { headers, signal, redirect: 'error' })
     const { data } = (await response.json()) as { data: { id: unknown }[] }
     // The ids are written to a file and a terminal, and any program may listen on the port.
     return response.ok ? data.map(({ id }) => id).filter(isPlainId) : undefined

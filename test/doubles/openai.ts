@@ -11,7 +11,8 @@ import {
   type WireRequest,
 } from './wire.ts'
 
-export const startOpenAiChat = (): Promise<Wire> => startWire({ path: /^\/v1\/chat\/completions$/, stream: chatStream })
+export const startOpenAiChat = (): Promise<Wire> =>
+  startWire({ path: /^\/v1\/(?:chat\/completions|models)$/, stream: chatStream })
 
 function chatStream(answer: Answer, request: WireRequest) {
   const chunk = (delta: object, finish: string | null = null) =>

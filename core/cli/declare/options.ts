@@ -50,3 +50,10 @@ export function parseSeconds(text: string): number {
     throw new InvalidArgumentError('It must be a whole number from 1 to 300.')
   return seconds
 }
+
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+  return port
+}

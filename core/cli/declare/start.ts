@@ -1,6 +1,6 @@
 // Declares the commands that run the gateway or check its configuration: `start` and `check`.
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { addExamples } from './options.ts'
+import { type Command, Option } from 'commander'
+import { addExamples, parsePort } from './options.ts'
 
 export function registerStart(program: Command): void {
   const command = program
@@ -35,11 +35,4 @@ export function registerCheck(program: Command): void {
     .option('--strict', 'also exit with 1 for a warning')
     .action(async (options) => (await import('../check.ts')).check(options))
   addExamples(command, 'check --config /etc/svc-gateway/gateway.json5 --strict')
-}
-
-function parsePort(text: string): number {
-  const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
-  return port
 }

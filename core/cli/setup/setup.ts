@@ -1,36 +1,48 @@
-// The command `setup`: writes a first configuration and lists the model servers on this machine.
+// The command `setup`: asks what a first configuration needs, or reads it from its options, tries it and writes it.
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { resolve } from 'node:path'
-import { writeFirstConfig } from '../../config/file/first-run.ts'
-import { findLocalServers, type LocalServer } from '../../config/local-servers.ts'
-import { commandLine, firstConfigFile } from '../../config/file/locate.ts'
+import { dirname, resolve } from 'node:path'
+import { alreadyExists } from '../../config/file/first-run.ts'
+import { firstConfigFile } from '../../config/file/locate.ts'
+import { findLocalServers } from '../../config/local-servers.ts'
+import { loadExtensions } from '../../loader/registry.ts'
+import { CommandError } from '../command-error.ts'
+import { tryAll } from './attempts.ts'
+import { type Changes, type SetupContext, type SetupOptions, silent } from './context.ts'
+import { createDraft } from './draft.ts'
+import { readOptions } from './option-answers.ts'
+import { type Outcome, printReport } from './report.ts'
+import { readPlugins } from './set-option.ts'
+import { writeDraft } from './write-draft.ts'
 
-export async function setup({ config, force }: { config?: string; force?: boolean }): Promise<void> {
+export async function setup(options: SetupOptions): Promise<void> {
+  const { config, force = false } = options
   const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
-  const localServers = await findLocalServers()
-  writeFirstConfig(file, { force, localServers })
-  process.stdout.write(
-    [
-      `Wrote ${file}. It contains the tokens, and only you can read it.`,
-      ...offer(localServers),
-      `Start with: ${commandLine(`start --config ${file}`)}`,
-      '',
-    ].join('\n'),
-  )
+  if (existsSync(file) && !force) throw alreadyExists(file)
+  const localServers = findLocalServers()
+  const extensions = await loadExtensions({ plugins: readPlugins(options.set), dir: dirname(file), log: silent })
+  try {
+    const [problem] = extensions.problems
+    if (problem !== undefined) throw new CommandError(`${problem} Nothing was written.`)
+    const context = { file, extensions, localServers: await localServers, env: process.env }
+    const outcome = await answer(readOptions(options, context), { options, context })
+    const kept = writeDraft(file, outcome.draft.text, force)
+    printReport({ ...outcome, kept }, context, options)
+  } finally {
+    extensions.close()
+  }
 }
 
-function offer(servers: readonly LocalServer[]): string[] {
-  if (servers.length === 0)
-    return [
-      'The built-in rules model replies. To use a language model, add a section "providers"; see docs/configure.md.',
-    ]
-  const found = servers.map(
-    ({ title, url, models }) =>
-      `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
-  )
-  return [
-    'The built-in rules model replies. These model servers run on this machine; the file has their sections as ' +
-      'comments:',
-    ...found,
-  ]
+interface Setting {
+  options: SetupOptions
+  context: SetupContext
+}
+
+/** Asks only a person: in a terminal, unless the options say otherwise. */
+async function answer(given: Changes, { options, context }: Setting): Promise<Outcome> {
+  const { yes = false, json = false, test } = options
+  if (process.stdin.isTTY && process.stdout.isTTY && !yes && !json)
+    return await (await import('./wizard/wizard.ts')).runWizard(given, { context, test })
+  const draft = await createDraft(given, context)
+  return { draft, attempts: test ? await tryAll(given, draft, context) : { channels: [] } }
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../config-error.ts'
 import type { LocalServer } from '../local-servers.ts'
+import { mergeIntoText } from './edit-text.ts'
 import { commandLine } from './locate.ts'
 import { writePrivateFile } from './write.ts'
 
@@ -10,39 +11,53 @@ export interface FirstConfig {
   hookToken: string
 }
 
-export interface FirstConfigOptions {
-  /** Replace an existing file. */
-  force?: boolean | undefined
+interface FirstText {
   /** Model servers to offer in comments. */
   localServers?: readonly LocalServer[]
+  /** Merged into the text, as in `mergeIntoText`. */
+  changes?: Readonly<Record<string, unknown>>
+}
+
+export interface FirstConfigOptions extends FirstText {
+  /** Replace an existing file. */
+  force?: boolean | undefined
 }
 
 /**
  * Writes a first configuration with new tokens.
  * @throws {ConfigError} if the file exists and `force` is not set.
  */
-export function writeFirstConfig(
-  file: string,
-  { force = false, localServers = [] }: FirstConfigOptions = {},
-): FirstConfig {
+export function writeFirstConfig(file: string, { force = false, ...content }: FirstConfigOptions = {}): FirstConfig {
   const tokens = { gatewayToken: createToken(), hookToken: createToken() }
-  try {
-    writePrivateFile(file, firstConfigText(tokens, localServers), { overwrite: force })
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && syscall === 'link')
-      throw new ConfigError(file, [{ path: '', problem: 'already exists; use --force to replace it' }])
-    throw new ConfigError(file, [{ path: '', problem: `cannot be written (${code})` }])
-  }
+  writeFirstText(file, createFirstText(tokens, content), { force })
   return tokens
 }
+
+export function createFirstText(tokens: FirstConfig, { localServers = [], changes = {} }: FirstText): string {
+  const text = firstConfigText(tokens, changes['providers'] ? emptyProviders : providersText(localServers))
+  return mergeIntoText(text, changes)
+}
+
+/** @throws {ConfigError} if the file exists and `force` is not set, or if it cannot be written. */
+export function writeFirstText(file: string, text: string, { force }: { force: boolean }): void {
+  try {
+    writePrivateFile(file, text, { overwrite: force })
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && syscall === 'link') throw alreadyExists(file)
+    throw new ConfigError(file, [{ path: '', problem: `cannot be written (${code})` }])
+  }
+}
+
+export const alreadyExists = (file: string): ConfigError =>
+  new ConfigError(file, [{ path: '', problem: 'already exists; use --force to replace it' }])
 
 /** 256 random bits in base64url. */
 export const createToken = (): string => randomBytes(32).toString('base64url')
 
 const firstConfigText = (
   { gatewayToken, hookToken }: FirstConfig,
-  localServers: readonly LocalServer[],
+  providers: string,
 ) => `// The configuration of svc-gateway, in JSON5. docs/configure.md describes all keys.
 // Check it after a change with: ${commandLine('check --config <this file>')}
 {
@@ -60,7 +75,8 @@ const firstConfigText = (
     token: '${hookToken}',
   },
 
-  // The model. "builtin/rules" follows fixed rules. It needs no key and no network, and is not a language model.
+  // The model: <provider>/<model>. "builtin/rules" follows fixed rules; it needs no key and no network, and is not a
+  // language model.
   agents: {
     defaults: {
       model: 'builtin/rules',
@@ -79,7 +95,12 @@ const firstConfigText = (
       defaultTo: 'console',
     },
   },
-${providersText(localServers)}}
+${providers}}
+`
+
+const emptyProviders = `
+  // The sources of models by their names. A name is the left side of <provider>/<model>.
+  providers: {},
 `
 
 function providersText(servers: readonly LocalServer[]): string {

@@ -1,0 +1,92 @@
+// What `setup` prints when the file is written.
+import { describeProblem } from '../../config/config-error.ts'
+import { describeChannel, describeModel, type Attempts } from './attempts.ts'
+import type { SetupContext } from './context.ts'
+import type { Draft } from './draft.ts'
+import { builtinModel } from './model-sources.ts'
+import { listNextSteps, type NextSteps, variablesOf } from './next-steps.ts'
+
+export interface Outcome {
+  draft: Draft
+  attempts: Attempts
+  /** The copy of the file that was replaced. */
+  kept?: string | undefined
+}
+
+interface Report {
+  context: SetupContext
+  outcome: Outcome
+  next: NextSteps
+}
+
+/** Prints one JSON object, or lines for people. */
+export function printReport(outcome: Outcome, context: SetupContext, { json = false }: { json?: boolean }): void {
+  const report = { outcome, context, next: listNextSteps(outcome.draft.config, context) }
+  if (json) process.stdout.write(`${JSON.stringify(toJson(report))}\n`)
+  else printLines(report)
+}
+
+function toJson({ outcome: { draft, attempts, kept }, context, next: { curl: _curl, ...next } }: Report): object {
+  const { model, channels } = attempts
+  const { config, warnings } = draft
+  const { model: _model, ...test } = model ?? {}
+  return {
+    file: context.file,
+    ...(kept !== undefined && { kept }),
+    model: config.agents.defaults.model,
+    test: model === undefined ? null : test,
+    channels,
+    presets: config.hooks.presets,
+    variables: variablesOf(draft.text),
+    warnings: warnings.map(describeProblem),
+    next,
+  }
+}
+
+function printLines({ outcome: { draft, attempts, kept }, context, next }: Report): void {
+  for (const warning of draft.warnings) process.stderr.write(`warning: ${describeProblem(warning)}\n`)
+  const lines = [
+    ...(kept === undefined ? [] : [`Kept the old file as ${kept}.`]),
+    `Wrote ${context.file}. It contains the tokens, and only you can read it.`,
+    ...(attempts.model ? [describeModel(attempts.model)] : []),
+    ...attempts.channels.map(describeChannel),
+    ...describeBuiltin(draft, context),
+    ...describeVariables(draft),
+    ...describeNextSteps(next),
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+export function describeVariables({ text }: Draft): string[] {
+  const variables = variablesOf(text)
+  return variables.length === 0 ? [] : [`The gateway reads these variables at its start: ${variables.join(', ')}.`]
+}
+
+/** Tokens are only printed to a terminal. Anything else, such as a log, would store them. */
+export function describeNextSteps({ start, check, send, curl, login }: NextSteps): string[] {
+  const first = process.stdout.isTTY ? curl : undefined
+  return [
+    `Check it with: ${check}`,
+    `Start with: ${start}`,
+    ...login.map((command) => `While it runs, link the account with: ${command}`),
+    ...(send === undefined ? [] : [`Then, in a second terminal, send a message: ${send}`]),
+    ...(first === undefined ? [] : [`Or with curl: ${first}`]),
+  ]
+}
+
+function describeBuiltin({ config }: Draft, { localServers }: SetupContext): string[] {
+  if (config.agents.defaults.model !== builtinModel) return []
+  if (localServers.length === 0)
+    return [
+      'The built-in rules model replies. To use a language model, add a section "providers"; see docs/configure.md.',
+    ]
+  const found = localServers.map(
+    ({ title, url, models }) =>
+      `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
+  )
+  return [
+    'The built-in rules model replies. These model servers run on this machine; the file has their sections as ' +
+      'comments:',
+    ...found,
+  ]
+}

@@ -1,0 +1,84 @@
+// Connects the accounts of a channel once, as the gateway does, and disconnects them again.
+import { resolveAccounts } from '../../config/accounts.ts'
+import { createRedactor, secretValues } from '../../config/redaction.ts'
+import type { ChannelConfig } from '../../config/schema.ts'
+import type { Extensions } from '../../loader/registry.ts'
+import type { Channel, ChannelContext, Json } from '../../plugin.ts'
+import { silent } from './context.ts'
+
+export interface ChannelResult {
+  name: string
+  /** `later`: it can only be checked when the gateway runs. */
+  state: 'connected' | 'failed' | 'later'
+  /** Why it failed, or what is left to do. A sentence. */
+  reason?: string
+}
+
+const limitSeconds = 30
+
+export async function tryChannel(
+  name: string,
+  section: ChannelConfig,
+  { channels, findPackages }: Pick<Extensions, 'channels' | 'findPackages'>,
+): Promise<ChannelResult> {
+  const channel = channels.get(name)
+  if (!channel) throw new Error('The configuration was not checked.')
+  for (const { id, settings } of resolveAccounts(section, channel.config)) {
+    const { missing } = findPackages(channel, settings)
+    if (missing !== undefined) return { name, state: 'later', reason: `The channel ${missing}` }
+    // Before the login, no connection is possible. Some platforms of this sort also forget a message that was read.
+    if (channel.login) return { name, state: 'later', reason: 'The account is checked when the gateway starts.' }
+    const problem = await connectOnce(channel, { accountId: id, settings })
+    if (problem !== undefined) {
+      const { text } = createRedactor(secretValues(settings, channel.config))
+      return { name, state: 'failed', reason: text(problem) }
+    }
+  }
+  return { name, state: 'connected' }
+}
+
+interface Account {
+  accountId: string
+  settings: Record<string, unknown>
+}
+
+/** Returns the problem. */
+async function connectOnce(channel: Channel, { accountId, settings }: Account): Promise<string | undefined> {
+  const stop = new AbortController()
+  const limit = AbortSignal.timeout(limitSeconds * 1000)
+  const signal = AbortSignal.any([stop.signal, limit])
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    limit.addEventListener('abort', () => reject(new Error(`It did not connect within ${limitSeconds} seconds.`)))
+  })
+  try {
+    const connecting = channel.connect(settings, createContext(accountId, signal))
+    connecting.then((connection) => (limit.aborted ? connection.close() : undefined)).catch(() => undefined)
+    const connection = await Promise.race([connecting, tooLate])
+    await connection.close()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : 'The reason is not known.'
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Messages are rejected, so the platform keeps them for the gateway. */
+function createContext(accountId: string, signal: AbortSignal): ChannelContext {
+  const values = new Map<string, Json>()
+  return {
+    accountId,
+    signal,
+    log: silent,
+    state: {
+      get: async (key) => values.get(key),
+      set: async (key, value) => void values.set(key, value),
+      delete: async (key) => void values.delete(key),
+    },
+    receive: async () => {
+      throw new Error('The gateway is not running yet.')
+    },
+    lost: () => undefined,
+    undelivered: async () => undefined,
+  }
+}

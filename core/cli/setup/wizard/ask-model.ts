@@ -1,0 +1,51 @@
+// Asks for the model and sends it a message, until it replies or the person keeps it.
+import { log } from '@clack/prompts'
+import { canTry, describeModel } from '../attempts.ts'
+import type { Changes, SetupContext } from '../context.ts'
+import { createDraft, mergeChanges } from '../draft.ts'
+import { type ModelResult, tryModel } from '../try-model.ts'
+import { chooseModel } from './choose-model.ts'
+import { choose } from './prompts.ts'
+
+interface ModelAnswer {
+  changes: Changes
+  result?: ModelResult
+}
+
+/** `given`: the answers of the options, which may name a model. */
+export async function askModel(
+  given: Changes,
+  { context, test }: { context: SetupContext; test: boolean },
+): Promise<ModelAnswer> {
+  let changes = isModelGiven(given) ? given : mergeChanges(given, await chooseModel(context))
+  for (;;) {
+    const result = test ? await sendMessage(changes, context) : undefined
+    if (result === undefined) return { changes }
+    if ('reply' in result) log.success(describeModel(result))
+    else log.error(describeModel(result))
+    const next = 'reply' in result ? 'keep' : await askWhatNext()
+    if (next === 'keep') return { changes, result }
+    if (next === 'other') changes = mergeChanges(given, await chooseModel(context))
+  }
+}
+
+const isModelGiven = ({ agents, providers }: Changes): boolean => agents !== undefined || providers !== undefined
+
+/** Only the keys of the model: the others are not complete yet. */
+async function sendMessage({ agents, providers }: Changes, context: SetupContext): Promise<ModelResult | undefined> {
+  const { config } = await createDraft(
+    { ...(agents !== undefined && { agents }), ...(providers !== undefined && { providers }) },
+    context,
+  )
+  const { model } = config.agents.defaults
+  if (!canTry(model)) return undefined
+  log.step(`Sending a message to ${model}`)
+  return await tryModel(config, context.extensions)
+}
+
+const askWhatNext = (): Promise<'other' | 'again' | 'keep'> =>
+  choose('What next?', [
+    { value: 'other', label: 'Choose another model' },
+    { value: 'again', label: 'Try again' },
+    { value: 'keep', label: 'Keep it nevertheless' },
+  ])

@@ -1,0 +1,97 @@
+// Questions in the terminal. Ctrl-C ends the command at any of them.
+import { type CANCEL_SYMBOL, isCancel, password, select, text } from '@clack/prompts'
+import { CommandError, interrupted } from '../../command-error.ts'
+import type { Setting } from '../variables.ts'
+import { firstProblem, type JsonSchema, listProblems } from '../../../typebox.ts'
+import { escapeInLine } from '../../escape-for-terminal.ts'
+import { secretText } from '../variables.ts'
+
+export const endedByUser = (): CommandError => new CommandError('Nothing was written.', interrupted)
+
+/** The answer to a question. @throws {CommandError} if there is none. */
+export async function answerOf<Value>(question: Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> {
+  const answer = await question
+  if (isCancel(answer)) throw endedByUser()
+  return answer
+}
+
+export interface TextQuestion {
+  message: string
+  /** What the answer must fit. */
+  schema: JsonSchema
+  /** The name of the answer in the message about a wrong one. */
+  name: string
+  initialValue?: string
+  placeholder?: string
+  /** A blank answer is accepted. */
+  isOptional?: boolean
+}
+
+export async function askText({ schema, name, isOptional, ...question }: TextQuestion): Promise<string> {
+  const validate = (value = ''): string | undefined =>
+    isOptional && value.trim() === '' ? undefined : findProblem(schema, value.trim(), name)
+  return (await answerOf(text({ ...question, validate }))).trim()
+}
+
+type SecretQuestion = Omit<TextQuestion, 'initialValue' | 'placeholder'>
+
+/** Returns the text for the file. The answer may be a reference to a variable. */
+export async function askSecret(
+  { message, schema, name, isOptional }: SecretQuestion,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const validate = (value = ''): string | undefined => {
+    if (isOptional && value.trim() === '') return undefined
+    const variable = /^\$\{(\w+)\}$/.exec(value.trim())?.[1]
+    const secret = variable === undefined ? value.trim() : env[variable]
+    return secret === undefined ? `The environment variable ${variable} is not set.` : findProblem(schema, secret, name)
+  }
+  return secretText((await answerOf(password({ message: `${message} (or \${VARIABLE})`, validate }))).trim())
+}
+
+/** The messages never contain the value. */
+function findProblem(schema: JsonSchema, value: string, name: string): string | undefined {
+  const problems = listProblems(schema, value)
+  return problems.length > 0 ? `${firstProblem(problems, name)}.` : undefined
+}
+
+/** Asks for one setting of an extension. A variable with the usual name is offered first. */
+export async function askSetting(
+  { key, schema, isSecret, isOptional = false }: Setting,
+  { name, variable, env }: SettingOwner,
+) {
+  const message = `${name}: ${(schema.description ?? key).replace(/\.$/, '')}`
+  if (env[variable] && (await useVariable(`${name}: ${key}`, variable))) return `\${${variable}}`
+  const question = { message, schema, name: key, isOptional }
+  return isSecret ? await askSecret(question, env) : await askText(question)
+}
+
+export interface SettingOwner {
+  /** What the question begins with. */
+  name: string
+  variable: string
+  env: NodeJS.ProcessEnv
+}
+
+const useVariable = (message: string, variable: string): Promise<boolean> =>
+  choose(message, [
+    { value: true, label: `Use the environment variable ${variable}` },
+    { value: false, label: 'Type it in' },
+  ])
+
+export interface Choice<Value> {
+  value: Value
+  label: string
+  hint?: string
+}
+
+/** Labels may come from outside. */
+export const choose = async <Value>(message: string, choices: readonly Choice<Value>[]): Promise<Value> => {
+  const options = choices.map(({ label, hint }, index) => ({
+    value: index,
+    label: escapeInLine(label),
+    ...(hint !== undefined && { hint: escapeInLine(hint) }),
+  }))
+  const index = await answerOf<number>(select({ message, options, maxItems: 12 }))
+  return (choices[index] as Choice<Value>).value
+}

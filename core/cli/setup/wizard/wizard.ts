@@ -1,0 +1,67 @@
+// The questions of `setup` in a terminal, in their order, and the summary before the file is written.
+import { confirm, intro, note, outro } from '@clack/prompts'
+import { interrupted } from '../../command-error.ts'
+import { escapeInLine } from '../../escape-for-terminal.ts'
+import { describeChannel, describeModel } from '../attempts.ts'
+import type { Changes, SetupContext } from '../context.ts'
+import { createDraft, type Draft, mergeChanges } from '../draft.ts'
+import { hasAnswer } from '../option-answers.ts'
+import type { Outcome } from '../report.ts'
+import { askAddress } from './ask-address.ts'
+import { askChannels } from './ask-channels.ts'
+import { askModel } from './ask-model.ts'
+import { askPresets } from './ask-presets.ts'
+import { answerOf, endedByUser } from './prompts.ts'
+
+/** Asks for what `given`, the answers of the options, does not contain. */
+export async function runWizard(
+  given: Changes,
+  { context, test }: { context: SetupContext; test: boolean },
+): Promise<Outcome> {
+  // While no question is open, Ctrl-C is a signal.
+  const onInterrupt = (): never => process.exit(interrupted)
+  process.once('SIGINT', onInterrupt)
+  try {
+    const { channels: sections, ...others } = given as { channels?: Record<string, Changes> }
+    // Wrong options are reported before the first question. What a channel needs is asked for.
+    await createDraft(others, context)
+    intro('svc-gateway setup')
+    const model = await askModel(others, { context, test })
+    const channels = await askChannels(sections, { context, test })
+    const presets = hasAnswer(given, 'hooks', 'presets') ? {} : await askPresets(context)
+    const address = hasAnswer(given, 'gateway') ? {} : await askAddress()
+    const changes = [channels.changes, presets, address].reduce(mergeChanges, model.changes)
+    const draft = await createDraft(changes, context)
+    const attempts = { ...(model.result && { model: model.result }), channels: channels.results }
+    await confirmSummary({ draft, attempts }, context)
+    return { draft, attempts }
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
+}
+
+async function confirmSummary(outcome: Outcome, { file }: SetupContext): Promise<void> {
+  note(describe(outcome).join('\n'), 'The configuration')
+  if (!(await answerOf(confirm({ message: `Write ${file}?` })))) throw endedByUser()
+  outro('Done.')
+}
+
+/** Without secrets. */
+function describe({ draft: { config }, attempts }: Outcome): string[] {
+  const { gateway, hooks, agents } = config
+  const channels = Object.entries(config.channels).map(([name, section]) => {
+    const result = attempts.channels.find((one) => one.name === name)
+    return `Channel   ${result ? describeChannel(result) : name}${describeAccess(section)}`
+  })
+  return [
+    `Model     ${attempts.model ? describeModel(attempts.model) : agents.defaults.model}`,
+    ...channels,
+    ...(hooks.presets.length > 0 ? [`Presets   ${hooks.presets.join(', ')}`] : []),
+    `Address   ${gateway.bind}:${gateway.port}`,
+  ].map(escapeInLine)
+}
+
+function describeAccess({ allowFrom = [], dmPolicy, defaultTo }: Draft['config']['channels'][string]): string {
+  const senders = dmPolicy === 'pairing' ? 'whoever you approve' : allowFrom.join(', ') || 'nobody'
+  return ` Senders: ${senders}.${defaultTo === undefined ? '' : ` Default recipient: ${defaultTo}.`}`
+}
