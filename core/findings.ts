@@ -46,8 +46,12 @@ function findPackageProblems({ config }: ResolvedConfig, { channels, presets, fi
 
 /** Most accounts of a channel need the same packages. */
 function describePackages(found: readonly FoundPackages[], keys: string[]): Finding[] {
-  const problems = new Set(found.flatMap(({ missing, untested }) => [missing ?? [], untested ?? []].flat()))
-  return Array.from(problems, (problem) => ({ keys, problem }))
+  const missing = new Set(found.flatMap((one) => one.missing ?? []))
+  const untested = new Set(found.flatMap((one) => one.untested ?? []))
+  return [
+    ...Array.from(missing, (problem): Finding => ({ keys, code: 'package_missing', problem })),
+    ...Array.from(untested, (problem): Finding => ({ keys, problem })),
+  ]
 }
 
 /** Compiles and loads each transform as for a request, without calling it. */
@@ -64,7 +68,13 @@ async function findBrokenTransforms(
       const problem = transform && (await findProblem(sandbox, transform))
       if (problem === undefined) return []
       const keys = ['hooks', 'mappings', String(index), 'transform', 'module']
-      return [{ keys, problem: `cannot be used, so requests get 500 until it is fixed: ${problem}` }]
+      return [
+        {
+          keys,
+          code: 'transform_broken',
+          problem: `cannot be used, so requests get 500 until it is fixed: ${problem}`,
+        },
+      ]
     })
     return (await Promise.all(findings)).flat()
   } finally {

@@ -1,6 +1,23 @@
 // The error of an invalid configuration: all of its problems, with their lines.
 
+/** Names the kind of a problem, for programs. Most problems have none. */
+export type ProblemCode =
+  | 'channel_unknown'
+  | 'config_readable'
+  | 'environment_unset'
+  | 'mapping_unreached'
+  | 'package_missing'
+  | 'preset_unsigned'
+  | 'reply_undeliverable'
+  | 'secret_file_missing'
+  | 'time_zone_unknown'
+  | 'token_missing'
+  | 'token_reused'
+  | 'token_short'
+  | 'transform_broken'
+
 export interface ConfigProblem {
+  code?: ProblemCode
   /** Dotted path of the key; empty for the file as a whole. */
   path: string
   /** The id of the mapping that the key belongs to, if it has one. An index alone is hard to find in a long list. */

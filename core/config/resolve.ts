@@ -53,7 +53,12 @@ function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
   const known = names.length > 0 ? `valid keys: ${names.join(', ')}` : 'no keys are allowed here'
-  return { keys, problem: `${problem}; ${suggest(keys.at(-1) ?? '', names, known)}` }
+  const isChannel = keys[0] === 'channels' && keys.length === 2
+  return {
+    keys,
+    problem: `${problem}; ${suggest(keys.at(-1) ?? '', names, known)}`,
+    ...(isChannel && { code: 'channel_unknown' }),
+  }
 }
 
 /** Removes invalid values, so that the rules can check the rest in the same pass. Lists keep a hole in their place. */
@@ -90,10 +95,16 @@ interface Placing {
 
 function placeInFile(findings: readonly PlacedFinding[], { document, asWritten }: Placing): ConfigProblem[] {
   const { layout, value } = document
-  return findings.map(({ line, problem, ...finding }) => {
+  return findings.map(({ line, problem, code, ...finding }) => {
     const keys = asWritten(finding.keys)
     const id = mappingIdOf(keys, value)
-    return { path: dotted(keys), ...(id !== undefined && { id }), line: line ?? layout.lineOf(keys), problem }
+    return {
+      path: dotted(keys),
+      ...(id !== undefined && { id }),
+      ...(code && { code }),
+      line: line ?? layout.lineOf(keys),
+      problem,
+    }
   })
 }
 
@@ -121,6 +132,7 @@ function readableSecretWarnings(
     ? [
         {
           keys: [],
+          code: 'config_readable',
           problem: `contains secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
           warning: true,
         },

@@ -204,6 +204,7 @@ describe('a file that others can read', () => {
     expect(warnings()).toEqual([
       {
         path: '',
+        code: 'config_readable',
         line: 1,
         problem: `contains secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
       },

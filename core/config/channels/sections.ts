@@ -20,7 +20,7 @@ export function nameSections(document: ConfigDocument, channels: NamedChannels):
     channels: Object.fromEntries(Array.from(kept, ([name, key]) => [name, sections[key]])),
   }
   const problems = [
-    ...document.problems.map(({ keys, problem }) => ({ keys: replaceSection(keys, names), problem })),
+    ...document.problems.map((problem) => Object.assign({}, problem, { keys: replaceSection(problem.keys, names) })),
     ...doubles.map(([key, other]) => ({
       keys: ['channels', key],
       problem: `is another name of channels.${other}; keep one of the two sections`,

@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JsonSchema } from '../../typebox.ts'
+import type { ProblemCode } from '../config-error.ts'
 import { isRecord, replaceValues, rootPosition } from '../walk.ts'
 
 /** A problem of one key of the configuration. */
 export interface Finding {
   keys: readonly string[]
   problem: string
+  code?: ProblemCode
 }
 
 export interface Resolved {
@@ -27,8 +29,8 @@ export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): R
     document,
     (text, { keys }) => {
       if (typeof text !== 'string' || !text.includes('${')) return text
-      const { result, problem } = expand(text, env)
-      if (problem) problems.push({ keys, problem })
+      const { result, problem, code } = expand(text, env)
+      if (problem) problems.push({ keys, problem, ...(code && { code }) })
       return problem ? text : result
     },
     rootPosition(),
@@ -38,17 +40,20 @@ export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): R
 
 function expand(text: string, env: NodeJS.ProcessEnv) {
   let problem: string | undefined
+  let code: ProblemCode | undefined
   const result = text.replace(references, (reference: string, name?: string, fallback?: string) => {
     if (reference === '$${') return '${'
     // As in a shell, the default also replaces an empty variable.
     const found = name === undefined ? undefined : fallback === undefined ? env[name] : env[name] || fallback
     if (name === undefined)
       problem ??= 'contains "${" that does not start ${NAME} or ${NAME:-default}; write "$${" for the text "${"'
-    else if (found === undefined)
-      problem ??= `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
+    else if (found === undefined && problem === undefined) {
+      code = 'environment_unset'
+      problem = `needs the environment variable ${name}, which is not set; set it, or write \${${name}:-default}`
+    }
     return found ?? ''
   })
-  return { result, problem }
+  return { result, problem, code }
 }
 
 /** Replaces `{ file: "path" }` with the content of the file, for secrets only. The path is relative to `dir`. */
@@ -63,6 +68,7 @@ export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: s
       } catch (error) {
         problems.push({
           keys,
+          code: 'secret_file_missing',
           problem:
             `refers to a file that cannot be read ` +
             `(${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,

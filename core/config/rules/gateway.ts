@@ -1,7 +1,7 @@
 // Checks the credential, the trusted proxies and the URL of the store.
 import { isIP } from 'node:net'
 import { resolveCredential } from '../credentials.ts'
-import type { RuleContext, RuleFinding } from './rule.ts'
+import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
 
 export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
   yield* credentialRules(context)
@@ -60,8 +60,7 @@ function* credentialRules({ config, env }: RuleContext): Iterable<RuleFinding> {
         `SVC_GATEWAY_${mode.toUpperCase()}, or set the mode to "${other}"`,
     }
   }
-  if (value !== undefined && value.length < 24)
-    yield { keys, problem: 'has fewer than 24 characters and could be guessed; use a longer one', warning: true }
+  if (value !== undefined && value.length < 24) yield shortToken(keys)
 }
 
 function isNetwork(text: string): boolean {

@@ -38,7 +38,11 @@ function* activeHoursRules(
   else if (start === end)
     yield { keys: [...keys, 'end'], problem: 'must differ from the start; omit activeHours for the whole day' }
   if (timezone !== undefined && !isTimezone(timezone))
-    yield { keys: [...keys, 'timezone'], problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"' }
+    yield {
+      keys: [...keys, 'timezone'],
+      code: 'time_zone_unknown',
+      problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"',
+    }
 }
 
 function isTimezone(name: string): boolean {
@@ -69,6 +73,6 @@ export function* heartbeatReplyWarnings(context: RuleContext): Iterable<RuleFind
     if (target === 'none' || (own === undefined && id !== defaultId)) continue
     const keys = ['agents', own?.target === undefined ? 'defaults' : id, 'heartbeat', 'target']
     const findings = replyWarnings({ channel: target, to, howToDisable: 'set target to "none"' }, context)
-    for (const { problem } of findings) yield { keys, problem, warning: true }
+    for (const finding of findings) yield { ...finding, keys }
   }
 }

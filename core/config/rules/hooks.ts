@@ -4,7 +4,7 @@ import { channelName } from '../channels/names.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
 import { recipientRules } from './recipients.ts'
-import type { RuleContext, RuleFinding } from './rule.ts'
+import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
 
 export function* hookRules(context: RuleContext): Iterable<RuleFinding> {
   yield* tokenRules(context)
@@ -18,14 +18,21 @@ function* tokenRules({ config, env }: RuleContext): Iterable<RuleFinding> {
   const token = config.hooks.token?.trim() ?? ''
   if (!token) {
     if (config.hooks.enabled)
-      yield { keys, problem: 'is required when hooks are enabled; set a long random token that nothing else uses' }
+      yield {
+        keys,
+        code: 'token_missing',
+        problem: 'is required when hooks are enabled; set a long random token that nothing else uses',
+      }
     return
   }
   if (allCredentials(config.gateway.auth, env).includes(token)) {
-    yield { keys, problem: 'must differ from the token and password of the gateway; set another token' }
+    yield {
+      keys,
+      code: 'token_reused',
+      problem: 'must differ from the token and password of the gateway; set another token',
+    }
   }
-  if (token.length < 24)
-    yield { keys, problem: 'has fewer than 24 characters and could be guessed; use a longer one', warning: true }
+  if (token.length < 24) yield shortToken(keys)
 }
 
 function* pathRules({ config }: RuleContext): Iterable<RuleFinding> {

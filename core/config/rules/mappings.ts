@@ -64,11 +64,12 @@ function* matchRules({ match = {}, auth }: MappingConfig): Iterable<RuleFinding>
     const problem =
       'contains white space, or a segment that is empty, "." or "..", so no request reaches the mapping; ' +
       'use a name such as "ci/nightly"'
-    yield { keys: ['match', 'path'], problem, warning: true }
+    yield { keys: ['match', 'path'], code: 'mapping_unreached', problem, warning: true }
   }
   if (name === 'wake' || name === 'agent') {
     yield {
       keys: ['match', 'path'],
+      code: 'mapping_unreached',
       problem: `is "${name}", which the gateway serves itself, so no request reaches the mapping; use another name`,
       warning: true,
     }

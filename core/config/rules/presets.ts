@@ -46,7 +46,7 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
     const problem =
       `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the ` +
       `service is not verified; set hooks.${name}.auth.secret`
-    yield { keys, problem, warning: true }
+    yield { keys, code: 'preset_unsigned', problem, warning: true }
   }
   const section = presetSection(config.hooks, name)
   const mapping = { ...preset.mapping, ...section } as MappingConfig

@@ -28,7 +28,12 @@ export function* replyWarnings(
   else if (!canResolveLast({ to, accountId }, context)) {
     const problem =
       'sends replies to "last", but nobody may write to the agent on any channel (allowFrom), so they are not delivered'
-    yield { keys: [], problem: `${problem}; set a channel and a recipient ("to"), or ${howToDisable}`, warning: true }
+    yield {
+      keys: [],
+      code: 'reply_undeliverable',
+      problem: `${problem}; set a channel and a recipient ("to"), or ${howToDisable}`,
+      warning: true,
+    }
   }
 }
 
@@ -42,7 +47,12 @@ function* channelWarnings(
 ): Iterable<RuleFinding> {
   const channel = extensions.channels.get(name)
   const section = config.channels[name]
-  const warn = (key: string, problem: string): RuleFinding => ({ keys: [key], problem, warning: true })
+  const warn = (key: string, problem: string): RuleFinding => ({
+    keys: [key],
+    code: 'reply_undeliverable',
+    problem,
+    warning: true,
+  })
   if (!channel)
     yield warn(
       'channel',

@@ -17,3 +17,11 @@ export interface RuleFinding extends Finding {
 }
 
 export type Rule = (context: RuleContext) => Iterable<RuleFinding>
+
+/** The finding about a credential with fewer than 24 characters. */
+export const shortToken = (keys: readonly string[]): RuleFinding => ({
+  keys,
+  code: 'token_short',
+  problem: 'has fewer than 24 characters and could be guessed; use a longer one',
+  warning: true,
+})

@@ -29,6 +29,7 @@ function unreached({ keys }: Entry, before: Entry): RuleFinding {
   const name = `${dotted(before.keys)}${before.id === undefined ? '' : ` (${JSON.stringify(before.id)})`}`
   return {
     keys,
+    code: 'mapping_unreached',
     problem: `is never reached, because ${name} matches all of its requests; change the order, or remove one of them`,
     warning: true,
   }
