@@ -346,6 +346,20 @@ export interface Provider<Config = unknown> {
    * @returns a function that throws for an unknown model id
    */
   models(config: Config, context: { name: string; log: Log }): Promise<(modelId: string) => LanguageModel>
+  /**
+   * The request that lists the models of the service. `svc-gateway doctor` sends it to check the address, the
+   * credential and the configured models. `context.env` is the environment, from which a library may read a key. Throw
+   * an `AuthError` if a credential is missing.
+   */
+  listModels?(config: Config, context: { env: Readonly<Record<string, string | undefined>> }): ModelListRequest
+}
+
+/** A GET request whose answer lists models. */
+export interface ModelListRequest {
+  url: string
+  headers?: Record<string, string>
+  /** Reads the ids of the models, in every form that `models` accepts, from the JSON of the answer. */
+  readIds(body: unknown): string[]
 }
 
 // ── Presets ─────────────────────────────────────────────────────────────────────────────────────

@@ -56,6 +56,8 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   if (kind === 'channel') yield* channelFaults(extension, compile)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
   if (kind === 'preset') yield* presetFaults(extension, compile)
+  if (kind === 'provider' && extension['listModels'] !== undefined)
+    yield fieldFault('listModels', 'function', { value: extension['listModels'], compile })
 }
 
 /** @returns why an extension cannot have this name, as the end of a sentence */

@@ -1,5 +1,5 @@
 // Anthropic's models, over its Messages API.
-import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
@@ -38,5 +38,20 @@ export default defineProvider<Static<typeof Config>>({
       ...(headers && { headers }),
     })
     return (modelId) => provider(modelId)
+  },
+  listModels({ apiKey, baseUrl = 'https://api.anthropic.com/v1', headers }, { env }) {
+    const key = apiKey ?? env['ANTHROPIC_API_KEY']
+    if (!key) throw new AuthError('it needs an API key; set apiKey, or ANTHROPIC_API_KEY')
+    return {
+      url: `${baseUrl.replace(/\/$/, '')}/models?limit=1000`,
+      headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01', ...headers },
+      readIds: (body) =>
+        listOf(fieldsOf(body)['data']).flatMap((model) => {
+          const id = textOf(fieldsOf(model)['id'])
+          // The list has the dated ids only: `claude-haiku-4-5` and `claude-haiku-4-5-latest` are aliases.
+          const alias = id?.replace(/-\d{8}$/, '')
+          return id === undefined || alias === undefined ? [] : [id, alias, `${alias}-latest`]
+        }),
+    }
   },
 })

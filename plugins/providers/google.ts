@@ -1,5 +1,5 @@
 // Google's Gemini models, over the Gemini API.
-import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
@@ -26,6 +26,8 @@ const Config = Type.Object(
   { additionalProperties: false },
 )
 
+const defaultUrl = 'https://generativelanguage.googleapis.com/v1beta'
+
 export default defineProvider<Static<typeof Config>>({
   name: 'google',
   description: 'Gemini models of Google.',
@@ -38,5 +40,18 @@ export default defineProvider<Static<typeof Config>>({
       ...(headers && { headers }),
     })
     return (modelId) => provider(modelId)
+  },
+  listModels({ apiKey, baseUrl = defaultUrl, headers }, { env }) {
+    const key = apiKey ?? env['GOOGLE_GENERATIVE_AI_API_KEY']
+    if (!key) throw new AuthError('it needs an API key; set apiKey, or GOOGLE_GENERATIVE_AI_API_KEY')
+    return {
+      url: `${baseUrl.replace(/\/$/, '')}/models?pageSize=1000`,
+      headers: { 'x-goog-api-key': key, ...headers },
+      readIds: (body) =>
+        listOf(fieldsOf(body)['models']).flatMap((model) => {
+          const name = textOf(fieldsOf(model)['name'])
+          return name === undefined ? [] : [name, name.replace(/^models\//, '')]
+        }),
+    }
   },
 })

@@ -1,5 +1,5 @@
 // Models of any server with OpenAI's chat completions API, such as Ollama, LM Studio, llama.cpp, vLLM and OpenRouter.
-import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
@@ -36,4 +36,14 @@ export default defineProvider<Static<typeof Config>>({
     })
     return (modelId) => provider(modelId)
   },
+  listModels: ({ baseUrl, apiKey, headers }) => ({
+    url: `${baseUrl.replace(/\/$/, '')}/models`,
+    headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
+    readIds: (body) =>
+      listOf(fieldsOf(body)['data']).flatMap((model) => {
+        const id = textOf(fieldsOf(model)['id'])
+        // Ollama lists `llama3:latest` and accepts `llama3`, too.
+        return id === undefined ? [] : [id, id.replace(/:latest$/, '')]
+      }),
+  }),
 })

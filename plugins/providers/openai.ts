@@ -1,5 +1,5 @@
 // OpenAI's models, over its Responses API.
-import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object(
   {
@@ -38,5 +38,14 @@ export default defineProvider<Static<typeof Config>>({
       ...(headers && { headers }),
     })
     return (modelId) => provider(modelId)
+  },
+  listModels({ apiKey, baseUrl = 'https://api.openai.com/v1', headers }, { env }) {
+    const key = apiKey ?? env['OPENAI_API_KEY']
+    if (!key) throw new AuthError('it needs an API key; set apiKey, or OPENAI_API_KEY')
+    return {
+      url: `${baseUrl.replace(/\/$/, '')}/models`,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      readIds: (body) => listOf(fieldsOf(body)['data']).flatMap((model) => textOf(fieldsOf(model)['id']) ?? []),
+    }
   },
 })
