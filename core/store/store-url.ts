@@ -23,6 +23,12 @@ export function parseStoreUrl(url: string, { dir, name = 'storage.url' }: UrlCon
   throw new GatewayError('store_unavailable', sentence)
 }
 
+/** The file of an SQLite store; undefined for any other store. Throws when the URL cannot be used. */
+export function storeFileOf(url: string, dir: string): string | undefined {
+  const address = parseStoreUrl(url, { dir })
+  return address.engine === 'sqlite' ? address.path : undefined
+}
+
 /** PostgreSQL's own tools accept both. */
 const isPostgresUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)
 

@@ -26,6 +26,9 @@ export const migrations: readonly Migration[] = [
   { name: '007-event-request', statements: eventRequest },
 ]
 
+/** The version of the tables that this program works with. */
+export const newestVersion = migrations.length
+
 /** Throws if a newer version of the gateway created the tables. */
 export function assertKnown(version: number, newest: number): void {
   if (version <= newest) return

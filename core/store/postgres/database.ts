@@ -67,9 +67,9 @@ export async function createDatabase(url: string): Promise<Database> {
 }
 
 /** Opens a single connection, on which statements may take long. */
-export async function openConnection(url: string): Promise<Client> {
+export async function openConnection(url: string, { connectMs: limitMs = connectMs } = {}): Promise<Client> {
   const pg = await importDriver()
-  return await connectClient(pg, toConfig(pg, url))
+  return await connectClient(pg, { ...toConfig(pg, url), connectionTimeoutMillis: limitMs })
 }
 
 async function connectClient(pg: Pg, config: ClientConfig): Promise<Client> {

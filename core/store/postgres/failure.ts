@@ -24,6 +24,9 @@ export const isUnavailable = (error: unknown): boolean =>
     ? !(error instanceof TypeError || error instanceof SyntaxError)
     : unavailable.test(sqlState(error))
 
+/** True if the server rejects the user, the password or the database. */
+export const isRefusal = (error: unknown): boolean => /^(28|3D)/.test(sqlState(error))
+
 /** True if the same transaction may succeed when it is repeated. */
 export const isConflict = (error: unknown): boolean => conflict.test(sqlState(error))
 

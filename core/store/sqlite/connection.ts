@@ -66,8 +66,8 @@ export interface SqliteReadConnection {
   close(): void
 }
 
-/** Opens the file without writing anything. */
-export function connectReadOnly(path: string): SqliteReadConnection {
+/** Opens the file without changing it. Unless the URL says `immutable=1`, SQLite may create the log and its index. */
+export function connectReadOnly(path: string | URL): SqliteReadConnection {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     // Opens the log and its index now; both stay open.
