@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { registerBackup } from './declare/backup.ts'
 import { registerChannels, registerPairing } from './declare/channels.ts'
+import { registerDoctor } from './declare/doctor.ts'
 import { registerImport } from './declare/import.ts'
 import { registerInspection } from './declare/inspection.ts'
 import { registerLive } from './declare/live.ts'
@@ -18,6 +19,7 @@ import { registerTrigger } from './declare/trigger.ts'
 export function registerCommands(program: Command): void {
   registerStart(program)
   registerCheck(program)
+  registerDoctor(program)
   registerSetup(program)
   registerBackup(program)
   registerStore(program)

@@ -20,8 +20,8 @@ const transcripts = [...page.matchAll(/^```\n(\$ svc-gateway [^]*?)^```$/gm)].fl
   }),
 )
 
-/** `channels` shows accounts of platforms, `gmail` asks Google, `tail` has no end. Their own tests cover them. */
-const checked = transcripts.filter(({ command }) => !/^(channels|tail|gmail) /.test(command))
+/** These show accounts of platforms, the machine, Google's answers, or have no end. Their own tests cover them. */
+const checked = transcripts.filter(({ command }) => !/^(channels|doctor|gmail|tail)/.test(command))
 
 /** Ids, times and markers differ each time. */
 const normalize = (text: string) =>

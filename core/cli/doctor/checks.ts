@@ -1,0 +1,83 @@
+// The list of all checks, in the groups in which they are printed.
+import { checkBacklog } from './gateway/backlog.ts'
+import { checkChannels } from './channels.ts'
+import { checkClock } from './clock.ts'
+import { checkConfig } from './config.ts'
+import { checkCredentials } from './credentials.ts'
+import { checkStore, checkStoreDisk, checkStoreSize } from './database.ts'
+import { checkSpace } from './disk.ts'
+import { checkExposure } from './exposure.ts'
+import type { Outcome } from './finding.ts'
+import { checkHooks } from './hooks.ts'
+import { checkPrivacy, checkWriters } from './modes.ts'
+import { checkModels, checkModelServers } from './models.ts'
+import { checkPort } from './port.ts'
+import { checkProxy } from './gateway/proxy.ts'
+import { checkConnections, checkGateway } from './gateway/running.ts'
+import type { Subject } from './subject.ts'
+import { checkState, checkWorkspaces } from './writable.ts'
+
+export interface Check {
+  /** A sentence that is true if nothing is found. */
+  title: string
+  find(subject: Subject): Outcome | Promise<Outcome>
+}
+
+export interface CheckGroup {
+  name: string
+  checks: readonly Check[]
+}
+
+export const groups: readonly CheckGroup[] = [
+  {
+    name: 'Configuration',
+    checks: [
+      { title: 'The configuration has no errors and no warnings.', find: checkConfig },
+      { title: 'The credentials are hard to guess, and each has one use.', find: checkCredentials },
+      { title: 'Configured webhooks are turned on.', find: checkHooks },
+      { title: 'Somebody may write to the agents on every channel.', find: checkChannels },
+    ],
+  },
+  {
+    name: 'Files',
+    checks: [
+      { title: 'Other users cannot read the state and the secrets.', find: checkPrivacy },
+      { title: 'Other users cannot change the configuration and the code.', find: checkWriters },
+      { title: 'The state can be written.', find: checkState },
+      { title: 'The workspaces exist and can be written.', find: checkWorkspaces },
+      { title: 'The disk has space.', find: checkSpace },
+    ],
+  },
+  {
+    name: 'Store',
+    checks: [
+      { title: 'The store can be opened.', find: checkStore },
+      { title: 'The store is on a local disk.', find: checkStoreDisk },
+      { title: 'The store has a usual size.', find: checkStoreSize },
+    ],
+  },
+  {
+    name: 'Models',
+    checks: [
+      { title: 'The model servers answer and accept their credentials.', find: checkModelServers },
+      { title: 'The model servers have the configured models.', find: checkModels },
+    ],
+  },
+  {
+    name: 'Network',
+    checks: [
+      { title: 'The clock is right.', find: checkClock },
+      { title: 'The port and the address can be used.', find: checkPort },
+      { title: 'The gateway is not exposed without protection.', find: checkExposure },
+    ],
+  },
+  {
+    name: 'Running gateway',
+    checks: [
+      { title: 'It is ready, and runs the installed version and the current configuration.', find: checkGateway },
+      { title: 'Channels, jobs and toolsets are connected.', find: checkConnections },
+      { title: 'It sees the addresses of its callers.', find: checkProxy },
+      { title: 'No runs are stuck, and no deliveries have failed.', find: checkBacklog },
+    ],
+  },
+]

@@ -1,0 +1,92 @@
+// Checks the store without opening it for work: its tables, its place and its size.
+import { inspectStore } from '../../store/inspect.ts'
+import { newestVersion } from '../../store/migrations/schema.ts'
+import { storeFileOf } from '../../store/store-url.ts'
+import type { StoreReport } from '../../store/report.ts'
+import { networkTypeOf, readFileSystem } from './disk.ts'
+import { type Finding, type FindingId, splitFix } from './finding.ts'
+import { limitMs } from './gateway/state.ts'
+import { withConfig } from './subject.ts'
+
+export const checkStore = withConfig(async ({ resolved: { config, dir } }, { options }) => {
+  const { url } = config.storage
+  if (options.offline && storeFileOf(url, dir) === undefined) return { skipped: '--offline was given' }
+  return describeReport(await inspectStore({ url, dir, limitMs }))
+})
+
+export const checkStoreDisk = withConfig(({ resolved: { config, dir } }) => {
+  const file = storeFileOf(config.storage.url, dir)
+  if (file === undefined) return { skipped: 'the store is a PostgreSQL database' }
+  const fileSystem = readFileSystem(file)
+  const type = fileSystem && networkTypeOf(fileSystem)
+  return type === undefined ? [] : [networkStore(file, type)]
+})
+
+/** 10 GiB. A store with the default retention stays far below it. */
+const largeBytes = 10 * 1024 ** 3
+
+export const checkStoreSize = withConfig(async ({ resolved: { config, dir } }) => {
+  const { url, retention } = config.storage
+  if (storeFileOf(url, dir) === undefined) return { skipped: 'the store is a PostgreSQL database' }
+  const report = await inspectStore({ url, dir, limitMs })
+  const bytes = report.state === 'readable' ? report.bytes : 0
+  return retention.maxMb === 0 && bytes > largeBytes ? [largeStore(bytes)] : []
+})
+
+function describeReport(report: StoreReport): Finding[] {
+  switch (report.state) {
+    case 'absent':
+      return []
+    case 'readable':
+      return report.version > newestVersion ? [newerStore(report.version)] : []
+    case 'refused':
+      return [
+        brokenStore(
+          'database_refused',
+          report.reason,
+          'Correct the user, the password or the database in storage.url.',
+        ),
+      ]
+    case 'unreachable':
+      return [
+        brokenStore('database_unreachable', report.reason, 'Start the database, or correct the host in storage.url.'),
+      ]
+    case 'unusable':
+      return [brokenStore('database_unusable', report.reason, 'Correct storage.url, or what the message names.')]
+    default:
+      return report satisfies never
+  }
+}
+
+const brokenStore = (id: FindingId, reason: string, fix: string): Finding => ({
+  id,
+  severity: 'error',
+  where: 'storage.url',
+  ...splitFix(reason, fix),
+})
+
+const newerStore = (version: number): Finding => ({
+  id: 'database_newer',
+  severity: 'error',
+  where: 'storage.url',
+  problem:
+    `A newer svc-gateway has written the store: its tables have version ${version}, and this one knows them up to ` +
+    `version ${newestVersion}.`,
+  fix: 'Install the newer version, or restore the copy that was made before its migration.',
+})
+
+export const networkStore = (file: string, type: string): Finding => ({
+  id: 'database_on_network',
+  severity: 'error',
+  where: 'storage.url',
+  problem: `The store ${file} is on a network file system (${type}), where SQLite can lose or damage data.`,
+  fix: 'Set storage.url to a file on a local disk, or to a PostgreSQL database.',
+})
+
+const largeStore = (bytes: number): Finding => ({
+  id: 'database_large',
+  severity: 'warning',
+  where: 'storage.retention',
+  problem: `The store has ${Math.round(bytes / 1024 ** 3)} GiB and no limit.`,
+  fix: 'Set storage.retention.maxMb, or reduce storage.retention.days or storage.retention.bodyHours.',
+})

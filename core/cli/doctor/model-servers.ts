@@ -1,0 +1,75 @@
+// Asks the configured model servers for their models: an answer shows the address, the credential and the clock.
+import { connectError, connectStatusError } from '../../connect-error.ts'
+import { isAuthError } from '../../auth-error.ts'
+import { firstLineOf } from '../../errors.ts'
+import type { Config } from '../../config/schema.ts'
+import type { ModelListRequest, Provider } from '../../plugin.ts'
+import { limitMs, readDate, type ServerDate } from './gateway/state.ts'
+
+export interface ModelAnswer {
+  /** The name of the section of `providers`. */
+  provider: string
+  state: 'listed' | 'unlisted' | 'key_missing' | 'key_refused' | 'unreachable'
+  /** Why there is no list, as a sentence. */
+  reason?: string
+  /** The ids of the models. */
+  ids?: readonly string[]
+  date?: ServerDate | undefined
+}
+
+/** Servers of providers that cannot list their models are left out. */
+export async function askModelServers(
+  providers: ReadonlyMap<string, Provider>,
+  { providers: configured }: Pick<Config, 'providers'>,
+): Promise<ModelAnswer[]> {
+  const sections = Object.entries(configured)
+  const answers = sections.map(async ([name, { kind, ...settings }]): Promise<ModelAnswer[]> => {
+    const provider = providers.get(kind)
+    return provider?.listModels ? [await askServer(name, provider, settings)] : []
+  })
+  return (await Promise.all(answers)).flat()
+}
+
+async function askServer(name: string, provider: Provider, settings: unknown): Promise<ModelAnswer> {
+  try {
+    return {
+      provider: name,
+      ...(await sendRequest(name, provider.listModels?.(settings, { env: process.env }) as ModelListRequest)),
+    }
+  } catch (error) {
+    return { provider: name, state: isAuthError(error) ? 'key_missing' : 'unlisted', reason: firstLineOf(error) }
+  }
+}
+
+async function sendRequest(name: string, request: ModelListRequest): Promise<Omit<ModelAnswer, 'provider'>> {
+  const service = {
+    name: `providers.${name}`,
+    url: request.url,
+    setting: `providers.${name}.baseUrl`,
+    start: '',
+  }
+  const startedAt = Date.now()
+  const options = { headers: request.headers ?? {}, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
+  const response = await fetch(request.url, options).catch((error: unknown) => connectError(error, service))
+  if (response instanceof Error) return { state: 'unreachable', reason: response.message }
+  const date = readDate(response, startedAt)
+  const { status } = response
+  if (response.ok) return { ...(await readModels(response, request)), date }
+  await response.body?.cancel()
+  if (status === 401 || status === 403)
+    return { state: 'key_refused', reason: `refuses the credential (${status})`, date }
+  const isUnlisted = status < 500 && status !== 429
+  return { state: isUnlisted ? 'unlisted' : 'unreachable', reason: connectStatusError(status, service).message, date }
+}
+
+async function readModels(
+  response: Response,
+  { readIds }: ModelListRequest,
+): Promise<Pick<ModelAnswer, 'state' | 'ids' | 'reason'>> {
+  try {
+    const ids = readIds(await response.json())
+    return ids.length > 0 ? { state: 'listed', ids } : { state: 'unlisted', reason: 'its list of models is empty' }
+  } catch {
+    return { state: 'unlisted', reason: 'its answer is not a list of models' }
+  }
+}

@@ -1,0 +1,128 @@
+// Checks the model servers, and that they have the models that the configuration names.
+import { type Agent, createAgents } from '../../agents/agents.ts'
+import { nearest } from '../../config/nearest.ts'
+import type { Config, ModelEntry } from '../../config/schema.ts'
+import { presetSection } from '../../config/schema/hooks.ts'
+import { isTemplate } from '../../config/template.ts'
+import { type Finding, type Skipped, splitFix } from './finding.ts'
+import type { ModelAnswer } from './model-servers.ts'
+import { type DoctorOptions, withConfig } from './subject.ts'
+
+/** Why no server is asked. */
+function findReason({ providers }: Pick<Config, 'providers'>, { offline = false }: DoctorOptions): Skipped | undefined {
+  if (Object.keys(providers).length === 0) return { skipped: 'no provider is configured' }
+  return offline ? { skipped: '--offline was given' } : undefined
+}
+
+export const checkModelServers = withConfig(
+  async ({ resolved: { config } }, { modelAnswers, options }) =>
+    findReason(config, options) ?? (await modelAnswers).flatMap(describeAnswer),
+)
+
+export const checkModels = withConfig(async ({ resolved: { config, dir } }, { modelAnswers, options }) => {
+  const reason = findReason(config, options)
+  if (reason) return reason
+  const lists = new Map((await modelAnswers).flatMap(({ provider, ids }) => (ids ? [[provider, ids] as const] : [])))
+  return listReferences(config, dir).flatMap((reference) => {
+    const slash = reference.model.indexOf('/')
+    const ids = lists.get(reference.model.slice(0, slash))
+    const id = reference.model.slice(slash + 1)
+    return ids === undefined || ids.includes(id) ? [] : [unknownModel(reference, { id, ids })]
+  })
+})
+
+interface Reference {
+  where: string
+  /** `<provider>/<model>`. */
+  model: string
+}
+
+function describeAnswer({ provider, state, reason = '' }: ModelAnswer): Finding[] {
+  const where = `providers.${provider}`
+  const sentence = reason.replace(/\.$/, '')
+  const texts: Record<Exclude<ModelAnswer['state'], 'listed'>, Omit<Finding, 'where'>> = {
+    key_missing: {
+      id: 'model_key_missing',
+      severity: 'error',
+      problem: `${where} cannot be used: ${sentence}.`,
+      fix: `Set ${where}.apiKey.`,
+    },
+    key_refused: {
+      id: 'model_key_refused',
+      severity: 'error',
+      problem: `The model server of ${where} ${sentence}.`,
+      fix: `Set ${where}.apiKey to a valid key.`,
+    },
+    unreachable: {
+      id: 'model_unreachable',
+      severity: 'error',
+      ...splitFix(reason, `Start or repair the server, or correct ${where}.baseUrl.`),
+    },
+    unlisted: {
+      id: 'model_list_missing',
+      severity: 'warning',
+      problem: `The model server of ${where} does not list its models: ${sentence}.`,
+      fix:
+        `Check ${where}.baseUrl: it usually ends with a version, such as /v1. Ignore this if the server has no such ` +
+        'list.',
+    },
+  }
+  return state === 'listed' ? [] : [{ where, ...texts[state] }]
+}
+
+/** Each model once, where it is named first. */
+function listReferences(config: Config, dir: string): Reference[] {
+  const agents = createAgents(config, dir).all
+  const all = [...agents.flatMap((agent) => referencesOf(agent, config)), ...referencesOfMappings(config)]
+  return all.filter(({ model }, index) => all.findIndex((other) => other.model === model) === index)
+}
+
+function referencesOf({ id, model, heartbeat, models = [] }: Agent, { agents }: Config): Reference[] {
+  const key = (name: 'model' | 'models' | 'heartbeat'): string =>
+    `agents.${agents[id]?.[name] === undefined ? 'defaults' : id}.${name}`
+  const named = [
+    { where: key('model'), model },
+    { where: `${key('heartbeat')}.model`, model: heartbeat.model ?? model },
+  ]
+  return [
+    ...named.map(({ where, model: reference }) => ({ where, model: resolveAlias(reference, models) })),
+    ...models.map((entry, index) => ({ where: `${key('models')}[${index}]`, model: idOf(entry) })),
+  ]
+}
+
+function referencesOfMappings({ hooks, agents }: Config): Reference[] {
+  const ofMappings = hooks.mappings.map(({ model }, index) => ({ where: `hooks.mappings[${index}].model`, model }))
+  const ofPresets = hooks.presets.map((name) => ({
+    where: `hooks.${name}.model`,
+    model: presetSection(hooks, name).model,
+  }))
+  return [...ofMappings, ...ofPresets].flatMap(({ where, model }) =>
+    model === undefined || isTemplate(model)
+      ? []
+      : [{ where, model: resolveAlias(model, agents.defaults.models ?? []) }],
+  )
+}
+
+const idOf = (entry: ModelEntry): string => (typeof entry === 'string' ? entry : entry.id).trim()
+
+function resolveAlias(reference: string, models: readonly ModelEntry[]): string {
+  const named = models.find((entry) => typeof entry !== 'string' && entry.alias?.trim() === reference.trim())
+  return named === undefined ? reference.trim() : idOf(named)
+}
+
+/** How many models a message lists. */
+const shownModels = 5
+
+function unknownModel({ where, model }: Reference, { id, ids }: { id: string; ids: readonly string[] }): Finding {
+  const provider = model.slice(0, model.indexOf('/'))
+  const meant = nearest(id, ids)
+  const shown = ids.slice(0, shownModels).map((one) => `"${provider}/${one}"`)
+  const list = `${shown.join(', ')}${ids.length > shownModels ? `, or another of its ${ids.length} models` : ''}`
+  return {
+    id: 'model_unknown',
+    severity: 'error',
+    where,
+    problem: `${where} is "${model}", but the model server of providers.${provider} has no model "${id}".`,
+    fix: meant === undefined ? `Use ${list}.` : `Did you mean "${provider}/${meant}"?`,
+  }
+}

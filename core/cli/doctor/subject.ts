@@ -1,0 +1,106 @@
+// What the checks look at: the configuration as far as it can be read, the model servers, and the running gateway.
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { ConfigError, type ConfigProblem } from '../../config/config-error.ts'
+import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
+import { type ConfigDocument, readConfigFile } from '../../config/file/read.ts'
+import { type ResolvedConfig, resolveConfig } from '../../config/resolve.ts'
+import { findWarnings } from '../../findings.ts'
+import { type Extensions, loadExtensions } from '../../loader/registry.ts'
+import type { ControlOptions } from '../control-client.ts'
+import type { Outcome } from './finding.ts'
+import { findGateway, type GatewayState } from './gateway/state.ts'
+import { askModelServers, type ModelAnswer } from './model-servers.ts'
+
+export interface DoctorOptions extends ControlOptions {
+  json?: boolean
+  strict?: boolean
+  offline?: boolean
+}
+
+export interface Subject {
+  options: DoctorOptions
+  /** Absolute path of the configuration, which may not exist. */
+  file: string
+  /** The configuration directory. */
+  dir: string
+  isMissing: boolean
+  errors: readonly ConfigProblem[]
+  warnings: readonly ConfigProblem[]
+  /** Refused plugins. */
+  pluginProblems: readonly string[]
+  /** Absent if the configuration has errors. */
+  ready?: ReadyConfig
+  /** Empty with `--offline`. */
+  modelAnswers: Promise<readonly ModelAnswer[]>
+  gateway: Promise<GatewayState>
+  close(): void
+}
+
+/** A valid configuration. */
+export interface ReadyConfig {
+  document: ConfigDocument
+  resolved: ResolvedConfig
+  extensions: Extensions
+}
+
+export async function openSubject(options: DoctorOptions): Promise<Subject> {
+  const { file, ...read } = await readConfig(options)
+  const { ready } = read
+  return {
+    pluginProblems: [],
+    warnings: [],
+    errors: [],
+    isMissing: false,
+    close() {},
+    ...read,
+    options,
+    file,
+    dir: dirname(file),
+    modelAnswers:
+      ready && !options.offline
+        ? askModelServers(ready.extensions.providers, ready.resolved.config)
+        : Promise.resolve([]),
+    gateway: findGateway(options, file),
+  }
+}
+
+type ConfigReport = Pick<Subject, 'file'> &
+  Partial<Pick<Subject, 'isMissing' | 'errors' | 'warnings' | 'pluginProblems' | 'ready' | 'close'>>
+
+async function readConfig({ config }: DoctorOptions): Promise<ConfigReport> {
+  const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
+  try {
+    const file = locateConfig(surroundings)
+    if (file === undefined) return { file: firstConfigFile(surroundings), isMissing: true }
+    return await checkDocument(readConfigFile(file))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const { file, problems } = error
+    return { file, isMissing: !existsSync(file), errors: problems }
+  }
+}
+
+async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
+  const { file, dir, plugins } = document
+  const extensions = await loadExtensions({ plugins, dir, log: silent })
+  const report = { file, pluginProblems: extensions.problems, close: () => extensions.close() }
+  try {
+    const resolved = resolveConfig(document, extensions)
+    const warnings = await findWarnings(resolved, { extensions })
+    return { ...report, warnings, ready: { document, resolved, extensions } }
+  } catch (error) {
+    if (error instanceof ConfigError) return { ...report, errors: error.problems }
+    extensions.close()
+    throw error
+  }
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A check that looks at a valid configuration. */
+export const withConfig =
+  (find: (ready: ReadyConfig, subject: Subject) => Outcome | Promise<Outcome>) =>
+  (subject: Subject): Outcome | Promise<Outcome> =>
+    subject.ready ? find(subject.ready, subject) : { skipped: 'there is no valid configuration' }
