@@ -152,4 +152,22 @@ describe('svc-gateway backup and restore', () => {
     expect((await run(dir, 'restore', 'b.tar.gz')).stderr).toMatch(/b\.tar\.gz does not exist\.\n$/)
     expect(existsSync(join(dir, 'none'))).toBe(false)
   })
+
+  it.each(['postgres://gateway:a-secret@db.example.org/gateway', { file: 'secrets/database-url' }])(
+    'refuses a PostgreSQL store, %j, and names pg_dump',
+    async (url) => {
+      const dir = temporaryFolder()
+      fill(dir)
+      writeFileSync(join(dir, 'secrets/database-url'), 'postgres://gateway:a-secret@db.example.org/gateway')
+      writeConfig(dir, { ...config, storage: { url } })
+      expect(await run(dir, 'backup', 'a.tar.gz')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr:
+          'The store is a PostgreSQL database, which "backup" and "restore" do not copy. Use pg_dump and pg_restore ' +
+          'for the database, and copy the configuration and the workspaces.\n',
+      })
+      expect(existsSync(join(dir, 'a.tar.gz'))).toBe(false)
+    },
+  )
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi }
 import { migrations } from '../../../core/store/migrations/schema.ts'
 import type { Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
-import { newEvent, newKey, newRequest, newRun, start } from '../../contracts/store-samples.ts'
+import { newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
@@ -76,6 +76,19 @@ describe('several gateways on one database', () => {
         code: 'store_unavailable',
         message: expect.stringContaining(`The store has tables of version 999`),
       })
+    }))
+
+  it('of the previous version work on after a newer one has migrated the tables, but are not started again', () =>
+    onNewDatabase(async (url) => {
+      const previous = await open(url)
+      await query(url, 'BEGIN; ALTER TABLE run ADD COLUMN newer TEXT; CREATE TABLE newer (a TEXT); COMMIT')
+      await query(url, `INSERT INTO migration (version, name) VALUES (${migrations.length + 1}, 'newer')`)
+      await previous.accept({ at: start, request: newRequest(), runs: [newRun({ id: 'old' })], events: [newEvent()] })
+      const [run] = await previous.claimRuns({ owner: 'old', max: 1, at: start, leaseMs: 1000 })
+      expect(await previous.endRun(run!, runEnd({ transcript: [{ message: 'kept' }] }))).toBe(true)
+      expect(await previous.getRun('old')).toMatchObject({ status: 'succeeded' })
+      await expect(open(url)).rejects.toThrow(`The store has tables of version ${migrations.length + 1}, but`)
+      await previous.close()
     }))
 
   it('accept one of many concurrent commands with the same key, and replay its reply to the others', async () => {
