@@ -70,7 +70,7 @@ async function finish(dir: string, ...args: string[]) {
 const openOn = (dir: string, url: string) => openStore({ url, dir, log: silent })
 
 describe('a copy that is interrupted', () => {
-  it('to PostgreSQL goes on where it ended, after a signal and after kill -9, and no gateway starts before', async () => {
+  it('to PostgreSQL goes on where it ended, after a signal or kill -9, and no gateway starts before', async () => {
     const { dir, url } = await prepare()
     expect(await interrupt(dir, ['--to', url], 'SIGINT')).toEqual([
       130,
