@@ -3,140 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { packAccept, type PackedAccept } from '../../../core/store/operations/packed-accept.ts'
 import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
 import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
-import type { AcceptCommand, Store } from '../../../core/store/store.ts'
 import type { Transaction } from '../../../core/store/transaction.ts'
-import {
-  cancelledEnd,
-  newRequest,
-  newEvent,
-  newKey,
-  newDelivery,
-  newRun,
-  newSchedule,
-  runEnd,
-  start,
-} from '../../contracts/store-samples.ts'
+import { newRequest, newEvent, newDelivery, newRun, start } from '../../contracts/store-samples.ts'
+import { accept, addSampleRows, createSamples, held, withoutSql } from './samples.ts'
 
-const held = { id: 'held', fencingToken: 1 }
-const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
-const page = { before: 9, limit: 9 }
-const route = {
-  channel: 'pager',
-  accountId: 'default',
-  to: '1',
-  threadId: null,
-  route: null,
-  sessionKey: 's',
-  agentId: 'main',
-}
-
-/** For each operation, arguments that make it execute all of its statements. */
-const samples: Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'accept'> & { accept: [PackedAccept][] } = {
-  accept: (
-    [
-      { at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } },
-      { at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } },
-      {
-        at: start,
-        request: newRequest(),
-        idempotency: newKey({ key: 'other' }),
-        events: [newEvent()],
-        runs: [newRun()],
-        route,
-      },
-      { at: start, idempotency: newKey() },
-    ] satisfies AcceptCommand[]
-  ).map((command) => [packAccept(command)]),
-  recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
-  listRequests: [
-    [{}, page],
-    [{ hook: 'wake', text: 'disk' }, page],
-    [{ status: 'rejected' }, page],
-    [{ runStatus: 'failed' }, page],
-  ],
-  getRequest: [['a request']],
-  claimRuns: [[claim]],
-  renewRun: [[held, start]],
-  endRun: [
-    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
-    [held, runEnd({ eventsRendered: false })],
-    [held, runEnd({ status: 'failed' })],
-  ],
-  releaseRun: [[held], [held, { notBefore: start, aside: false, result: {} }]],
-  releaseUnheldRuns: [['me', ['held']]],
-  recoverExpiredRuns: [[start]],
-  retryRun: [['failed', { id: 'again', at: start }]],
-  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
-  getRun: [['held']],
-  listRuns: [
-    [{}, page],
-    [{ sessionKey: 'agent:main:one' }, page],
-    [{ status: 'queued' }, page],
-    [{ status: 'running' }, page],
-    [{ status: 'failed' }, page],
-  ],
-  countQueuedRuns: [[]],
-  getNextRetryAt: [[start]],
-  getExposure: [['agent:main:one']],
-  useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
-  claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
-  listRenderedEvents: [['request']],
-  listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
-  countWaitingEvents: [['agent:main:one']],
-  listSessionsWithWakes: [[]],
-  listWaitingWakes: [[]],
-  listTranscript: [['agent:main:one', page]],
-  getSession: [['agent:main:one']],
-  listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
-  getSessionCounts: [['agent:main:one']],
-  getLastRoute: [['s'], ['s', 'pager']],
-  claimDeliveries: [[claim]],
-  advanceDelivery: [['m', 1, 1]],
-  endDelivery: [
-    ['m', 1, { status: 'sent', platformId: null }, start],
-    ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
-  ],
-  failDelivery: [['m', { chunk: 0, reason: 'gone', event: newEvent() }, start]],
-  recoverExpiredDeliveries: [[start], [start, { channel: 'pager', accountId: 'default', owner: 'me' }]],
-  listRunDeliveries: [['held']],
-  listDeliveries: [
-    [{}, page],
-    [{ status: 'failed' }, page],
-  ],
-  hasKey: [[newKey(), start]],
-  getDelivery: [['m']],
-  retryDelivery: [['m', start]],
-  getNextDeliveryAt: [[]],
-  getLiveCounts: [[]],
-  addSchedule: [[newSchedule(), { at: start, most: 9 }]],
-  listAgentSchedules: [['main']],
-  listSchedules: [
-    [{}, page],
-    [{ agentId: 'main' }, page],
-  ],
-  removeSchedule: [['daily', 'main']],
-  moveSchedule: [['daily', { from: start, to: start + 1 }]],
-  listDueSchedules: [[start, 9]],
-  getNextScheduleAt: [[]],
-  getState: [['pager', 'cursor']],
-  setState: [['pager', 'cursor', 1]],
-  deleteState: [['pager', 'cursor']],
-  acquireLease: [['beat', 'me', start, start]],
-  releaseLease: [['beat', 'me']],
-  expireLeases: [[]],
-  purgeExpiredKeys: [[start]],
-  purge: [[{ before: start + 1 }]],
-  purgeBodies: [[{ before: start + 1 }]],
-  getSpace: [[]],
-  reclaimSpace: [[1]],
-  probe: [[]],
-}
-
-/** Operations of the engine itself. */
-const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])
+const samples = createSamples({ before: 9, limit: 9 })
 
 /** Indexes that hold only live rows or are read up to a limit, the few leases, and subqueries of such rows. */
 const shortIndexes =
@@ -224,16 +97,7 @@ describe('the plan of an operation', () => {
     const { tx } = connection
     await connection
       .transact(async () => {
-        await accept(tx, {
-          at: start,
-          idempotency: newKey({ reply: '{"runId":"held"}' }),
-          events: [newEvent()],
-          runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
-        })
-        await accept(tx, { at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] })
-        await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
-        await perform(tx, ['claimRuns', [claim]])
-        await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
+        await addSampleRows(tx)
         await work()
         throw stop
       })
@@ -271,5 +135,3 @@ const countCharacters = (tx: Transaction, count: (characters: number) => void): 
     return rows
   },
 })
-
-const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [packAccept(command)]])
