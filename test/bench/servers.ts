@@ -33,8 +33,11 @@ export const startBare = (): Promise<Server> => start({ args: [source('bare.js')
 /** Starts the gateway as `npm start` does, with an empty folder as its configuration directory. */
 export const startGateway = (dir: string): Promise<Server> => startWith(dir, {})
 
-/** Starts it with a model that never answers, an unlimited queue and every layer of the tool policy. */
-export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
+/**
+ * Starts it with a model that never answers, an unlimited queue and every layer of the tool policy. `changes` are
+ * further sections.
+ */
+export const startLoaded = (dir: string, mappings: number, changes: object = {}): Promise<Server> =>
   startWith(dir, {
     hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER, mappings: mappingsOf(dir, mappings) },
     agents: { defaults: { model: 'silent/model' }, main: { tools: { deny: ['cron'] } } },
@@ -48,6 +51,7 @@ export const startLoaded = (dir: string, mappings: number): Promise<Server> =>
     channels: { console: { enabled: false, groups: { ops: { tools: { allow: ['measure'] } } } } },
     providers: { silent: { kind: 'silent' } },
     plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
+    ...changes,
   })
 
 /** Starts it with channels that are connected to their doubles. */

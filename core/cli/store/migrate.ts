@@ -34,7 +34,7 @@ async function copy({ from, to }: Addresses, { restart = false, json }: MigrateO
   // The progress bar ends the process itself when Ctrl-C is typed.
   const onExit = (): void => {
     process.exitCode = interrupted
-    process.stderr.write(`${interruption().message}\n`)
+    process.stderr.write(`\n${interruption().message}\n`)
   }
   for (const signal of signals) process.on(signal, onSignal)
   process.on('exit', onExit)

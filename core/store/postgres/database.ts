@@ -73,7 +73,7 @@ export async function openConnection(url: string, { connectMs: limitMs = connect
 }
 
 async function connectClient(pg: Pg, config: ClientConfig): Promise<Client> {
-  const client = new pg.Client({ ...config, statement_timeout: 0, query_timeout: 0 })
+  const client = new pg.Client({ ...config, pipeline: true, statement_timeout: 0, query_timeout: 0 })
   // Without a listener, an error of an idle connection would end the process.
   client.on('error', () => undefined)
   try {
