@@ -11,6 +11,8 @@ export interface Measured {
   perSecond: number
   /** User and system time per request, of all processes of the server, in microseconds. */
   cpuMicros: number
+  /** The same of the database, if it has processes of its own. */
+  databaseMicros?: number
   p50: number
   p99: number
 }
@@ -44,15 +46,18 @@ export function report(measured: Report, { save }: { save: boolean }): void {
   const rows = [...loadRows(measured), ...latencyRows(measured), ...processRows(measured)]
   print(rows)
   const cpuRatios = Object.fromEntries(ratiosOf(measured.full).map(({ key, cpu }) => [key, round(cpu)]))
-  writeFileSync(
-    'bench.json',
-    `${JSON.stringify({ node: process.version, cpus: cpus().length, cpuRatios, ...measured }, null, 2)}\n`,
-  )
+  writeJson({ cpuRatios, ...measured })
   compare(cpuRatios)
   if (save) writeFileSync(baselineFile, `${JSON.stringify(cpuRatios, null, 2)}\n`)
 }
 
-interface Row {
+export const writeJson = (figures: object): void =>
+  writeFileSync(
+    'bench.json',
+    `${JSON.stringify({ node: process.version, cpus: cpus().length, ...figures }, null, 2)}\n`,
+  )
+
+export interface Row {
   what: string
   bare: string
   ours: string
@@ -184,10 +189,10 @@ function processRows({ startMs, idleMb }: Report): Row[] {
   ]
 }
 
-const whole = (value: number): string => String(Math.round(value))
-const round = (value: number): string => value.toFixed(2)
+export const whole = (value: number): string => String(Math.round(value))
+export const round = (value: number): string => value.toFixed(2)
 
-function print(rows: readonly Row[]): void {
+export function print(rows: readonly Row[]): void {
   const head: Row = { what: '', bare: 'bare Fastify', ours: 'ours', ratio: 'ratio', ship: 'promised', aim: 'aimed' }
   const columns = Object.keys(head) as (keyof Row)[]
   const widths = columns.map((column) => Math.max(...[head, ...rows].map((row) => row[column].length)))

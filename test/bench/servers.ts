@@ -33,13 +33,15 @@ export const startBare = (): Promise<Server> => start({ args: [source('bare.js')
 /** Starts the gateway as `npm start` does, with an empty folder as its configuration directory. */
 export const startGateway = (dir: string): Promise<Server> => startWith(dir, {})
 
+const unlimitedHooks = { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER }
+
 /**
  * Starts it with a model that never answers, an unlimited queue and every layer of the tool policy. `changes` are
  * further sections.
  */
 export const startLoaded = (dir: string, mappings: number, changes: object = {}): Promise<Server> =>
   startWith(dir, {
-    hooks: { enabled: true, token, maxQueuedRuns: Number.MAX_SAFE_INTEGER, mappings: mappingsOf(dir, mappings) },
+    hooks: { ...unlimitedHooks, mappings: mappingsOf(dir, mappings) },
     agents: { defaults: { model: 'silent/model' }, main: { tools: { deny: ['cron'] } } },
     tools: {
       profile: 'minimal',
@@ -52,6 +54,16 @@ export const startLoaded = (dir: string, mappings: number, changes: object = {})
     providers: { silent: { kind: 'silent' } },
     plugins: [source('silent-provider.ts'), source('cheap-tool.ts')],
     ...changes,
+  })
+
+/** Starts it with a model that never answers, on the store with this URL. */
+export const startOnStore = (dir: string, url: string): Promise<Server> =>
+  startWith(dir, {
+    storage: { url },
+    hooks: unlimitedHooks,
+    agents: { defaults: { model: 'silent/model' } },
+    providers: { silent: { kind: 'silent' } },
+    plugins: [source('silent-provider.ts')],
   })
 
 /** Starts it with channels that are connected to their doubles. */
@@ -109,7 +121,7 @@ async function start({ args, path }: { args: readonly string[]; path: string }):
   return {
     url,
     firstAnswerMs,
-    cpuSeconds: () => sum(processTree(pid).map(cpuSecondsOf)),
+    cpuSeconds: () => cpuSecondsOfTree(pid),
     memoryMb: () => sum(processTree(pid).map(memoryMbOf)),
     ownMemoryMb: () => memoryMbOf(process.platform === 'linux' ? pid : Number.NaN),
     stop: async () => {
@@ -139,6 +151,9 @@ function processTree(pid: number): number[] {
   )
   return [pid, ...children.flatMap((child) => processTree(Number(child)))]
 }
+
+/** The time of the process and its descendants. */
+export const cpuSecondsOfTree = (pid: number): number => sum(processTree(pid).map(cpuSecondsOf))
 
 /** The kernel counts in hundredths of a second. */
 const ticksPerSecond = 100

@@ -58,6 +58,28 @@ export function acceptContract(opened: OpenStore): void {
       expect(await store.accept({ ...bad, runs: [newRun()] })).toEqual({ outcome: 'accepted' })
     })
 
+    it('stores nothing of a command whose parts cannot be written together', async () => {
+      const { store } = opened
+      const request = newRequest()
+      await store.accept({ at: start, request })
+      const runs = [newRun({ sessionKey: 'agent:main:refused' })]
+      const unwritable = { owner: 'pager', key: 'cursor', value: 1n as never }
+      const refused = [
+        { at: start, request, runs },
+        { at: start, request: newRequest(), runs, state: unwritable },
+      ]
+      for (const command of refused) {
+        const [good, bad] = await Promise.allSettled([
+          store.accept({ at: start, runs: [newRun()] }),
+          store.accept(command),
+        ])
+        expect(good).toMatchObject({ status: 'fulfilled' })
+        expect(bad).toMatchObject({ reason: { code: 'internal_error' } })
+      }
+      expect(await store.countQueuedRuns()).toBe(refused.length)
+      expect(await store.getSession('agent:main:refused')).toBeUndefined()
+    })
+
     it('stores state together with the rest, or not at all', async () => {
       const { store } = opened
       const state = { owner: 'pager', key: 'cursor', value: { at: [1] } }

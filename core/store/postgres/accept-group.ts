@@ -1,4 +1,5 @@
 // Performs a group of accepts in a few statements, however many they are: the claims of their keys, then the inserts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { claimAccept, storeAccept } from '../operations/accept.ts'
 import { perform, type StoreCall } from '../operations/operations.ts'
 import { type AcceptRecords, type PackedAccept, unpackAccept } from '../operations/packed-accept.ts'
@@ -8,7 +9,7 @@ import { createInsertBatch } from './insert-batch.ts'
 import type { FindInsert } from './inserts.ts'
 import type { PostgresTransaction } from './transaction.ts'
 
-/** The group may contain other writes of one statement each. Rows are numbered in the order of the calls. */
+/** The group may contain other writes of one statement each. Commits. Rows are numbered in the order of the calls. */
 export async function performAccepts(
   tx: PostgresTransaction,
   calls: readonly StoreCall[],
@@ -19,10 +20,14 @@ export async function performAccepts(
   const batch = createInsertBatch(tx, findInsert)
   const results = calls.map((call, index) => {
     const command = commands[index]
-    return command ? (claims[index] ?? storeAccept(batch.tx, command)) : perform(batch.tx, call)
+    if (!command) return perform(batch.tx, call)
+    return claims[index] ? Promise.resolve(claims[index]) : storeAccept(batch.tx, command)
   })
   batch.send()
-  return await settleAll(results)
+  // An error of this process does not keep PostgreSQL from committing what it was sent.
+  await Promise.race([Promise.all(results), nextTurn()])
+  const [done] = await settleAll([settleAll(results), tx.commit()])
+  return done
 }
 
 type Commands = readonly (AcceptRecords | undefined)[]

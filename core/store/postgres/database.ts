@@ -39,6 +39,8 @@ const statementMs = 15_000
 /** For a server that does not answer at all. */
 const answerMs = 20_000
 
+const unlimited = { statement_timeout: 0, query_timeout: 0, lock_timeout: 0 }
+
 /** PostgreSQL's number for the type BIGINT. */
 const int8 = 20
 
@@ -56,7 +58,8 @@ export async function createDatabase(url: string): Promise<Database> {
   return {
     transact: async (lane, work) => {
       const client = await pools[lane].connect()
-      return await transactOn(client, begin[lane], () => work(createTransaction(client, translate)))
+      const tx = createTransaction(client, translate)
+      return await transactOn(client, { tx, begin: begin[lane], work: () => work(tx) })
     },
     query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
     connect: () => connectClient(pg, { ...config, lock_timeout: 0, pipeline: true }),
@@ -126,15 +129,23 @@ function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
   return pool
 }
 
+interface TransactionOptions<Result> {
+  tx: PostgresTransaction
+  begin: string
+  work: () => Promise<Result>
+}
+
 /** Awaits `BEGIN` together with the first statements of `work`, which saves a round trip. */
-async function transactOn<Result>(client: PoolClient, begin: string, work: () => Promise<Result>): Promise<Result> {
+async function transactOn<Result>(
+  client: PoolClient,
+  { tx, begin, work }: TransactionOptions<Result>,
+): Promise<Result> {
   let lost: Error | undefined
   const onError = (error: Error): void => void (lost ??= error)
   client.on('error', onError)
   try {
     const [, result] = (await settleAll([client.query(begin), work()])) as [unknown, Result]
-    const { command } = await client.query('COMMIT')
-    if (command !== 'COMMIT') throw new Error('PostgreSQL rolled the transaction back.')
+    await tx.commit()
     return result
   } catch (error) {
     await client.query('ROLLBACK').catch(onError)

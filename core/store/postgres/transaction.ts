@@ -1,11 +1,13 @@
-// A transaction on a PostgreSQL connection: translates placeholders and has each statement prepared once.
-import type { ClientBase } from 'pg'
+// A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
+import type { ClientBase, QueryResult } from 'pg'
 import type { Transaction, Value } from '../transaction.ts'
 import { toStorable } from './text-array.ts'
 
 /** A value may also be in PostgreSQL's binary format. */
 export interface PostgresTransaction extends Transaction {
   all<Row>(sql: string, ...values: (Value | Buffer)[]): Promise<Row[]>
+  /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
+  commit(): Promise<void>
 }
 
 /** Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once. */
@@ -24,14 +26,29 @@ export function createTranslation(): Translate {
 }
 
 export function createTransaction(client: ClientBase, translate: Translate): PostgresTransaction {
-  const query = (sql: string, values: (Value | Buffer)[]) =>
-    client.query({
-      ...translate(sql),
-      values: values.map((value) => (typeof value === 'string' ? toStorable(value) : value)),
-    })
+  let failure: Error | undefined
+  let committed: Promise<void> | undefined
+
+  async function query(sql: string, values: (Value | Buffer)[]): Promise<QueryResult> {
+    if (committed) throw new TypeError('A statement was given after COMMIT.')
+    const storable = values.map((value) => (typeof value === 'string' ? toStorable(value) : value))
+    try {
+      return await client.query({ ...translate(sql), values: storable })
+    } catch (error) {
+      // The statements behind the first one that fails only report that there was one.
+      throw (failure ??= error as Error)
+    }
+  }
+
+  async function sendCommit(): Promise<void> {
+    const { command } = await client.query('COMMIT')
+    if (command !== 'COMMIT') throw failure ?? new Error('PostgreSQL rolled the transaction back.')
+  }
+
   return {
     all: async <Row>(sql: string, ...values: (Value | Buffer)[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+    commit: () => (committed ??= sendCommit()),
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
     // PostgreSQL vacuums its tables by itself.
     reclaimSpace() {},
