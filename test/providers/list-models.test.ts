@@ -9,30 +9,33 @@ const list = (...ids: string[]) => ({ data: ids.map((id) => ({ id })) })
 
 describe('the list of models', () => {
   it.each([
-    [
-      openai,
-      'https://api.openai.com/v1/models',
-      { authorization: 'Bearer key-1' },
-      { body: list('gpt-5.2'), ids: ['gpt-5.2'] },
-    ],
-    [
-      anthropic,
-      'https://api.anthropic.com/v1/models?limit=1000',
-      { 'x-api-key': 'key-1', 'anthropic-version': '2023-06-01' },
-      {
-        body: list('claude-sonnet-4-5-20250929'),
-        ids: ['claude-sonnet-4-5-20250929', 'claude-sonnet-4-5', 'claude-sonnet-4-5-latest'],
+    {
+      provider: openai,
+      sent: { url: 'https://api.openai.com/v1/models', headers: { authorization: 'Bearer key-1' } },
+      body: list('gpt-5.2'),
+      ids: ['gpt-5.2'],
+    },
+    {
+      provider: anthropic,
+      sent: {
+        url: 'https://api.anthropic.com/v1/models?limit=1000',
+        headers: { 'x-api-key': 'key-1', 'anthropic-version': '2023-06-01' },
       },
-    ],
-    [
-      google,
-      'https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000',
-      { 'x-goog-api-key': 'key-1' },
-      { body: { models: [{ name: 'models/gemini-3-pro' }] }, ids: ['models/gemini-3-pro', 'gemini-3-pro'] },
-    ],
-  ])('of $name is asked for with its key', (provider, url, headers, { body, ids }) => {
+      body: list('claude-sonnet-4-5-20250929'),
+      ids: ['claude-sonnet-4-5-20250929', 'claude-sonnet-4-5', 'claude-sonnet-4-5-latest'],
+    },
+    {
+      provider: google,
+      sent: {
+        url: 'https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000',
+        headers: { 'x-goog-api-key': 'key-1' },
+      },
+      body: { models: [{ name: 'models/gemini-3-pro' }] },
+      ids: ['models/gemini-3-pro', 'gemini-3-pro'],
+    },
+  ])('of $provider.name is asked for with its key', ({ provider, sent, body, ids }) => {
     const request = provider.listModels?.({ apiKey: 'key-1' }, { env: {} })
-    expect(request).toMatchObject({ url, headers })
+    expect(request).toMatchObject(sent)
     expect(request?.readIds(body)).toEqual(ids)
     expect(request?.readIds({ error: 'none' })).toEqual([])
   })

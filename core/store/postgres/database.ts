@@ -39,8 +39,6 @@ const statementMs = 15_000
 /** For a server that does not answer at all. */
 const answerMs = 20_000
 
-const unlimited = { statement_timeout: 0, query_timeout: 0, lock_timeout: 0 }
-
 /** PostgreSQL's number for the type BIGINT. */
 const int8 = 20
 
