@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import JSON5 from 'json5'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startOpenAiChat } from '../doubles/openai.ts'
+import { startOpenAiChat, startOpenAiResponses } from '../doubles/openai.ts'
 import { openTelegram } from '../doubles/telegram.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { run } from './command-line.ts'
@@ -12,8 +12,8 @@ import { keys, openTerminal } from './terminal.ts'
 const { enter, up, down, tab, space, ctrlC } = keys
 
 /** A model server that lists two models. */
-async function startServer() {
-  const server = await startOpenAiChat()
+async function startServer(start = startOpenAiChat) {
+  const server = await start()
   onTestFinished(() => server.close())
   server.otherwise(({ path }) =>
     path === '/v1/models'
@@ -30,6 +30,13 @@ async function startTelegram() {
 }
 
 const read = (folder: string) => JSON5.parse(readFileSync(join(folder, 'gateway.json5'), 'utf8')) as unknown
+
+/** The questions in the transcript of docs/cli.md that do not depend on the channel. */
+const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+const documentedQuestions = Array.from(
+  page.matchAll(/^◇ {2}(Wh(?:ich|ere) [^?]+\?)/gm),
+  ([, question = '']) => question,
+)
 
 describe('svc-gateway setup in a terminal', () => {
   it('asks for everything, refuses wrong answers, and writes what passes the check', async () => {
@@ -57,7 +64,7 @@ describe('svc-gateway setup in a terminal', () => {
     await see('Hello there.')
     await see('Which channels should be connected?')
     press(down, down, down, down, space, enter)
-    await see('signal: The phone number')
+    await see('signal account: The phone number')
     press('0123', enter)
     await see('account must match')
     press('\x15', '+15550000001', enter)
@@ -65,7 +72,7 @@ describe('svc-gateway setup in a terminal', () => {
     press(enter)
     await see('The ids of the senders')
     press('+15550000002, +15550000003', enter)
-    await see('Where do replies go')
+    await see('The default recipient')
     press('somebody', enter)
     await see('The recipient must match')
     press('\x15', '+15550000002', enter)
@@ -109,7 +116,49 @@ describe('svc-gateway setup in a terminal', () => {
       /curl -sS .+ http:\/\/127\.0\.0\.1:18999\/hooks\/agent -H 'Authorization: Bearer [\w-]{43}'/,
     )
     for (const secret of Object.values(env)) expect(screen()).not.toContain(secret)
+    for (const question of documentedQuestions) expect(screen()).toContain(question)
     expect(await run(folder, ['check'], { env })).toMatchObject({ code: 0, stdout: 'ok\n' })
+  })
+
+  it('offers the API key of the environment, and the models that it may use', async () => {
+    const [server, folder] = [await startServer(startOpenAiResponses), temporaryFolder()]
+    const env = { OPENAI_API_KEY: 'key-of-openai-0123456789', OPENAI_BASE_URL: `${server.url}/v1` }
+    const args = ['setup', '--port', '0', '--set', 'hooks.presets=[]']
+    const { see, press, screen, ended } = openTerminal(folder, args, env)
+    await see('OpenAI, with OPENAI_API_KEY')
+    await see('The built-in rules model')
+    press(up, up, up, up, up)
+    await see('● OpenAI, with OPENAI_API_KEY')
+    press(enter)
+    await see('Which model?')
+    await see('● small')
+    press(enter)
+    await see('openai/small replied in')
+    await see('Which channels should be connected?')
+    press(enter)
+    await see('Write ')
+    press(enter)
+    expect(await ended).toBe(0)
+    const providers = { openai: { kind: 'openai', apiKey: '${OPENAI_API_KEY}' } }
+    expect(read(folder)).toMatchObject({ agents: { defaults: { model: 'openai/small' } }, providers })
+    expect(screen()).not.toContain(env.OPENAI_API_KEY)
+  })
+
+  it('writes nothing after Ctrl-C while the model is tried', async () => {
+    const [server, folder] = [await startServer(), temporaryFolder()]
+    server.script({ hang: true })
+    const { press, see, ended } = openTerminal(folder, [
+      'setup',
+      '--model',
+      'double/m',
+      '--base-url',
+      `${server.url}/v1`,
+    ])
+    await server.request(0)
+    press(ctrlC)
+    await see('Nothing was written.')
+    expect(await ended).toBe(130)
+    expect(existsSync(join(folder, 'gateway.json5'))).toBe(false)
   })
 
   it('shows why the model does not reply, and writes nothing after Ctrl-C', async () => {
@@ -133,24 +182,24 @@ describe('svc-gateway setup in a terminal', () => {
     const settings = [`channels.telegram.apiRoot=${apiRoot}`, 'hooks.presets=[]']
     const args = ['--model', 'builtin/rules', '--port', '0', ...settings.flatMap((text) => ['--set', text])]
     const { see, press, screen, ended } = openTerminal(folder, ['setup', ...args])
-    await see('telegram: The token of the bot')
+    await see('telegram botToken: The token of the bot')
     press('654321:BBanother-token-9876543210', enter)
     await see('telegram: Who may write to the agent?')
     press(enter)
     await see('The ids of the senders')
     press('42', enter)
-    await see('Where do replies go')
+    await see('The default recipient')
     press(enter)
-    await see('telegram could not be connected. Telegram refuses the bot token.')
+    await see('telegram did not connect. Telegram refuses the bot token.')
     await see('Leave the channel out')
     press(enter)
-    await see('telegram: The token of the bot')
+    await see('telegram botToken: The token of the bot')
     press(botToken, enter)
     await see('telegram: Who may write to the agent?')
     press(down, enter)
-    await see('Where do replies go')
+    await see('The default recipient')
     press(enter)
-    await see('telegram could be connected.')
+    await see('telegram connected.')
     await see('Write ')
     press(enter)
     expect(await ended).toBe(0)

@@ -20,8 +20,8 @@ const transcripts = [...page.matchAll(/^```\n(\$ svc-gateway [^]*?)^```$/gm)].fl
   }),
 )
 
-/** These show accounts of platforms, the machine, Google's answers, or have no end. Their own tests cover them. */
-const checked = transcripts.filter(({ command }) => !/^(channels|doctor|gmail|tail)/.test(command))
+/** These show accounts of platforms, the machine, Google's answers, a dialog, or have no end. Their own tests cover them. */
+const checked = transcripts.filter(({ command }) => !/^(channels|doctor|gmail|setup|tail)\b/.test(command))
 
 /** Ids, times and markers differ each time. */
 const normalize = (text: string) =>

@@ -55,7 +55,7 @@ function chatStream(answer: Answer, request: WireRequest) {
 }
 
 export const startOpenAiResponses = (): Promise<Wire> =>
-  startWire({ path: /^\/v1\/responses$/, stream: responsesStream })
+  startWire({ path: /^\/v1\/(?:responses|models)$/, stream: responsesStream })
 
 /** Text only, because tests check the requests. */
 function responsesStream(answer: Answer, request: WireRequest) {

@@ -1,5 +1,6 @@
 // Tries what the answers configure: one message to the model, and one connection of each channel.
 import { builtinModel } from './model-sources.ts'
+import { channelName } from '../../config/channels/names.ts'
 import { isRecord } from '../../config/walk.ts'
 import { CommandError } from '../command-error.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
@@ -20,7 +21,8 @@ export async function tryAll(changes: Changes, draft: Draft, { extensions }: Set
   const model = canTry(config.agents.defaults.model) ? await tryModel(config, extensions) : undefined
   if (model && 'problem' in model) throw failed(describeModel(model))
   const channels: ChannelResult[] = []
-  for (const name of namedChannels(changes)) {
+  for (const called of namedChannels(changes)) {
+    const name = channelName(extensions.channels, called)
     const section = config.channels[name]
     if (!section?.enabled) continue
     const result = await tryChannel(name, section, extensions)
@@ -47,6 +49,6 @@ export function describeModel(result: ModelResult): string {
 
 export function describeChannel({ name, state, reason }: ChannelResult): string {
   const problem = reason === undefined ? '' : escapeInLine(reason)
-  if (state === 'connected') return `${name} could be connected.`
-  return state === 'later' ? `${name} was not tried. ${problem}` : `${name} could not be connected. ${problem}`
+  if (state === 'connected') return `${name} connected.`
+  return state === 'later' ? `${name} was not tried. ${problem}` : `${name} did not connect. ${problem}`
 }

@@ -9,6 +9,8 @@ import { listNextSteps, type NextSteps, variablesOf } from './next-steps.ts'
 export interface Outcome {
   draft: Draft
   attempts: Attempts
+  /** The attempts were shown when they were made. */
+  isShown?: boolean
   /** The copy of the file that was replaced. */
   kept?: string | undefined
 }
@@ -43,13 +45,12 @@ function toJson({ outcome: { draft, attempts, kept }, context, next: { curl: _cu
   }
 }
 
-function printLines({ outcome: { draft, attempts, kept }, context, next }: Report): void {
+function printLines({ outcome: { draft, attempts, kept, isShown = false }, context, next }: Report): void {
   for (const warning of draft.warnings) process.stderr.write(`warning: ${describeProblem(warning)}\n`)
   const lines = [
     ...(kept === undefined ? [] : [`Kept the old file as ${kept}.`]),
     `Wrote ${context.file}. It contains the tokens, and only you can read it.`,
-    ...(attempts.model ? [describeModel(attempts.model)] : []),
-    ...attempts.channels.map(describeChannel),
+    ...(isShown ? [] : describeAttempts(attempts)),
     ...describeBuiltin(draft, context),
     ...describeVariables(draft),
     ...describeNextSteps(next),
@@ -57,20 +58,25 @@ function printLines({ outcome: { draft, attempts, kept }, context, next }: Repor
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-export function describeVariables({ text }: Draft): string[] {
+const describeAttempts = ({ model, channels }: Attempts): string[] => [
+  ...(model ? [describeModel(model)] : []),
+  ...channels.map(describeChannel),
+]
+
+function describeVariables({ text }: Draft): string[] {
   const variables = variablesOf(text)
   return variables.length === 0 ? [] : [`The gateway reads these variables at its start: ${variables.join(', ')}.`]
 }
 
 /** Tokens are only printed to a terminal. Anything else, such as a log, would store them. */
-export function describeNextSteps({ start, check, send, curl, login }: NextSteps): string[] {
-  const first = process.stdout.isTTY ? curl : undefined
+function describeNextSteps({ start, check, send, curl, login }: NextSteps): string[] {
+  const withToken = process.stdout.isTTY ? curl : undefined
   return [
-    `Check it with: ${check}`,
-    `Start with: ${start}`,
-    ...login.map((command) => `While it runs, link the account with: ${command}`),
-    ...(send === undefined ? [] : [`Then, in a second terminal, send a message: ${send}`]),
-    ...(first === undefined ? [] : [`Or with curl: ${first}`]),
+    `Check it:\n  ${check}`,
+    `Start the gateway:\n  ${start}`,
+    ...login.map((command) => `While it runs, link the account:\n  ${command}`),
+    ...(send === undefined ? [] : [`While it runs, send a message and wait for the reply:\n  ${send}`]),
+    ...(withToken === undefined ? [] : [`The same with curl:\n  ${withToken}`]),
   ]
 }
 

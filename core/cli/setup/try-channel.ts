@@ -50,11 +50,12 @@ async function connectOnce(channel: Channel, { accountId, settings }: Account): 
   const tooLate = new Promise<never>((_resolve, reject) => {
     limit.addEventListener('abort', () => reject(new Error(`It did not connect within ${limitSeconds} seconds.`)))
   })
-  try {
-    const connecting = channel.connect(settings, createContext(accountId, signal))
-    connecting.then((connection) => (limit.aborted ? connection.close() : undefined)).catch(() => undefined)
-    const connection = await Promise.race([connecting, tooLate])
+  const connectAndClose = async (): Promise<void> => {
+    const connection = await channel.connect(settings, createContext(accountId, signal))
     await connection.close()
+  }
+  try {
+    await Promise.race([connectAndClose(), tooLate])
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : 'The reason is not known.'

@@ -109,7 +109,7 @@ async function askAccess({ name, target }: Channel): Promise<Changes> {
   const { description = '' } = target as { description?: string }
   const allowed = await access()
   const defaultTo = await askText({
-    message: `${name}: Where do replies go that answer nobody? ${description} Blank: nowhere.`,
+    message: `${name}: The default recipient; blank: none. ${description}`,
     schema: target,
     name: 'The recipient',
     isOptional: true,

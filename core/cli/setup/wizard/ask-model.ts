@@ -2,6 +2,7 @@
 import { log } from '@clack/prompts'
 import { canTry, describeModel } from '../attempts.ts'
 import type { Changes, SetupContext } from '../context.ts'
+import { hasAnswer } from '../option-answers.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { type ModelResult, tryModel } from '../try-model.ts'
 import { chooseModel } from './choose-model.ts'
@@ -17,7 +18,9 @@ export async function askModel(
   given: Changes,
   { context, test }: { context: SetupContext; test: boolean },
 ): Promise<ModelAnswer> {
-  let changes = isModelGiven(given) ? given : mergeChanges(given, await chooseModel(context))
+  let changes = hasAnswer(given, 'agents', 'defaults', 'model')
+    ? given
+    : mergeChanges(given, await chooseModel(context))
   for (;;) {
     const result = test ? await sendMessage(changes, context) : undefined
     if (result === undefined) return { changes }
@@ -29,14 +32,8 @@ export async function askModel(
   }
 }
 
-const isModelGiven = ({ agents, providers }: Changes): boolean => agents !== undefined || providers !== undefined
-
-/** Only the keys of the model: the others are not complete yet. */
-async function sendMessage({ agents, providers }: Changes, context: SetupContext): Promise<ModelResult | undefined> {
-  const { config } = await createDraft(
-    { ...(agents !== undefined && { agents }), ...(providers !== undefined && { providers }) },
-    context,
-  )
+async function sendMessage(changes: Changes, context: SetupContext): Promise<ModelResult | undefined> {
+  const { config } = await createDraft(changes, context)
   const { model } = config.agents.defaults
   if (!canTry(model)) return undefined
   log.step(`Sending a message to ${model}`)

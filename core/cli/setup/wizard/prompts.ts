@@ -29,7 +29,7 @@ export interface TextQuestion {
 
 export async function askText({ schema, name, isOptional, ...question }: TextQuestion): Promise<string> {
   const validate = (value = ''): string | undefined =>
-    isOptional && value.trim() === '' ? undefined : findProblem(schema, value.trim(), name)
+    value.trim() === '' ? findBlank(name, isOptional) : findProblem(schema, value.trim(), name)
   return (await answerOf(text({ ...question, validate }))).trim()
 }
 
@@ -41,13 +41,17 @@ export async function askSecret(
   env: NodeJS.ProcessEnv,
 ): Promise<string> {
   const validate = (value = ''): string | undefined => {
-    if (isOptional && value.trim() === '') return undefined
+    if (value.trim() === '') return findBlank(name, isOptional)
     const variable = /^\$\{(\w+)\}$/.exec(value.trim())?.[1]
     const secret = variable === undefined ? value.trim() : env[variable]
     return secret === undefined ? `The environment variable ${variable} is not set.` : findProblem(schema, secret, name)
   }
   return secretText((await answerOf(password({ message: `${message} (or \${VARIABLE})`, validate }))).trim())
 }
+
+/** Not every schema refuses a blank answer. */
+const findBlank = (name: string, isOptional = false): string | undefined =>
+  isOptional ? undefined : `${name} must not be blank.`
 
 /** The messages never contain the value. */
 function findProblem(schema: JsonSchema, value: string, name: string): string | undefined {
@@ -60,8 +64,8 @@ export async function askSetting(
   { key, schema, isSecret, isOptional = false }: Setting,
   { name, variable, env }: SettingOwner,
 ) {
-  const message = `${name}: ${(schema.description ?? key).replace(/\.$/, '')}`
-  if (env[variable] && (await useVariable(`${name}: ${key}`, variable))) return `\${${variable}}`
+  const message = `${name} ${key}: ${(schema.description ?? key).replace(/\.$/, '')}`
+  if (env[variable] && (await useVariable(`${name} ${key}`, variable))) return `\${${variable}}`
   const question = { message, schema, name: key, isOptional }
   return isSecret ? await askSecret(question, env) : await askText(question)
 }

@@ -2,7 +2,7 @@
 import { confirm, intro, note, outro } from '@clack/prompts'
 import { interrupted } from '../../command-error.ts'
 import { escapeInLine } from '../../escape-for-terminal.ts'
-import { describeChannel, describeModel } from '../attempts.ts'
+import type { Attempts } from '../attempts.ts'
 import type { Changes, SetupContext } from '../context.ts'
 import { createDraft, type Draft, mergeChanges } from '../draft.ts'
 import { hasAnswer } from '../option-answers.ts'
@@ -19,7 +19,10 @@ export async function runWizard(
   { context, test }: { context: SetupContext; test: boolean },
 ): Promise<Outcome> {
   // While no question is open, Ctrl-C is a signal.
-  const onInterrupt = (): never => process.exit(interrupted)
+  const onInterrupt = (): never => {
+    process.stderr.write(`\n${endedByUser().message}\n`)
+    process.exit(interrupted)
+  }
   process.once('SIGINT', onInterrupt)
   try {
     const { channels: sections, ...others } = given as { channels?: Record<string, Changes> }
@@ -34,7 +37,7 @@ export async function runWizard(
     const draft = await createDraft(changes, context)
     const attempts = { ...(model.result && { model: model.result }), channels: channels.results }
     await confirmSummary({ draft, attempts }, context)
-    return { draft, attempts }
+    return { draft, attempts, isShown: true }
   } finally {
     process.off('SIGINT', onInterrupt)
   }
@@ -43,25 +46,31 @@ export async function runWizard(
 async function confirmSummary(outcome: Outcome, { file }: SetupContext): Promise<void> {
   note(describe(outcome).join('\n'), 'The configuration')
   if (!(await answerOf(confirm({ message: `Write ${file}?` })))) throw endedByUser()
-  outro('Done.')
+  outro(`Writing ${file}`)
 }
 
 /** Without secrets. */
 function describe({ draft: { config }, attempts }: Outcome): string[] {
   const { gateway, hooks, agents } = config
   const channels = Object.entries(config.channels).map(([name, section]) => {
-    const result = attempts.channels.find((one) => one.name === name)
-    return `Channel   ${result ? describeChannel(result) : name}${describeAccess(section)}`
+    const state = attempts.channels.find((one) => one.name === name)?.state
+    return `Channel   ${name}${state === undefined ? '' : `, ${stateTexts[state]}`}; ${describeAccess(section)}`
   })
   return [
-    `Model     ${attempts.model ? describeModel(attempts.model) : agents.defaults.model}`,
+    `Model     ${agents.defaults.model}${describeReply(attempts)}`,
     ...channels,
     ...(hooks.presets.length > 0 ? [`Presets   ${hooks.presets.join(', ')}`] : []),
     `Address   ${gateway.bind}:${gateway.port}`,
   ].map(escapeInLine)
 }
 
+const stateTexts = { connected: 'connected', failed: 'not connected', later: 'not tried yet' }
+
+const describeReply = ({ model }: Attempts): string =>
+  model === undefined ? '' : 'reply' in model ? ', which replies' : ', which did not reply'
+
 function describeAccess({ allowFrom = [], dmPolicy, defaultTo }: Draft['config']['channels'][string]): string {
   const senders = dmPolicy === 'pairing' ? 'whoever you approve' : allowFrom.join(', ') || 'nobody'
-  return ` Senders: ${senders}.${defaultTo === undefined ? '' : ` Default recipient: ${defaultTo}.`}`
+  const recipient = defaultTo === undefined ? '' : `; default recipient: ${defaultTo}`
+  return `senders: ${senders === '*' ? 'everybody' : senders}${recipient}`
 }
