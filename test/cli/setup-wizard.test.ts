@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import JSON5 from 'json5'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfigFile } from '../../core/config/file/read.ts'
 import { startOpenAiChat, startOpenAiResponses } from '../doubles/openai.ts'
 import { openTelegram } from '../doubles/telegram.ts'
 import { temporaryFolder } from '../helpers.ts'
@@ -179,8 +180,9 @@ describe('svc-gateway setup in a terminal', () => {
   it('asks only for what the options do not say, and again when the platform refuses the account', async () => {
     const [telegram, folder] = [await startTelegram(), temporaryFolder()]
     const { botToken, apiRoot } = telegram.config
-    const settings = [`channels.telegram.apiRoot=${apiRoot}`, 'hooks.presets=[]']
-    const args = ['--model', 'builtin/rules', '--port', '0', ...settings.flatMap((text) => ['--set', text])]
+    const secret = 'whsec_${of-stripe'
+    const given = ['--set', `channels.telegram.apiRoot=${apiRoot}`, '--preset', 'stripe']
+    const args = ['--model', 'builtin/rules', '--port', '0', ...given]
     const { see, press, screen, ended } = openTerminal(folder, ['setup', ...args])
     await see('telegram botToken: The token of the bot')
     press('654321:BBanother-token-9876543210', enter)
@@ -200,11 +202,15 @@ describe('svc-gateway setup in a terminal', () => {
     await see('The default recipient')
     press(enter)
     await see('telegram connected.')
+    await see('stripe secret: The secret')
+    press(secret, enter)
     await see('Write ')
     press(enter)
     expect(await ended).toBe(0)
-    expect(read(folder)).toMatchObject({ channels: { telegram: { botToken, dmPolicy: 'pairing' } } })
-    expect(screen()).not.toContain(botToken)
+    const { value } = readConfigFile(join(folder, 'gateway.json5'), {})
+    expect(value['channels']).toMatchObject({ telegram: { botToken, dmPolicy: 'pairing' } })
+    expect(value['hooks']).toMatchObject({ presets: ['stripe'], stripe: { auth: { secret } } })
+    for (const typed of [botToken, secret]) expect(screen()).not.toContain(typed)
     await telegram.deserted()
   })
 })

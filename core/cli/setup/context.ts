@@ -9,6 +9,8 @@ export interface SetupContext {
   extensions: Extensions
   localServers: readonly LocalServer[]
   env: NodeJS.ProcessEnv
+  /** False: neither the model nor the channels are tried. */
+  test: boolean
 }
 
 /** The options of the command. */
@@ -17,7 +19,6 @@ export interface SetupOptions {
   force?: boolean
   yes?: boolean
   json?: boolean
-  /** False: neither the model nor the channels are tried. */
   test: boolean
   provider?: string
   model?: string

@@ -24,8 +24,10 @@ export async function setup(options: SetupOptions): Promise<void> {
   try {
     const [problem] = extensions.problems
     if (problem !== undefined) throw new CommandError(`${problem} Nothing was written.`)
-    const context = { file, extensions, localServers: await localServers, env: process.env }
-    const outcome = await answer(readOptions(options, context), { options, context })
+    const { test } = options
+    const context = { file, extensions, localServers: await localServers, env: process.env, test }
+    const given = readOptions(options, context)
+    const outcome = await (isInteractive(options) ? askQuestions(given, context) : useOptions(given, context))
     const kept = writeDraft(file, outcome.draft.text, force)
     printReport({ ...outcome, kept }, context, options)
   } finally {
@@ -33,16 +35,16 @@ export async function setup(options: SetupOptions): Promise<void> {
   }
 }
 
-interface Setting {
-  options: SetupOptions
-  context: SetupContext
+/** Only a person is asked. */
+const isInteractive = ({ yes = false, json = false }: SetupOptions): boolean =>
+  process.stdin.isTTY && process.stdout.isTTY && !yes && !json
+
+async function askQuestions(given: Changes, context: SetupContext): Promise<Outcome> {
+  const { runWizard } = await import('./wizard/wizard.ts')
+  return await runWizard(given, context)
 }
 
-/** Asks only a person: in a terminal, unless the options say otherwise. */
-async function answer(given: Changes, { options, context }: Setting): Promise<Outcome> {
-  const { yes = false, json = false, test } = options
-  if (process.stdin.isTTY && process.stdout.isTTY && !yes && !json)
-    return await (await import('./wizard/wizard.ts')).runWizard(given, { context, test })
+async function useOptions(given: Changes, context: SetupContext): Promise<Outcome> {
   const draft = await createDraft(given, context)
-  return { draft, attempts: test ? await tryAll(given, draft, context) : { channels: [] } }
+  return { draft, attempts: context.test ? await tryAll(given, draft, context) : { channels: [] } }
 }

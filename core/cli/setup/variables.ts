@@ -6,7 +6,7 @@ export const reference = (variable: string): string => `\${${variable}}`
 
 /** Writes a typed secret as text. A complete `${NAME}` stays a reference. */
 export const secretText = (typed: string): string =>
-  /^\$\{[A-Za-z_]\w*\}$/.test(typed) ? typed : typed.replaceAll('${', '$${')
+  /^\$\{[A-Za-z_]\w*\}$/.test(typed) ? typed : typed.replaceAll('${', () => '$${')
 
 /** `telegram`, `botToken` → `TELEGRAM_BOT_TOKEN` */
 export const variableOf = (name: string, key: string): string =>

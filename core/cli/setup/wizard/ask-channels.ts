@@ -6,34 +6,30 @@ import { Type } from '../../../typebox.ts'
 import { CommandError } from '../../command-error.ts'
 import { escapeInLine } from '../../escape-for-terminal.ts'
 import { describeChannel } from '../attempts.ts'
-import type { Changes, SetupContext } from '../context.ts'
+import type { Changes } from '../context.ts'
 import { createDraft } from '../draft.ts'
 import { type ChannelResult, tryChannel } from '../try-channel.ts'
 import { requiredSettings, variableOf } from '../variables.ts'
 import { answerOf, askSetting, askText, choose } from './prompts.ts'
+import type { WizardContext } from './wizard-context.ts'
 
 interface ChannelAnswers {
   changes: Changes
   results: ChannelResult[]
 }
 
-interface Surroundings {
-  context: SetupContext
-  test: boolean
-}
-
 /** `given`: the sections that the options name. If there are any, only their missing settings are asked for. */
 export async function askChannels(
   given: Readonly<Record<string, Changes>> | undefined,
-  surroundings: Surroundings,
+  context: WizardContext,
 ): Promise<ChannelAnswers> {
-  const { channels } = surroundings.context.extensions
+  const { channels } = context.extensions
   const names = given ? Object.keys(given) : await chooseChannels(channels)
   const sections: Record<string, unknown> = {}
   const results: ChannelResult[] = []
   for (const name of names) {
     const channel = channels.get(channelName(channels, name))
-    const answer = channel && (await askChannel(channel, given?.[name] ?? {}, surroundings))
+    const answer = channel && (await askChannel(channel, given?.[name] ?? {}, context))
     if (answer === undefined) continue
     sections[name] = answer.section
     if (answer.result) results.push(answer.result)
@@ -62,13 +58,13 @@ interface ChannelAnswer {
 async function askChannel(
   channel: Channel,
   given: Changes,
-  surroundings: Surroundings,
+  context: WizardContext,
 ): Promise<ChannelAnswer | undefined> {
   let known = given
   for (;;) {
-    const settings = { ...known, ...(await askSettings(channel, known, surroundings.context)) }
+    const settings = { ...known, ...(await askSettings(channel, known, context)) }
     const section = { ...settings, ...(hasAccess(known) ? {} : await askAccess(channel)) }
-    const outcome = await connect(channel.name, section, surroundings)
+    const outcome = await connect(channel.name, section, context)
     const next = outcome.isFine ? 'keep' : await askWhatNext(outcome.isValid)
     if (next === 'leave') return undefined
     if (next === 'keep') return { section, ...(outcome.result && { result: outcome.result }) }
@@ -84,7 +80,7 @@ const withoutRequired = (channel: Channel, given: Changes): Changes => {
 const hasAccess = ({ allowFrom, dmPolicy, defaultTo }: Changes): boolean =>
   [allowFrom, dmPolicy, defaultTo].some((value) => value !== undefined)
 
-async function askSettings(channel: Channel, known: Changes, { env }: SetupContext): Promise<Changes> {
+async function askSettings(channel: Channel, known: Changes, { env }: WizardContext): Promise<Changes> {
   const answers: Record<string, string> = {}
   for (const setting of requiredSettings(channel).filter(({ key }) => known[key] === undefined))
     answers[setting.key] = await askSetting(setting, {
@@ -133,11 +129,11 @@ interface ConnectOutcome {
   result?: ChannelResult
 }
 
-async function connect(name: string, section: Changes, { context, test }: Surroundings): Promise<ConnectOutcome> {
+async function connect(name: string, section: Changes, context: WizardContext): Promise<ConnectOutcome> {
   try {
-    const { config } = await createDraft({ channels: { [name]: section } }, context)
+    const { config } = await createDraft({ ...context.given, channels: { [name]: section } }, context)
     const settings = config.channels[name]
-    if (!test || !settings) return { isFine: true, isValid: true }
+    if (!context.test || !settings) return { isFine: true, isValid: true }
     log.step(`Connecting ${name}`)
     const result = await tryChannel(name, settings, context.extensions)
     const isFine = result.state !== 'failed'

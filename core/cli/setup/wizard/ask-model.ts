@@ -1,23 +1,22 @@
 // Asks for the model and sends it a message, until it replies or the person keeps it.
 import { log } from '@clack/prompts'
 import { canTry, describeModel } from '../attempts.ts'
-import type { Changes, SetupContext } from '../context.ts'
+import type { Changes } from '../context.ts'
 import { hasAnswer } from '../option-answers.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { type ModelResult, tryModel } from '../try-model.ts'
 import { chooseModel } from './choose-model.ts'
 import { choose } from './prompts.ts'
+import type { WizardContext } from './wizard-context.ts'
 
 interface ModelAnswer {
   changes: Changes
   result?: ModelResult
 }
 
-/** `given`: the answers of the options, which may name a model. */
-export async function askModel(
-  given: Changes,
-  { context, test }: { context: SetupContext; test: boolean },
-): Promise<ModelAnswer> {
+/** Asks for no model if the options name one. The changes include those of the options. */
+export async function askModel(context: WizardContext): Promise<ModelAnswer> {
+  const { given, test } = context
   let changes = hasAnswer(given, 'agents', 'defaults', 'model')
     ? given
     : mergeChanges(given, await chooseModel(context))
@@ -32,7 +31,7 @@ export async function askModel(
   }
 }
 
-async function sendMessage(changes: Changes, context: SetupContext): Promise<ModelResult | undefined> {
+async function sendMessage(changes: Changes, context: WizardContext): Promise<ModelResult | undefined> {
   const { config } = await createDraft(changes, context)
   const { model } = config.agents.defaults
   if (!canTry(model)) return undefined

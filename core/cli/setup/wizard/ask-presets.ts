@@ -1,19 +1,36 @@
 // Asks which presets to enable, and for each the secret that its service signs with.
 import { autocompleteMultiselect, log } from '@clack/prompts'
 import { HookAuth } from '../../../config/schema/hook-auth.ts'
-import { childSchema } from '../../../config/walk.ts'
+import { childSchema, isRecord } from '../../../config/walk.ts'
 import type { Preset } from '../../../plugin.ts'
 import { CommandError } from '../../command-error.ts'
 import { escapeInLine } from '../../escape-for-terminal.ts'
-import type { Changes, SetupContext } from '../context.ts'
-import { createDraft } from '../draft.ts'
+import type { Changes } from '../context.ts'
+import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
 import { answerOf, askSetting, choose } from './prompts.ts'
+import type { WizardContext } from './wizard-context.ts'
 
-export async function askPresets(context: SetupContext): Promise<Changes> {
+/** If the options name presets, only their missing secrets are asked for. */
+export async function askPresets(context: WizardContext): Promise<Changes> {
+  const { presets } = context.extensions
+  const { presets: given } = sectionOf(context.given, 'hooks') as { presets?: string[] }
+  const kept: string[] = []
+  const sections: Record<string, Changes> = {}
+  for (const name of given ?? (await choosePresets(presets))) {
+    const preset = presets.get(name)
+    const section = preset && (await askPreset(preset, context))
+    if (section === undefined) continue
+    kept.push(name)
+    if (Object.keys(section).length > 0) sections[name] = section
+  }
+  return given || kept.length > 0 ? { hooks: { ...sections, presets: kept } } : {}
+}
+
+async function choosePresets(presets: ReadonlyMap<string, Preset>): Promise<string[]> {
   // Presets with a setup of their own are set up by the command "presets setup".
-  const offered = [...context.extensions.presets.values()].filter((preset) => !preset.setup)
-  const names = await answerOf<string[]>(
+  const offered = [...presets.values()].filter((preset) => !preset.setup)
+  return await answerOf<string[]>(
     autocompleteMultiselect({
       message: 'Which services send webhooks? Type to search, Tab selects. None is fine.',
       options: offered.map(({ name, description }) => ({ value: name, hint: escapeInLine(description) })),
@@ -21,22 +38,17 @@ export async function askPresets(context: SetupContext): Promise<Changes> {
       required: false,
     }),
   )
-  const sections: [string, Changes][] = []
-  for (const preset of offered.filter(({ name }) => names.includes(name))) {
-    const section = await askPreset(preset, context)
-    if (section) sections.push([preset.name, section])
-  }
-  if (sections.length === 0) return {}
-  const withKeys = sections.filter(([, section]) => Object.keys(section).length > 0)
-  return { hooks: { ...Object.fromEntries(withKeys), presets: sections.map(([name]) => name) } }
 }
 
+const sectionOf = (changes: Changes, key: string): Changes => (isRecord(changes[key]) ? changes[key] : {})
+
 /** Returns undefined if the preset is left out after all. */
-async function askPreset(preset: Preset, context: SetupContext): Promise<Changes | undefined> {
+async function askPreset(preset: Preset, context: WizardContext): Promise<Changes | undefined> {
   for (;;) {
     const section = await askSection(preset, context)
     try {
-      await createDraft({ hooks: { presets: [preset.name], [preset.name]: section } }, context)
+      const hooks = { presets: [preset.name], [preset.name]: section }
+      await createDraft(mergeChanges(context.given, { hooks }), context)
       return section
     } catch (error) {
       if (!(error instanceof CommandError)) throw error
@@ -50,12 +62,13 @@ async function askPreset(preset: Preset, context: SetupContext): Promise<Changes
   }
 }
 
-async function askSection(preset: Preset, { env }: SetupContext): Promise<Changes> {
-  const { name, auth } = preset
+async function askSection(preset: Preset, { given, env }: WizardContext): Promise<Changes> {
+  const { name, auth, setup } = preset
+  const known = sectionOf(sectionOf(given, 'hooks'), name)
   const section: Record<string, unknown> = {}
-  for (const setting of requiredSettings(preset))
+  for (const setting of requiredSettings(preset).filter(({ key }) => known[key] === undefined))
     section[setting.key] = await askSetting(setting, { name, variable: variableOf(name, setting.key), env })
-  if (!auth) return section
+  if (!auth || setup || known['auth'] !== undefined) return section
   const schema = childSchema(HookAuth, 'secret') ?? {}
   const description = 'The secret that the service signs with, or its public key; blank: it must send the hook token'
   const setting = { key: 'secret', schema: { ...schema, description }, isSecret: true, isOptional: true }

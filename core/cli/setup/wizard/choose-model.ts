@@ -89,7 +89,7 @@ const settingSchema = (config: JsonSchema | undefined, key: string): JsonSchema 
 
 /** The key as the provider will get it. */
 const resolveReference = (text: string, env: NodeJS.ProcessEnv): string =>
-  text.replace(/^\$\{(\w+)\}$/, (_all, variable: string) => env[variable] ?? '').replaceAll('$${', '${')
+  text.replace(/^\$\{(\w+)\}$/, (_all, variable: string) => env[variable] ?? '').replaceAll('$${', () => '${')
 
 /** How many models are listed without a search. */
 const mostListed = 10

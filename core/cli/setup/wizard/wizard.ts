@@ -13,11 +13,8 @@ import { askModel } from './ask-model.ts'
 import { askPresets } from './ask-presets.ts'
 import { answerOf, endedByUser } from './prompts.ts'
 
-/** Asks for what `given`, the answers of the options, does not contain. */
-export async function runWizard(
-  given: Changes,
-  { context, test }: { context: SetupContext; test: boolean },
-): Promise<Outcome> {
+/** Asks for what the answers of the options do not contain. */
+export async function runWizard(answers: Changes, setupContext: SetupContext): Promise<Outcome> {
   // While no question is open, Ctrl-C is a signal.
   const onInterrupt = (): never => {
     process.stderr.write(`\n${endedByUser().message}\n`)
@@ -25,13 +22,14 @@ export async function runWizard(
   }
   process.once('SIGINT', onInterrupt)
   try {
-    const { channels: sections, ...others } = given as { channels?: Record<string, Changes> }
+    const { channels: sections, ...given } = answers as { channels?: Record<string, Changes> }
+    const context = { ...setupContext, given }
     // Wrong options are reported before the first question. What a channel needs is asked for.
-    await createDraft(others, context)
+    await createDraft(given, context)
     intro('svc-gateway setup')
-    const model = await askModel(others, { context, test })
-    const channels = await askChannels(sections, { context, test })
-    const presets = hasAnswer(given, 'hooks', 'presets') ? {} : await askPresets(context)
+    const model = await askModel(context)
+    const channels = await askChannels(sections, context)
+    const presets = await askPresets(context)
     const address = hasAnswer(given, 'gateway') ? {} : await askAddress()
     const changes = [channels.changes, presets, address].reduce(mergeChanges, model.changes)
     const draft = await createDraft(changes, context)
