@@ -1,6 +1,6 @@
 // Tests the command `setup` without a terminal, where it asks nothing.
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import JSON5 from 'json5'
@@ -135,6 +135,23 @@ describe('svc-gateway setup with options', () => {
     expect(await run(folder, [...model, ...channel, '--no-test'], { env })).toMatchObject({ code: 0, stderr: '' })
     expect(server.requests.length).toBe(requests)
     expect(written(folder)).toEqual(['gateway.json5'])
+  })
+
+  it('loads a plugin, reads a secret from a file, and says which package a channel lacks', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { defineChannel, Type } from 'svc-gateway/plugin'
+export default defineChannel({ name: 'pager', description: 'Pages.', limits: { maxText: 100, idempotency: 'none' },
+  config: Type.Object({ pin: Type.String({ secret: true }) }), target: Type.String(),
+  packages: () => ({ 'no-such-package': '1.0.0' }), connect: async () => { throw new Error('connected') } })`
+    writeFileSync(join(folder, 'pager.mjs'), plugin)
+    writeFileSync(join(folder, 'pin'), 'pin-of-the-pager\n')
+    const args = settings('plugins=./pager.mjs', 'channels.pager.pin={ file: "pin" }')
+    const done = await run(folder, ['setup', ...args])
+    expect(done.stdout).toContain(
+      'pager was not tried. The channel needs the package no-such-package; run: npm i no-such-package@1.0.0\n',
+    )
+    expect(parse(folder)).toMatchObject({ plugins: ['./pager.mjs'], channels: { pager: { pin: { file: 'pin' } } } })
+    expect(await run(folder, ['check'])).toMatchObject({ code: 0, stdout: './pager.mjs: channel pager\nok\n' })
   })
 
   it('keeps the file that --force replaces', async () => {

@@ -46,8 +46,9 @@ const nest = (
 
 /** A text needs no quotes, and a list no brackets. What is not JSON5 stays text, which the schema then refuses. */
 function parseValue(text: string, schema: JsonSchema | undefined): unknown {
-  const { type } = (schema ?? {}) as { type?: unknown }
-  if (type === 'string') return text
+  const { type, secret = false } = (schema ?? {}) as { type?: unknown; secret?: boolean }
+  // A secret may be `{ file: "path" }`.
+  if (type === 'string' && !(secret && /^\s*\{\s*['"]?file\b/.test(text))) return text
   if (type === 'array' && !text.trim().startsWith('['))
     return text
       .split(',')
