@@ -147,6 +147,18 @@ describe('the installed package', () => {
     expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   })
 
+  it('brings the templates of new plugins, transforms and completion scripts', async () => {
+    const command = join(dir, 'node_modules', '.bin', 'svc-gateway')
+    const home = join(dir, 'templates')
+    await mkdir(home)
+    const call = (...args: string[]) => run(command, args, { cwd: home, env: { ...process.env, HOME: home } })
+    for (const kind of ['channel', 'toolset', 'preset', 'provider'])
+      expect((await call('plugin', 'new', `my-${kind}`, '--kind', kind)).stdout).toContain('  .gitignore\n')
+    expect((await call('transform', 'new', 'orders')).stdout).toContain('  svc-gateway transform test orders.ts')
+    expect((await call('completion', 'bash')).stdout).toContain('complete -F _svc_gateway svc-gateway')
+    expect((await call('trigger', 'github', '--list-samples')).stdout).toContain('issue-opened\n')
+  })
+
   it('runs transforms from the build', async () => {
     const payload = join(dir, 'order.json')
     await writeFile(

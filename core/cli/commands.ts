@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { registerBackup } from './declare/backup.ts'
 import { registerChannels, registerPairing } from './declare/channels.ts'
+import { registerCompletion } from './declare/completion.ts'
 import { registerDoctor } from './declare/doctor.ts'
 import { registerImport } from './declare/import.ts'
 import { registerInspection } from './declare/inspection.ts'
@@ -35,4 +36,5 @@ export function registerCommands(program: Command): void {
   registerChannels(program)
   registerPresets(program)
   registerGmail(program)
+  registerCompletion(program)
 }

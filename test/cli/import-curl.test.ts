@@ -27,7 +27,7 @@ const commands = {
   slack: String.raw`curl http://x.example --data-urlencode 'payload={"type":"block_actions","user":{"name":"Ada"}}' \
       -d api_key=hidden-in-a-form -d "text=Hello%20there" -u 'ada:hidden-password'`,
   upload: `curl -F 'subject=A scan' -F 'from=Ada <ada@example.com>' -F 'scan=@scan.pdf;type=application/pdf' x`,
-  charges: `curl --json '{"type":"charge.failed","data":{"object":{"amount":209}}}' -H 'Stripe-Signature: t=1,v1=ab' x`,
+  charges: `curl --json '{"type":"charge.failed","data":{"object":{"amount":2099}}}' -H 'Stripe-Signature: t=1,v1=a' x`,
 }
 
 const shared = share(async () => {

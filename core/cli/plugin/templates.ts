@@ -1,7 +1,6 @@
 // Reads the templates of a kind of plugin, plugins/templates/<kind> of the package, and puts the names in.
-import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { listTemplates, readTemplate } from '../read-template.ts'
 
 /** `name` is that of the extension. */
 export interface PluginNames {
@@ -11,18 +10,14 @@ export interface PluginNames {
 
 /** @returns the texts of the files, by their paths in the new package */
 export function readTemplates(kind: string, names: PluginNames): [string, string][] {
-  const root = join(dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json')), 'plugins', 'templates')
-  const read = (path: string): string => fillIn(readFileSync(join(root, path), 'utf8'), names)
-  const own = readdirSync(join(root, kind), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, kind).length + 1))
-    .filter((path) => path !== 'README.md')
+  const read = (path: string): string => fillIn(readTemplate(path), names)
+  const own = listTemplates(kind).filter((path) => path !== 'README.md')
   return [
     ['README.md', read(join(kind, 'README.md')) + read('developing.md')],
     ['tsconfig.json', read('tsconfig.json')],
     // npm leaves out files with the name .gitignore when it packs.
     ['.gitignore', read('gitignore')],
-    ...own.toSorted().map((path): [string, string] => [path, read(join(kind, path))]),
+    ...own.map((path): [string, string] => [path, read(join(kind, path))]),
   ]
 }
 

@@ -1,12 +1,12 @@
 // The command `transform new`: writes a transform and a sample of its payload, and prints how to test and use it.
-import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import JSON5 from 'json5'
 import { commandLine } from '../../config/file/locate.ts'
 import { isHookName, normalizeHookName } from '../../config/hooks-path.ts'
 import { CommandError } from '../command-error.ts'
 import { quoteWord } from '../quote-word.ts'
+import { readTemplate } from '../read-template.ts'
 import { readTransformConfig } from './read-config.ts'
 
 interface NewOptions {
@@ -24,8 +24,8 @@ export async function createTransform(given: string, { hook, config }: NewOption
   const folder = (await readTransformConfig(config)).config.hooks.transformsDir
   const sample = join(folder, `${name}.payload.json`)
   writeFiles(folder, [
-    [join(folder, `${name}.ts`), readTemplate('transform.ts').replaceAll('transform-name', name)],
-    [sample, readTemplate('payload.json')],
+    [join(folder, `${name}.ts`), readTemplate('transform/transform.ts').replaceAll('transform-name', name)],
+    [sample, readTemplate('transform/payload.json')],
   ])
   process.stdout.write(describeUse({ name, path, sample, config }))
 }
@@ -34,11 +34,6 @@ function readHook(hook: string): string {
   const path = normalizeHookName(hook)
   if (isHookName(path) && path !== 'wake' && path !== 'agent') return path
   throw new CommandError(`--hook: a mapping cannot have the path "${hook}"; use another one, such as "alerts".`)
-}
-
-function readTemplate(file: string): string {
-  const root = dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json'))
-  return readFileSync(join(root, 'plugins', 'templates', 'transform', file), 'utf8')
 }
 
 /** Nothing is overwritten, and a symbolic link is not followed. If one file exists, none is written. */
