@@ -477,7 +477,8 @@ export interface Preset<Payload = unknown, Config = unknown> {
   samples?(seed: SampleSeed): readonly SampleRequest[] | Promise<readonly SampleRequest[]>
   /**
    * Starts a job that runs with the gateway and gets events from the service itself. Throw an `AuthError` if the
-   * service refuses the credentials: the gateway then stops retrying. It retries after any other error.
+   * service refuses the credentials: the gateway then stops retrying. It retries after any other error, and waits at
+   * least for its `retryAfterMs`, if it has one.
    */
   start?(config: Config, context: PresetContext): Promise<PresetJob>
   /** Whether these settings need the job; pure. Absent: all do. */

@@ -60,6 +60,8 @@ export interface Supervisor<Opened> {
 
 const firstRetryMs = 1_000
 const longestRetryMs = 60_000
+/** Limit for the wait that a service asks for. */
+const longestRetryAfterMs = 3_600_000
 /** Time limit for `open`. */
 const openMs = 60_000
 /** Time limit for closing, so that an extension cannot delay the stop. */
@@ -145,7 +147,7 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     if (isAuthError(error)) return log.error({ ...fields, reason }, messages.refused)
     void ended.then(() => {
       if (!mayOpen() || current || retry) return
-      retry = setTimeout(tryOpen, waitMs).unref()
+      retry = setTimeout(tryOpen, Math.max(waitMs, retryAfterMsOf(error))).unref()
       waitMs = Math.min(waitMs * 2, longestRetryMs)
     })
   }
@@ -208,6 +210,12 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
 }
 
 const tooSlow = `it did not connect within ${openMs / 1000} seconds`
+
+/** How long the service asks to wait. */
+function retryAfterMsOf(error: unknown): number {
+  const { retryAfterMs } = (error ?? {}) as { retryAfterMs?: unknown }
+  return typeof retryAfterMs === 'number' ? Math.min(retryAfterMs, longestRetryAfterMs) : 0
+}
 
 /** Why it is not open, for its state. The message of an `AuthError` is written for the operator. */
 function stateReason(error: unknown): string {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { CodeChallengeMethod, OAuth2Client } from 'google-auth-library'
 import { InputError } from 'svc-gateway/plugin'
-import { type Credentials, useUrls } from './credentials.ts'
+import { type Credentials, quiet, useUrls } from './credentials.ts'
 import { type Failure, tokenError } from './google-error.ts'
 import type { Watch } from './settings.ts'
 
@@ -59,6 +59,7 @@ async function createConsentClient({ client, urls, signal }: Authorization, redi
       redirectUri,
       endpoints: { oauth2AuthBaseUrl: urls.authorize },
       transporterOptions: { signal, timeout: 30_000, retryConfig: { shouldRetry: () => false } },
+      ...quiet,
     }),
     urls,
   )

@@ -65,16 +65,20 @@ export async function createClient(
   { service, account, urls, transport: transporterOptions = {} }: ClientOptions,
 ): Promise<OAuth2Client> {
   const { JWT, OAuth2Client } = await import('google-auth-library')
+  const options = { transporterOptions, ...quiet }
   if (credentials.type === 'service_account') {
     const { client_email: email, private_key: key } = credentials
     const subject = service === 'gmail' ? { subject: account } : {}
-    return useUrls(new JWT({ email, key, scopes: [scopes[service]], ...subject, transporterOptions }), urls)
+    return useUrls(new JWT({ email, key, scopes: [scopes[service]], ...subject, ...options }), urls)
   }
   const { client_id: clientId, client_secret: clientSecret, refresh_token } = credentials
-  const client = new OAuth2Client({ clientId, clientSecret, transporterOptions })
+  const client = new OAuth2Client({ clientId, clientSecret, ...options })
   client.setCredentials({ refresh_token })
   return useUrls(client, urls)
 }
+
+/** The library's own log shows tokens, and an environment variable of Google turns it on. */
+export const quiet = { useAuthRequestParameters: false }
 
 /** The libraries have no setting for some of the addresses, and none for the path of a proxy. */
 export function useUrls<Client extends AuthClient>(client: Client, urls: Watch['urls']): Client {

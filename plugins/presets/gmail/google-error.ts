@@ -1,5 +1,5 @@
 // Makes plain errors of those of Google's libraries, which hold the request with its tokens.
-import { AuthError, clip, connectError } from 'svc-gateway/plugin'
+import { AuthError, clip, connectError, resultOfResponse } from 'svc-gateway/plugin'
 import { type Service, setupHint } from './credentials.ts'
 import { defaultUrls } from './settings.ts'
 
@@ -29,6 +29,7 @@ export function apiError(failure: Failure, { service, url }: { service: Service;
   if (!response) return unansweredError(failure, { name: names[service], url, key: service })
   if (reasonsOf(failure).some((reason) => scopeReasons.has(reason)))
     return new AuthError(`The access that Google has granted does not cover ${names[service]}; ${authorizeHint}.`)
+  if (isRateLimit(failure)) return rateLimitError(failure)
   const { error } = (response.data ?? {}) as Refusal
   const message = (typeof error === 'object' && error.message) || 'without a reason'
   const { status } = response
@@ -39,9 +40,10 @@ export function apiError(failure: Failure, { service, url }: { service: Service;
 export function tokenError(failure: Failure, { account, url }: { account: string; url: string }): Error {
   const { response } = failure
   if (!response) return unansweredError(failure, { name: "Google's sign-in", url, key: 'token' })
+  if (isRateLimit(failure)) return rateLimitError(failure)
   const { status, data } = response
   const { error: code } = (data ?? {}) as Refusal
-  if (status >= 500 || status === 429 || typeof code !== 'string' || !/^[a-z_]{1,40}$/.test(code))
+  if (status >= 500 || typeof code !== 'string' || !/^[a-z_]{1,40}$/.test(code))
     return new Error(`Google issues no access token at the moment (${status}).`)
   return new AuthError(`Google refuses the credentials of ${account} (${code}); to authorise again, ${setupHint}.`)
 }
@@ -54,6 +56,17 @@ const rateReasons: ReadonlySet<string> = new Set(['rateLimitExceeded', 'userRate
 export const isRateLimit = (failure: Failure): boolean =>
   failure.response?.status === 429 ||
   (failure.response?.status === 403 && reasonsOf(failure).some((reason) => rateReasons.has(reason)))
+
+export function retryAfterMs({ response }: Failure): number | undefined {
+  const result = response && resultOfResponse({ status: 429, headers: response.headers })
+  return result?.outcome === 'failed' ? result.retryAfterMs : undefined
+}
+
+function rateLimitError(failure: Failure): Error {
+  const ms = retryAfterMs(failure)
+  const duration = ms === undefined ? 'at the moment' : `for ${Math.ceil(ms / 1000)} seconds`
+  return Object.assign(new Error(`Google allows no more calls ${duration}.`), { retryAfterMs: ms })
+}
 
 function reasonsOf({ response }: Failure): string[] {
   const { error } = (response?.data ?? {}) as Refusal

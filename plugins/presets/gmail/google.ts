@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { gmail_v1 } from '@googleapis/gmail'
 import type { OAuth2Client } from 'google-auth-library'
-import { AuthError, type Log, resultOfResponse } from 'svc-gateway/plugin'
+import { AuthError, type Log } from 'svc-gateway/plugin'
 import { createClient, type Credentials, type Service } from './credentials.ts'
-import { apiError, type Failure, hasStatus, isRateLimit, tokenError } from './google-error.ts'
+import { apiError, type Failure, hasStatus, isRateLimit, retryAfterMs, tokenError } from './google-error.ts'
 import type { Watch } from './settings.ts'
 
 export interface PubSubCall {
@@ -27,32 +27,21 @@ interface GoogleDeps extends Pick<Watch, 'account' | 'urls'> {
   log: Log
 }
 
-const timeoutMs = 30_000
+type Send<Data> = (client: OAuth2Client) => Promise<{ data: Data }>
 
-export async function createGoogle({ credentials, account, urls, signal, log }: GoogleDeps): Promise<Google> {
+export async function createGoogle(deps: GoogleDeps): Promise<Google> {
+  const { account, urls } = deps
   const { gmail } = await import('@googleapis/gmail')
-  const clients = new Map<string, Promise<OAuth2Client>>()
-  const transport = { signal, timeout: timeoutMs, retryConfig: createRetries({ signal, log }) }
-
-  function clientFor(service: Service): Promise<OAuth2Client> {
-    const key = keyOf(service)
-    const client = clients.get(key) ?? createClient(credentials, { service, account, urls, transport })
-    clients.set(key, client)
-    return client
-  }
-  /** A token of a person is for all that the person has granted; that of a service account is for one service. */
-  const keyOf = (service: Service): string => (credentials.type === 'authorized_user' ? 'all' : service)
-
-  type Send<Data> = (client: OAuth2Client) => Promise<{ data: Data }>
+  const clients = createClients(deps)
 
   async function send<Data extends object>(service: Service, request: Send<Data>): Promise<Data> {
-    const client = await clientFor(service)
+    const client = await clients.get(service)
     await client.getAccessToken().catch((error: Failure) => {
       throw tokenError(error, { account, url: urls.token })
     })
     try {
       const { data } = await request(client)
-      if (typeof data === 'object') return data
+      if (data && typeof data === 'object') return data
     } catch (error) {
       throw apiError(error as Failure, { service, url: urls[service] })
     }
@@ -66,7 +55,7 @@ export async function createGoogle({ credentials, account, urls, signal, log }: 
       if (!hasStatus(error, 401)) throw error
     }
     // Google may end an access token early.
-    clients.delete(keyOf(service))
+    clients.drop(service)
     return await send(service, request).catch((error: unknown) => {
       throw hasStatus(error, 401) ? new AuthError(refusedToken) : error
     })
@@ -81,18 +70,37 @@ export async function createGoogle({ credentials, account, urls, signal, log }: 
   }
 }
 
+const timeoutMs = 30_000
 const refusedToken = 'Google refuses the access token; to authorise again, run "svc-gateway gmail setup".'
+
+/** A token of a person is for all that the person has granted; that of a service account is for one service. */
+function createClients({ credentials, account, urls, signal, log }: GoogleDeps) {
+  const clients = new Map<string, Promise<OAuth2Client>>()
+  const transport = { signal, timeout: timeoutMs, retryConfig: createRetries({ signal, log }) }
+  const keyOf = (service: Service): string => (credentials.type === 'authorized_user' ? 'all' : service)
+  return {
+    get(service: Service): Promise<OAuth2Client> {
+      const key = keyOf(service)
+      const client = clients.get(key) ?? createClient(credentials, { service, account, urls, transport })
+      clients.set(key, client)
+      return client
+    },
+    drop: (service: Service) => void clients.delete(keyOf(service)),
+  }
+}
 
 /** How often a call is tried again after Google has limited it. */
 const maxWaits = 3
-const longestWaitMs = 600_000
+/** A longer wait is that of the job, which shows it in its state. */
+const longestWaitMs = 30_000
 
 /** The library would repeat a call at once, and not look at Retry-After. */
 const createRetries = ({ signal, log }: Pick<GoogleDeps, 'signal' | 'log'>) => ({
-  shouldRetry: (failure: Failure) => isRateLimit(failure) && attemptsOf(failure) < maxWaits,
+  shouldRetry: (failure: Failure) =>
+    isRateLimit(failure) && attemptsOf(failure) < maxWaits && waitMsOf(failure) <= longestWaitMs,
   retryBackoff: async (failure: Failure): Promise<void> => {
-    const ms = Math.min(retryAfterMs(failure) ?? 1000 * 4 ** attemptsOf(failure), longestWaitMs)
     const { pathname: path } = new URL(failure.config?.url ?? '')
+    const ms = waitMsOf(failure)
     log.warn({ path, seconds: Math.round(ms / 1000) }, 'Google allows no more calls at the moment')
     await delay(ms, undefined, { signal, ref: false })
   },
@@ -100,7 +108,4 @@ const createRetries = ({ signal, log }: Pick<GoogleDeps, 'signal' | 'log'>) => (
 
 const attemptsOf = ({ config }: Failure): number => config?.retryConfig?.currentRetryAttempt ?? 0
 
-function retryAfterMs({ response }: Failure): number | undefined {
-  const result = response && resultOfResponse({ status: 429, headers: response.headers })
-  return result?.outcome === 'failed' ? result.retryAfterMs : undefined
-}
+const waitMsOf = (failure: Failure): number => retryAfterMs(failure) ?? 1000 * 4 ** attemptsOf(failure)

@@ -15,50 +15,47 @@ const pullPauseMs = 1000
 const pullTimeoutMs = 120_000
 
 export async function startWatch(watch: Watch, context: PresetContext): Promise<PresetJob> {
-  const { account, urls, topic, subscription, pollSeconds } = watch
-  const { signal, log } = context
-  const google = await createGoogle({
-    credentials: await readCredentials(watch.credentials),
-    account,
-    urls,
-    signal,
-    log,
-  })
-  await checkAccount(google, account)
-  const labelIds = await findLabels(google, watch.labels)
-  const read = coalesce(createMailbox({ ...context, google, watch, labelIds }))
+  const { topic, subscription, pollSeconds } = watch
+  const { google, labelIds, read } = await openMailbox(watch, context)
   let expiresAt = topic && (await requestNotifications(google, { topic, labelIds }))
   await read()
   // A subscription that cannot be used is noticed now, and not after the job has started.
   if (subscription) await pull(google, { subscription, read, returnImmediately: true })
-
-  /** Repeats a step until the job ends. A failure ends the job. */
-  async function repeat(step: () => Promise<unknown>, pauseMs: () => number): Promise<void> {
-    try {
-      while (!signal.aborted) {
-        await delay(pauseMs(), undefined, { signal, ref: false })
-        await step()
-      }
-    } catch (error) {
-      if (!signal.aborted) context.lost(error)
-    }
-  }
-
-  const loops = [repeat(read, () => pollSeconds * 1000)]
+  const loops = [repeat(context, { step: read, pauseMs: () => pollSeconds * 1000 })]
   if (topic) {
     const renew = async () => (expiresAt = await requestNotifications(google, { topic, labelIds }))
-    loops.push(repeat(renew, () => renewalMs(Number(expiresAt) - Date.now())))
+    loops.push(repeat(context, { step: renew, pauseMs: () => renewalMs(Number(expiresAt) - Date.now()) }))
   }
   if (subscription)
-    loops.push(
-      repeat(
-        () => pull(google, { subscription, read }),
-        () => pullPauseMs,
-      ),
-    )
+    loops.push(repeat(context, { step: () => pull(google, { subscription, read }), pauseMs: () => pullPauseMs }))
   return {
-    onWebhook: () => void read().catch((error: unknown) => signal.aborted || context.lost(error)),
+    onWebhook: () => void read().catch((error: unknown) => context.signal.aborted || context.lost(error)),
     close: async () => void (await Promise.all(loops)),
+  }
+}
+
+async function openMailbox(watch: Watch, context: PresetContext) {
+  const { account, urls } = watch
+  const { signal, log } = context
+  const credentials = await readCredentials(watch.credentials)
+  const google = await createGoogle({ credentials, account, urls, signal, log })
+  await checkAccount(google, account)
+  const labelIds = await findLabels(google, watch.labels)
+  return { google, labelIds, read: coalesce(createMailbox({ ...context, google, watch, labelIds })) }
+}
+
+/** Repeats a step until the job ends. A failure ends the job. */
+async function repeat(
+  { signal, lost }: PresetContext,
+  { step, pauseMs }: { step: () => Promise<unknown>; pauseMs: () => number },
+): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      await delay(pauseMs(), undefined, { signal, ref: false })
+      await step()
+    }
+  } catch (error) {
+    if (!signal.aborted) lost(error)
   }
 }
 

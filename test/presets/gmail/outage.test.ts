@@ -87,6 +87,15 @@ describe('an outage of Google', () => {
     expect(count(running, 'was interrupted')).toBe(0)
   })
 
+  it('shows a long wait in the state of the job', async () => {
+    const gmail = await startDouble()
+    const running = await startWatching(gmail)
+    gmail.failNext('/history', { status: 429, headers: { 'retry-after': '120' } })
+    await push(running, gmail)
+    await untilState(running, 'failing')
+    expect((await jobOf(running)).reason).toBe('Google allows no more calls for 120 seconds.')
+  })
+
   it('is none when Google ends an access token early', async () => {
     const gmail = await startDouble()
     const running = await startWatching(gmail)

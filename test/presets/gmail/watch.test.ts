@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import manifest from '../../../package.json' with { type: 'json' }
 import { presetContract } from '../../contracts.ts'
 import { account, startGmail, subscription, topic } from '../../doubles/gmail/gmail.ts'
 import { messagesOf, startModel } from '../../doubles/model.ts'
@@ -140,6 +141,15 @@ describe('the settings of hooks.gmail', () => {
 
 describe('the job of the preset', async () => {
   const { preset } = (await loadPresets()).get('gmail')!
+
+  it('names the versions of the libraries that the tests use', () => {
+    const { devDependencies, peerDependencies } = manifest
+    const packages = preset.packages?.({} as never)
+    expect(packages).toEqual({ '@googleapis/gmail': expect.any(String), 'google-auth-library': expect.any(String) })
+    expect(devDependencies).toMatchObject({ ...packages })
+    expect(peerDependencies).toMatchObject({ ...packages })
+  })
+
   const shared = share(async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'gmail.json'), JSON.stringify(person))

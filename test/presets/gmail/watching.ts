@@ -42,6 +42,8 @@ interface WatchOptions {
   /** Other sections of the configuration. */
   sections?: Document
   credentials?: object | string
+  /** Environment variables of the process. */
+  env?: NodeJS.ProcessEnv
   /** The state of the job to wait for. Default: `connected`. */
   state?: string
   dir?: string
@@ -83,7 +85,7 @@ export async function spawnWatching(
   gmail: GmailDouble,
   options: WatchOptions & { dir: string },
 ): Promise<GatewayProcess & Reachable> {
-  const gateway = await spawnGateway(writeConfig(options.dir, configure(gmail, options)))
+  const gateway = await spawnGateway(writeConfig(options.dir, configure(gmail, options)), { env: options.env ?? {} })
   closeAtEnd(() => gateway.end('SIGKILL'))
   const call = (path: string, request: RequestInit): Promise<Answer> => ask(`${gateway.url}${path}`, request)
   const running = {
