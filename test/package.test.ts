@@ -104,7 +104,7 @@ describe('the installed package', () => {
     )
   })
 
-  it('names the packages that the configured channels need, in one line each', async () => {
+  it('names the packages that the configured channels and presets need, in one line each', async () => {
     const home = join(dir, 'channels')
     const token = 'token-of-the-gateway-0123456789'
     const cloud = { accessToken: 'a-token', phoneNumberId: '1', verifyToken: 'a-word', appSecret: 'a-secret' }
@@ -114,16 +114,26 @@ describe('the installed package', () => {
       signal: { account: '+15550000001', httpUrl: 'http://127.0.0.1:9' },
       whatsapp: { accounts: { shop: { ...cloud, apiRoot: 'http://127.0.0.1:9' } } },
     }
+    const watch = { account: 'ada@example.com', credentials: 'gmail.json' }
+    const hooks = { enabled: true, token: 'token-of-the-hooks-0123456789', presets: ['gmail'], gmail: { watch } }
     const needed = 'needs the package grammy; run: npm i grammy@1.46.0'
-    const { url, log } = await start(home, { gateway: { auth: { token } }, channels })
+    const neededByGmail =
+      'needs the packages @googleapis/gmail and google-auth-library; ' +
+      'run: npm i @googleapis/gmail@22.0.1 google-auth-library@11.3.4'
+    const { url, log } = await start(home, { gateway: { auth: { token } }, channels, hooks })
     const checked = await run(join(dir, 'node_modules', '.bin', 'svc-gateway'), ['check'], { cwd: home })
     expect(checked.stderr.match(/^.*npm i.*$/gm)).toEqual([
       expect.stringMatching(`^warning: line \\d+: channels\\.telegram ${needed}$`),
+      expect.stringMatching(`^warning: line \\d+: hooks\\.gmail ${neededByGmail}$`),
     ])
     const response = await fetch(`${url}/api/channels`, { headers: { authorization: `Bearer ${token}` } })
     const { accounts } = (await response.json()) as { accounts: { channel: string; reason?: string }[] }
     expect(accounts.find(({ channel }) => channel === 'telegram')?.reason).toBe(`The channel "telegram" ${needed}`)
-    expect(log().match(/^.*npm i .*$/gm)).toEqual([expect.stringContaining(`channels.telegram ${needed}`)])
+    expect(log().match(/^.*npm i .*$/gm)).toEqual([
+      expect.stringContaining(`channels.telegram ${needed}`),
+      expect.stringContaining(`hooks.gmail ${neededByGmail}`),
+    ])
+    expect(log()).not.toContain('gmail.json')
     expect(log()).not.toContain('baileys')
   })
 
