@@ -13,7 +13,7 @@ COPY package.json package-lock.json .npmrc LICENSE ./
 RUN npm ci --omit=dev && npm cache clean --force
 COPY --from=build /build/dist ./dist
 RUN chmod +x dist/main.js && ln -s /usr/local/lib/node_modules/svc-gateway/dist/main.js /usr/local/bin/svc-gateway
-# Packages of the channels that you use, separated by spaces, such as "grammy@1.46.0".
+# Packages of the channels and presets that you use, separated by spaces, such as "grammy@1.46.0".
 ARG CHANNEL_PACKAGES=""
 RUN if [ -n "$CHANNEL_PACKAGES" ]; then npm install -g $CHANNEL_PACKAGES; fi
 RUN mkdir /data && chown node:node /data

@@ -107,11 +107,15 @@ describe('gmail setup', () => {
     const { code, lines } = await run(config, '--account', account, '--mode', 'pull', '--project', 'p', '--json')
     expect(code).toBe(0)
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual(
-      Array.from({ length: 7 }, () => 'done'),
+      Array.from({ length: 8 }, () => 'done'),
     )
     expect(gmail.calls).toContain(`POST /v1/${topic}:setIamPolicy`)
     expect(gmail.calls).toContain('POST /gmail/v1/users/me/watch')
     expect(readFileSync(config, 'utf8')).toContain(`subscription: '${subscription}-pull'`)
+    gmail.failNext(':pull', { status: 403, body: { error: { code: 403, message: 'Not allowed.' } } })
+    expect((await run(config, '--account', account, '--mode', 'pull', '--project', 'p')).text).toContain(
+      `gcloud pubsub subscriptions add-iam-policy-binding ${subscription}-pull --member=user:${account}`,
+    )
     const gateway = await spawnGateway(config)
     onTestFinished(() => void gateway.end('SIGKILL'))
     await vi.waitFor(async () => expect(await listJobs(config)).toContain('connected'), 15_000)

@@ -67,6 +67,19 @@ export function createSubscription(
   })
 }
 
+/** Pulls once. A notification that comes is not confirmed, so the gateway gets it later. */
+export const checkPull = (google: Google, { subscription, member }: { subscription: string; member: string }): Step => {
+  const role = 'roles/pubsub.subscriber'
+  return orByHand(
+    `gcloud pubsub subscriptions add-iam-policy-binding ${subscription} --member=${member} --role=${role}`,
+    async () =>
+      void (await google.pubsub({
+        path: `/v1/${subscription}:pull`,
+        data: { maxMessages: 1, returnImmediately: true },
+      })),
+  )
+}
+
 /** False if it existed before. */
 async function create(google: Google, name: string, data: object): Promise<boolean> {
   try {

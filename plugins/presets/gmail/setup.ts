@@ -4,7 +4,7 @@ import { InputError, type Json, type PresetSetupContext, type Static, Type } fro
 import { authorize, type OAuthClientFile } from './authorize.ts'
 import { type Credentials, readCredentials, scopes } from './credentials.ts'
 import { createGoogle, type Google } from './google.ts'
-import { allowGmail, createSubscription, createTopic } from './pubsub.ts'
+import { allowGmail, checkPull, createSubscription, createTopic, type Push } from './pubsub.ts'
 import { defaultUrls, type Settings, type Watch } from './settings.ts'
 import { checkAccount, findLabels, requestNotifications } from './watch.ts'
 
@@ -28,7 +28,7 @@ const credentialsFile = 'gmail-credentials.json'
 export async function setup(answers: Answers, context: PresetSetupContext<Settings>) {
   const { account, mode = 'poll', label = 'INBOX' } = answers
   const { urls } = context.settings.watch ?? { urls: defaultUrls }
-  const plan = planOf(answers, context)
+  const { push } = planOf(answers, context)
   const { credentials, project } = await findCredentials(answers, { ...context, urls, usesPubSub: mode !== 'poll' })
   const { signal, log } = context
   const google = await createGoogle({ credentials, account, urls, signal, log })
@@ -37,40 +37,61 @@ export async function setup(answers: Answers, context: PresetSetupContext<Settin
   context.done(`Google grants access to ${account}.`)
   const labelIds = await findLabels(google, [label])
   context.done(`The mailbox has the label ${label}.`)
-  const pubsub =
-    mode === 'poll' ? undefined : await setUpPubSub(google, { ...plan, project: answers.project ?? project })
-  if (pubsub && !pubsub.isLeft) {
-    await requestNotifications(google, { topic: pubsub.topic, labelIds })
-    context.done('Gmail sends notifications to the topic.')
-  }
+  const pubsub = mode === 'poll' ? undefined : { ...namesOf(mode, answers.project ?? project), push }
+  if (pubsub) await setUpPubSub(google, { ...pubsub, labelIds, member: memberOf(credentials, account) }, context)
   return {
     watch: {
       account,
       credentials: credentialsFile,
       labels: [label],
       topic: pubsub?.topic ?? null,
-      subscription: (plan.push ? undefined : pubsub?.subscription) ?? null,
+      subscription: (push ? undefined : pubsub?.subscription) ?? null,
     },
-    ...(plan.push && { auth: { scheme: 'google-oidc', audience: plan.push.endpoint, email: plan.push.email } }),
+    ...(push && { auth: { scheme: 'google-oidc', audience: push.endpoint, email: push.email } }),
   }
+}
 
-  async function setUpPubSub(api: Google, { push, project: id }: Plan & { project: string | undefined }) {
-    if (id === undefined) throw new InputError('The project is not known; add --project <id>.')
-    const names = { topic: `projects/${id}/topics/gmail`, subscription: `projects/${id}/subscriptions/gmail-${mode}` }
-    const steps = [
-      [`The topic ${names.topic} exists.`, await createTopic(api, names.topic)],
-      ['Gmail may publish to the topic.', await allowGmail(api, names.topic)],
-      [`The subscription ${names.subscription} exists.`, await createSubscription(api, { ...names, push })],
-    ] as const
-    for (const [text, byHand] of steps)
-      if (byHand === undefined) context.done(text)
-      else context.todo(`This account may not do it. Run: ${byHand}`)
-    return { ...names, isLeft: steps.some(([, byHand]) => byHand !== undefined) }
+function namesOf(mode: string, project: string | undefined) {
+  if (project === undefined) throw new InputError('The project is not known; add --project <id>.')
+  return { topic: `projects/${project}/topics/gmail`, subscription: `projects/${project}/subscriptions/gmail-${mode}` }
+}
+
+/** Who pulls, as the policies of Google Cloud name it. */
+const memberOf = (credentials: Credentials, account: string): string =>
+  credentials.type === 'service_account' ? `serviceAccount:${credentials.client_email}` : `user:${account}`
+
+interface PubSub extends Plan {
+  topic: string
+  subscription: string
+  labelIds: string[]
+  member: string
+}
+
+/** Stops after the first group of steps that leaves something to do by hand. */
+async function setUpPubSub(
+  google: Google,
+  { topic, subscription, labelIds, push, member }: PubSub,
+  { done, todo }: Pick<PresetSetupContext, 'done' | 'todo'>,
+): Promise<void> {
+  const steps = [
+    [`The topic ${topic} exists.`, await createTopic(google, topic)],
+    ['Gmail may publish to the topic.', await allowGmail(google, topic)],
+    [`The subscription ${subscription} exists.`, await createSubscription(google, { topic, subscription, push })],
+  ] as const
+  for (const step of steps) report(step)
+  if (steps.some(([, byHand]) => byHand !== undefined)) return
+  await requestNotifications(google, { topic, labelIds })
+  done('Gmail sends notifications to the topic.')
+  if (!push) report(['The gateway may pull them.', await checkPull(google, { subscription, member })])
+
+  function report([text, byHand]: readonly [string, string | undefined]): void {
+    if (byHand === undefined) done(text)
+    else todo(`This account may not do it. Run: ${byHand}`)
   }
 }
 
 interface Plan {
-  push: { endpoint: string; email: string } | undefined
+  push: Push | undefined
 }
 
 /** Checks the answers before anything is created. */

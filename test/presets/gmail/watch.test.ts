@@ -144,7 +144,7 @@ describe('the job of the preset', async () => {
 
   it('names the versions of the libraries that the tests use', () => {
     const { devDependencies, peerDependencies } = manifest
-    const packages = preset.packages?.({} as never)
+    const packages = preset.packages?.({})
     expect(packages).toEqual({ '@googleapis/gmail': expect.any(String), 'google-auth-library': expect.any(String) })
     expect(devDependencies).toMatchObject({ ...packages })
     expect(peerDependencies).toMatchObject({ ...packages })
