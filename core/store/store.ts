@@ -167,7 +167,7 @@ export interface Store {
    * @returns false when the delivery has another status
    */
   retryDelivery(id: string, at: Timestamp): Promise<boolean>
-  /** The time when the next pending delivery is due, except those of some accounts. */
+  /** The time when the next pending delivery is due, except those of some accounts; 0: at once. */
   getNextDeliveryAt(except?: readonly AccountRef[]): Promise<Timestamp | undefined>
 
   /** Undefined when the session or run holds no external content. */

@@ -80,6 +80,14 @@ export function acceptContract(opened: OpenStore): void {
       expect(await store.getSession('agent:main:refused')).toBeUndefined()
     })
 
+    it('keeps the route of the later one of two commands for one session', async () => {
+      const { store } = opened
+      const route = { sessionKey: 'agent:main:one', agentId: 'main', channel: 'pager', accountId: 'default' }
+      const accept = (to: string) => store.accept({ at: start, route: { ...route, to, threadId: null, route: null } })
+      await Promise.all(['1', '2', '3'].map(accept))
+      expect(await store.getLastRoute(route.sessionKey)).toMatchObject({ to: '3' })
+    })
+
     it('stores state together with the rest, or not at all', async () => {
       const { store } = opened
       const state = { owner: 'pager', key: 'cursor', value: { at: [1] } }

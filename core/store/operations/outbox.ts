@@ -16,17 +16,18 @@ import { type Condition, listPage, mapPage } from './lists.ts'
 import { recoveryLeaseMs } from './run-leases.ts'
 import type { Transaction } from '../transaction.ts'
 
+/** A new delivery is due at time 0, because the clock of the gateway that claims it may be behind. */
 const insertSql = `
   INSERT INTO outbox (
     id, run_id, channel, account_id, recipient, thread_id, route, text, file, status, reason, next_at, created_at,
     attempt, fencing_token, chunks_sent, uncertain)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)`
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0)`
 
 export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
   const file = delivery.file ? JSON.stringify(delivery.file) : null
-  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at, at)
+  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at)
 }
 
 interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'uncertain'> {
@@ -42,6 +43,7 @@ const columns = `
 
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   ...row,
+  nextAt: row.nextAt === 0 ? row.createdAt : row.nextAt,
   route: JSON.parse(row.route) as Json,
   file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
   uncertain: row.uncertain === 1,

@@ -1,8 +1,10 @@
-// Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database.
+// Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database. Their clocks
+// differ by minutes.
 import { readFile } from 'node:fs/promises'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { type PostgresServer, query, startPostgres } from '../../postgres.ts'
@@ -42,7 +44,7 @@ describe('the check of a history', () => {
   ])('finds %s', (_violation, changes, found) => expect(checkHistory({ ...good, ...changes })).toEqual(found))
 })
 
-describe('three gateways whose processes and database die and hang', () => {
+describe('three gateways whose processes and database die and hang, and whose clocks differ', () => {
   it('lose nothing that was acknowledged, keep the order of sessions, and send each reply once', async () => {
     const random = createRandom(chooseSeed())
     const model = await startTurnRecorder(() => 200 + random() * 1_300)
@@ -52,7 +54,12 @@ describe('three gateways whose processes and database die and hang', () => {
     const dir = temporaryFolder()
     const replicas = await Promise.all(
       Array.from({ length: 3 }, (_, index) =>
-        startReplica(index, { dir, url: server.url, providers: model.providers }),
+        startReplica(index, {
+          dir,
+          url: server.url,
+          providers: model.providers,
+          clockShiftMs: chooseClockShift(random),
+        }),
       ),
     )
     onTestFinished(() => replicas.forEach((replica) => replica.process().kill('SIGKILL')))
@@ -73,6 +80,8 @@ describe('three gateways whose processes and database die and hang', () => {
       replies: await readReplies(join(dir, 'console.jsonl')),
     }
     expect(checkHistory(history)).toEqual([])
+    // Otherwise no fault has interrupted a turn.
+    expect(model.turns.length).toBeGreaterThan(acknowledged.length)
   })
 })
 
@@ -87,9 +96,16 @@ interface ReplicaOptions {
   dir: string
   url: string
   providers: object
+  /** By how much the wall clock of the replica is ahead. */
+  clockShiftMs: number
 }
 
-async function startReplica(index: number, { dir, url, providers }: ReplicaOptions): Promise<Replica> {
+/** Up to five minutes ahead or behind. */
+const chooseClockShift = (random: () => number): number => Math.round((random() - 0.5) * 600_000)
+
+const shiftedClock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')).href
+
+async function startReplica(index: number, { dir, url, providers, clockShiftMs }: ReplicaOptions): Promise<Replica> {
   const own = join(dir, String(index))
   mkdirSync(own)
   const config = writeConfig(own, {
@@ -101,7 +117,9 @@ async function startReplica(index: number, { dir, url, providers }: ReplicaOptio
     // All replicas append to the same file, so that each of them can find out what another one has sent.
     channels: { console: { file: join(dir, 'console.jsonl') } },
   })
-  let current = await spawnGateway(config)
+  const start = () =>
+    spawnGateway(config, { nodeOptions: ['--import', shiftedClock], env: { CLOCK_SHIFT_MS: String(clockShiftMs) } })
+  let current = await start()
   return {
     url: () => current.url,
     process: () => current.process,
@@ -110,7 +128,7 @@ async function startReplica(index: number, { dir, url, providers }: ReplicaOptio
       // The database may be down, which ends the start.
       for (;;) {
         try {
-          current = await spawnGateway(config)
+          current = await start()
           return
         } catch {
           await delay(200)
@@ -156,22 +174,27 @@ async function send(url: string, { message, session }: { message: string; sessio
   }
 }
 
-type Fault = 'kill gateway' | 'stop gateway' | 'kill database'
+type Fault = 'kill gateway' | 'stop gateway' | 'stop gateway for long' | 'kill database'
 
 const faults: readonly Fault[] = [
   ...Array.from({ length: 8 }, () => 'kill gateway' as const),
-  ...Array.from({ length: 4 }, () => 'stop gateway' as const),
+  ...Array.from({ length: 2 }, () => 'stop gateway' as const),
+  ...Array.from({ length: 2 }, () => 'stop gateway for long' as const),
   ...Array.from({ length: 3 }, () => 'kill database' as const),
 ]
 
-/** Causes all faults in a random order. A gateway that is stopped for long loses all of its leases. */
+/** Longer than a lease of a run: when the gateway continues, others have its runs. */
+const longStopMs = 35_000
+
+/** Causes all faults in a random order. */
 async function causeFaults(server: PostgresServer, replicas: readonly Replica[], random: () => number): Promise<void> {
   const stopped: Promise<void>[] = []
   for (const fault of faults.toSorted(() => random() - 0.5)) {
     await delay(500 + random() * 1_500)
     const replica = replicas[Math.floor(random() * replicas.length)] as Replica
     if (fault === 'kill gateway') await replica.restart()
-    if (fault === 'stop gateway') stopped.push(stopFor(replica.process(), 1_000 + random() * 40_000))
+    if (fault === 'stop gateway') stopped.push(stopFor(replica.process(), 1_000 + random() * 25_000))
+    if (fault === 'stop gateway for long') stopped.push(stopFor(replica.process(), longStopMs + random() * 5_000))
     if (fault === 'kill database') {
       await server.kill()
       await server.start()
