@@ -34,8 +34,9 @@ const waitingSql = `
   WHERE locktype = 'advisory' AND NOT granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-const untilOneWaits = () =>
-  expect.poll(async () => (await query(database.url, waitingSql))[0]?.['n'], { timeout: 10_000 }).toBe(1)
+async function untilOneWaits(): Promise<void> {
+  await expect.poll(async () => (await query(database.url, waitingSql))[0]?.['n'], { timeout: 10_000 }).toBe(1)
+}
 
 const accept = () => store.accept({ at: start, runs: [newRun()] })
 const claim = () => store.claimRuns({ owner: 'me', max: 9, at: start, leaseMs: 1000 })
