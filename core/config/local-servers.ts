@@ -44,15 +44,9 @@ export async function findLocalServers({ servers = usualServers, timeoutMs = 400
   return found.flat()
 }
 
-/** The ids of the models of a server with OpenAI's API; undefined if it does not list any. */
-export async function listModels(
-  url: string,
-  timeoutMs: number,
-  headers: Record<string, string> = {},
-): Promise<string[] | undefined> {
+async function listModels(url: string, timeoutMs: number): Promise<string[] | undefined> {
   try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const response = await fetch(`${url}/models`, { headers, signal, redirect: 'error' })
+    const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
     const { data } = (await response.json()) as { data: { id: unknown }[] }
     // The ids are written to a file and a terminal, and any program may listen on the port.
     return response.ok ? data.map(({ id }) => id).filter(isPlainId) : undefined
@@ -61,4 +55,4 @@ export async function listModels(
   }
 }
 
-const isPlainId = (id: unknown): id is string => typeof id === 'string' && /^[\w.:/@+-]{1,200}$/.test(id)
+export const isPlainId = (id: unknown): id is string => typeof id === 'string' && /^[\w.:/@+-]{1,200}$/.test(id)

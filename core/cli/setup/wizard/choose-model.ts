@@ -1,10 +1,10 @@
 // Asks which provider and which of its models to use.
 import { autocomplete } from '@clack/prompts'
-import { listModels, type LocalServer } from '../../../config/local-servers.ts'
+import type { LocalServer } from '../../../config/local-servers.ts'
 import { childSchema } from '../../../config/walk.ts'
 import { type JsonSchema, Type } from '../../../typebox.ts'
 import type { Changes, SetupContext } from '../context.ts'
-import { listHostedModels } from '../hosted-models.ts'
+import { listModelIds } from '../list-models.ts'
 import { type HostedProvider, hostedProviders, keyVariable, modelChanges } from '../model-sources.ts'
 import { reference } from '../variables.ts'
 import { answerOf, askSecret, askText, type Choice, choose } from './prompts.ts'
@@ -40,7 +40,8 @@ const localChoice = ({ name, title, url, models }: LocalServer): Choice<ChooseSo
   hint: url,
 })
 
-function hostedChoice(provider: HostedProvider, { env, extensions }: SetupContext): Choice<ChooseSource> {
+function hostedChoice(provider: HostedProvider, context: SetupContext): Choice<ChooseSource> {
+  const { env, extensions } = context
   const { kind, title, model } = provider
   const variable = keyVariable(provider, env)
   const schema = settingSchema(extensions.providers.get(kind)?.config, 'apiKey')
@@ -50,14 +51,15 @@ function hostedChoice(provider: HostedProvider, { env, extensions }: SetupContex
         variable === undefined
           ? await askSecret({ message: `The API key of ${title}`, schema, name: 'apiKey' }, env)
           : reference(variable)
-      const ids = await listHostedModels(kind, resolveReference(apiKey, env), env)
+      const ids = await listModelIds({ kind, apiKey: resolveReference(apiKey, env) }, context)
       return modelChanges({ name: kind, section: { kind, apiKey } }, await askModelId(ids, model))
     },
     label: variable === undefined ? `${title}, with an API key that you give` : `${title}, with ${variable}`,
   }
 }
 
-async function chooseServer({ extensions, env }: SetupContext): Promise<Changes> {
+async function chooseServer(context: SetupContext): Promise<Changes> {
+  const { extensions, env } = context
   const config = extensions.providers.get('openai-compatible')?.config
   const baseUrl = await askText({
     message: 'The address of the API, with its version',
@@ -73,10 +75,10 @@ async function chooseServer({ extensions, env }: SetupContext): Promise<Changes>
     schema: Type.String({ pattern: '^[^/\\s]+$' }),
     name: 'The name',
   })
-  const key = resolveReference(apiKey, env)
-  const ids = await listModels(baseUrl.replace(/\/+$/, ''), 5_000, key ? { authorization: `Bearer ${key}` } : {})
-  const section = { kind: 'openai-compatible', baseUrl, ...(apiKey && { apiKey }) }
-  return modelChanges({ name, section }, await askModelId(ids ?? []))
+  const server = { kind: 'openai-compatible', baseUrl }
+  const ids = await listModelIds({ ...server, ...(apiKey && { apiKey: resolveReference(apiKey, env) }) }, context)
+  const section = { ...server, ...(apiKey && { apiKey }) }
+  return modelChanges({ name, section }, await askModelId(ids))
 }
 
 /** `https://openrouter.ai/api/v1` → `openrouter` */
