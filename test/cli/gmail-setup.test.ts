@@ -175,10 +175,12 @@ describe('gmail setup', () => {
       const { code, errors } = await run(config, '--account', account, ...args)
       expect([code, errors]).toEqual([1, [expect.stringContaining(sentence)]])
     }
-    await fails('cannot be read as JSON', '--client', config)
-    await fails('is neither an OAuth client of the type "Desktop app" nor the key', '--client', web)
     gmail.tokens.isDenied = true
-    await fails('Google did not grant access; run the command again and agree to it.', '--client', file)
+    await Promise.all([
+      fails('cannot be read as JSON', '--client', config),
+      fails('is neither an OAuth client of the type "Desktop app" nor the key', '--client', web),
+      fails('Google did not grant access; run the command again and agree to it.', '--client', file),
+    ])
     gmail.tokens.isDenied = false
     gmail.tokens.granted = gmail.tokens.granted.slice(0, 1)
     await fails('did not grant https://www.googleapis.com/auth/pubsub', '--client', file, '--mode', 'pull')
