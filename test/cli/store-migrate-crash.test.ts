@@ -12,18 +12,22 @@ import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
 import { run } from './command-line.ts'
 
-const rows = 40_000
+const rows = 30_000
 
 const fillSql = `
   WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rows})
   INSERT INTO transcript (session_key, run_id, message, at)
   SELECT 'agent:main:' || (n % 100), 'run ' || n, '{"text":"message ' || n || '"}', n FROM numbers`
 
-/** A stopped gateway with a large table in its SQLite store, and the URL of an empty database. */
-async function prepare(): Promise<{ dir: string; url: string }> {
-  const dir = temporaryFolder()
+async function newDatabase(): Promise<string> {
   const { url, remove } = await createDatabase(inject('postgresUrl'))
   onTestFinished(remove)
+  return url
+}
+
+/** A stopped gateway with a large table in its SQLite store, and the URL of an empty database. */
+async function prepare(): Promise<{ dir: string; url: string }> {
+  const [dir, url] = [temporaryFolder(), await newDatabase()]
   writeConfig(dir)
   await (await openStore({ url: 'sqlite:state/gateway.db', dir, log: silent })).close()
   changeFile(join(dir, 'state/gateway.db'), fillSql)
@@ -36,17 +40,21 @@ function changeFile(path: string, sql: string): void {
   db.close()
 }
 
-/** Starts a migration and sends it the signal when it has copied some rows. @returns its exit code */
-async function interrupt(
-  dir: string,
-  args: string[],
-  signal: NodeJS.Signals,
-): Promise<[code: unknown, stderr: string]> {
+const disconnectSql = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+
+type Interruption = NodeJS.Signals | (() => unknown)
+
+/** Starts a migration and interrupts it when it has copied some rows. @returns its exit code */
+async function interrupt(dir: string, args: string[], how: Interruption): Promise<[code: unknown, stderr: string]> {
   const child = spawn(process.execPath, [program, 'store', 'migrate', '--json', ...args], { cwd: dir })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   let lines = 0
-  createInterface({ input: child.stdout }).on('line', () => void ((lines += 1) === 3 && child.kill(signal)))
+  createInterface({ input: child.stdout }).on('line', () => {
+    lines += 1
+    if (lines === 3) void (typeof how === 'string' ? child.kill(how) : how())
+  })
   const [code] = await once(child, 'close')
   return [code, stderr]
 }
@@ -97,8 +105,9 @@ describe('a copy that is interrupted', () => {
   })
 
   it('to SQLite goes on after kill -9, and no gateway starts before', async () => {
-    const { dir, url } = await prepare()
-    expect((await finish(dir, '--to', url)).code).toBe(0)
+    const [dir, url] = [temporaryFolder(), await newDatabase()]
+    await (await openOn(dir, url)).close()
+    await query(url, fillSql)
     const back = ['--from', url, '--to', 'sqlite:back.db']
     expect(await interrupt(dir, back, 'SIGKILL')).toEqual([null, ''])
     await expect(openOn(dir, 'sqlite:back.db')).rejects.toThrow(
@@ -108,6 +117,18 @@ describe('a copy that is interrupted', () => {
     expect(finished).toMatchObject({ code: 0, isEqual: true })
     expect(finished.begin).toBeGreaterThan(0)
     await (await openOn(dir, 'sqlite:back.db')).close()
+  })
+
+  it('by the loss of the connection says so, and goes on', async () => {
+    const { dir, url } = await prepare()
+    const disconnect = () => query(url, disconnectSql)
+    expect(await interrupt(dir, ['--to', url], disconnect)).toEqual([
+      1,
+      expect.stringMatching(/^The copy failed: .*\. When the cause is repaired, run the same command again\.\n$/),
+    ])
+    const finished = await finish(dir, '--to', url)
+    expect(finished).toMatchObject({ code: 0, isEqual: true })
+    expect(finished.begin).toBeGreaterThan(0)
   })
 
   it('begins again with --restart when its source has changed, or when the stores differ at the end', async () => {

@@ -1,8 +1,9 @@
 // The texts that `start` prints after its address: where the state is and, at the first run, requests to try.
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { createAgents } from '../../agents/agents.ts'
 import type { FirstConfig } from '../../config/file/first-run.ts'
 import type { Config } from '../../config/schema.ts'
+import { parseStoreUrl } from '../../store/store-url.ts'
 
 interface FirstSteps extends FirstConfig {
   file: string
@@ -64,11 +65,10 @@ export function describeNewCredential({ file, mode, value }: NewCredential): str
 export function describeState({ config, dir }: { config: Config; dir: string }): string {
   if (Object.keys(config.agents).some((id) => id !== 'defaults')) return ''
   const { id, model, workspace } = createAgents(config, dir).default
-  const [, path] = /^sqlite:(.+)/.exec(config.storage.url) ?? []
-  // The URL of a database may contain a password.
-  const store = path === undefined ? 'the database of storage.url' : dirname(resolve(dir, path))
+  const store = parseStoreUrl(config.storage.url, { dir })
+  const place = store.engine === 'sqlite' ? dirname(store.path) : 'the PostgreSQL database of storage.url'
   return (
     `No agent is configured: the agent "${id}" replies, with the model ${model}. Its files are in ` +
-    `${workspace}; all other state is in ${store}.\n`
+    `${workspace}; all other state is in ${place}.\n`
   )
 }

@@ -1,5 +1,6 @@
 // Copies all rows of a store to another engine, and compares both. A copy that was interrupted goes on where it ended.
 import { GatewayError } from '../../errors.ts'
+import { describe } from '../postgres/failure.ts'
 import type { StoreAddress } from '../store-url.ts'
 import type { Transaction } from '../transaction.ts'
 import { sumTable, type TableSum } from './checksum.ts'
@@ -54,7 +55,24 @@ export interface CopyPreview {
 }
 
 /** If the tables differ, the target keeps its mark, and no gateway starts on it. */
-export async function copyStore({ from, to, restart, report, signal }: CopyOptions): Promise<CopyResult> {
+export const copyStore = (options: CopyOptions): Promise<CopyResult> =>
+  explainFailure(() => copyAll(options), options.signal)
+
+/** Reads both stores, also while gateways use them. */
+export const previewCopy = (addresses: CopyAddresses): Promise<CopyPreview> => explainFailure(() => readBoth(addresses))
+
+/** Errors of a disk, a file or a connection become one sentence. */
+async function explainFailure<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof GatewayError || error instanceof TypeError || error === signal?.reason) throw error
+    const sentence = `The copy failed: ${describe(error)}. When the cause is repaired, run the same command again.`
+    throw new GatewayError('store_unavailable', sentence, { cause: error })
+  }
+}
+
+async function copyAll({ from, to, restart, report, signal }: CopyOptions): Promise<CopyResult> {
   const [sourceEnd, targetEnd] = createEnds({ from, to })
   const tables = await listCopiedTables()
   await using opened = new AsyncDisposableStack()
@@ -133,8 +151,7 @@ async function compareTables({ source, target, tables, report, signal }: Work): 
   return compared
 }
 
-/** Reads both stores, also while gateways use them. */
-export async function previewCopy({ from, to }: CopyAddresses): Promise<CopyPreview> {
+async function readBoth({ from, to }: CopyAddresses): Promise<CopyPreview> {
   const [sourceEnd, targetEnd] = createEnds({ from, to })
   const tables = await listCopiedTables()
   await using opened = new AsyncDisposableStack()
