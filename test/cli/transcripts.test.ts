@@ -1,5 +1,6 @@
 // Checks the transcripts of docs/cli.md: runs their commands on a gateway and compares what they print.
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { gatewayToken, hookToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
@@ -33,8 +34,9 @@ const checked = transcripts
 /** Ids, times, markers and places differ each time, and so does how the program is called. */
 const normalize = (text: string) =>
   text
-    .replaceAll(/\S+\/(?=(?:restored\/)?gateway\.(?:tar\.gz|json5))/g, 'DIR/')
-    .replace('npm start -- check', 'svc-gateway check')
+    .replaceAll(/\S+\/(?=(?:restored\/)?(?:gateway|imported)\.(?:tar\.gz|json5))/g, 'DIR/')
+    .replaceAll(/npm start -- (?=check|start)/g, 'svc-gateway ')
+    .replaceAll(/\([\d.]+ ms\)/g, '(TIME)')
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f-]{21}/g, 'ID')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/TEXT [\da-f]{24}>/g, 'TEXT ID>')
@@ -64,9 +66,19 @@ const configOf = (messageTemplate: string) => ({
   },
 })
 
+/** The files that the transcripts name. */
+function writeFiles(dir: string): void {
+  cpSync(new URL('../../transforms', import.meta.url), join(dir, 'transforms'), { recursive: true })
+  const lines = [{ sku: 'TEA', title: 'Tea', quantity: 1, stock: 9 }]
+  writeFileSync(join(dir, 'order.json'), JSON.stringify({ order: 'A-17', currency: 'EUR', total: 5, lines }))
+  const openclaw = { hooks: { enabled: true, token: hookToken }, browser: { enabled: true } }
+  writeFileSync(join(dir, 'openclaw.json'), JSON.stringify(openclaw))
+}
+
 /** The mapping of the transcripts rejects a payload without a text, until it gets a fallback. */
 const shared = share(async () => {
   const dir = temporaryFolder()
+  writeFiles(dir)
   const gateway = await startGateway(configOf('{{ text }}'), dir)
   const wait = { prefer: 'wait=60' }
   const { body } = await gateway.post('/hooks/deploys', { service: 'shop', text: 'Ada has deployed shop.' }, wait)
@@ -93,6 +105,6 @@ it.each(checked)('$command', async ({ command, output }) => {
   if (command.includes('--status rejected')) await mend()
   const { stdout, stderr } = await cli(command)
   // A terminal shows both, some commands with their progress first.
-  const shown = stderr.includes('Verifying') ? stderr + stdout : stdout + stderr
+  const shown = /^(Verifying|It returned)/m.test(stderr) ? stderr + stdout : stdout + stderr
   expect(normalize(shown)).toBe(normalize(output))
 })
