@@ -225,7 +225,7 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     'a file in the place of the state directory',
     ['state_not_writable'],
     (dir) => {
-      writeConfig(dir, { agents: { defaults: { workspace: '.' } } })
+      writeConfig(dir)
       writeFileSync(join(dir, 'state'), '', { mode: 0o600 })
     },
   ],
@@ -320,15 +320,6 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
       writeConfig(dir, { ...providerOf((await serveModels()).url), agents: { defaults: { model: 'double/x' } } }),
   ],
   [
-    'a clock that is ten minutes slow',
-    ['clock_wrong'],
-    async (dir) => {
-      const ahead = new Date(Date.now() + 600_000).toUTCString()
-      const { url } = await serveModels((_, response) => response.writeHead(200, { date: ahead }).end(models))
-      writeConfig(dir, providerOf(url))
-    },
-  ],
-  [
     'a port that another program has',
     ['port_taken'],
     async (dir) => writeConfig(dir, { gateway: { ...clean.gateway, port: (await serveModels()).port } }),
@@ -350,27 +341,43 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
   ],
 ]
 
+/** The severity of each finding, as docs/cli.md describes it. */
+const documented = new Map(
+  Array.from(
+    readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+      .replace(/^[^]*\n## doctor\n([^]*?)\n## [^]*$/, '$1')
+      .matchAll(/^\| [^|]+ \| `(\w+)` \| ([^|]+) \|/gm),
+    ([, id = '', severity = '']) => [id, severity],
+  ),
+)
+
 describe('svc-gateway doctor finds', () => {
   it.each(seeds)('%s', async (_name, ids, seed) => {
     const dir = temporaryFolder()
     await seed(dir)
     const findings = await examine(dir)
     expect(idsOf(findings)).toEqual(ids)
-    for (const { problem, fix } of findings) {
+    for (const { id, severity, problem, fix } of findings) {
+      expect(documented.get(id)).toContain(severity)
       expect(problem).toMatch(/^\S.*\.$/)
       expect(fix).not.toBe('')
       expect(problem + fix).not.toMatch(/Zk3vQx8r|wrong-password|sk-4f9a81c6|vT7qk2Lx|Q8rW2zXv/)
     }
   })
 
-  it('how the clock is wrong', async () => {
+  it.each([
+    [600_000, 'error', /^The clock of this machine is (599|60\d) seconds slow, compared with 127\.0\.0\.1:/],
+    [-120_000, 'warning', /^The clock of this machine is 1[12]\d seconds fast, compared with 127\.0\.0\.1:/],
+  ])('a model server whose clock differs by %i ms', async (difference, severity, problem) => {
     const dir = temporaryFolder()
-    const behind = new Date(Date.now() - 120_000).toUTCString()
-    const { url } = await serveModels((_, response) => response.writeHead(200, { date: behind }).end(models))
-    writeConfig(dir, providerOf(url))
-    const [finding] = await examine(dir)
-    expect(finding).toMatchObject({ id: 'clock_wrong', severity: 'warning' })
-    expect(finding?.problem).toMatch(/^The clock of this machine is 1[12]\d seconds fast, compared with 127\.0\.0\.1:/)
+    const date = new Date(Date.now() + difference).toUTCString()
+    writeConfig(
+      dir,
+      providerOf((await serveModels((_, response) => response.writeHead(200, { date }).end(models))).url),
+    )
+    const findings = await examine(dir)
+    expect(findings).toMatchObject([{ id: 'clock_wrong', severity }])
+    expect(findings[0]?.problem).toMatch(problem)
   })
 
   it('a model server that does not answer, with its address and what to do', async () => {
@@ -386,6 +393,13 @@ describe('svc-gateway doctor finds', () => {
         fix: 'Start or repair the server, or correct providers.double.baseUrl.',
       },
     ])
+  })
+
+  it('each kind of problem in a test', () => {
+    const tests = ['doctor.test.ts', 'doctor-gateway.test.ts'].map((name) =>
+      readFileSync(join(import.meta.dirname, name)),
+    )
+    expect(findingIds.filter((id) => !tests.join('').includes(`'${id}'`))).toEqual([])
   })
 
   it('a disk that is nearly full', () => {
@@ -410,11 +424,7 @@ describe('svc-gateway doctor finds', () => {
 
 describe('docs/cli.md', () => {
   it('lists the ids of all findings, and no other', () => {
-    const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
-    const [, section = ''] = /^## doctor\n([^]*?)^## /m.exec(page) ?? []
-    const rows = Array.from(section.matchAll(/^\| [^|]+ \| `(\w+)` \|/gm), ([, id]) => id)
-    expect(new Set(rows)).toEqual(new Set(findingIds))
-    expect(rows).toHaveLength(findingIds.length)
+    expect(new Set(documented.keys())).toEqual(new Set(findingIds))
   })
 })
 

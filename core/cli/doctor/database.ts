@@ -4,7 +4,7 @@ import { newestVersion } from '../../store/migrations/schema.ts'
 import { storeFileOf } from '../../store/store-url.ts'
 import type { StoreReport } from '../../store/report.ts'
 import { networkTypeOf, readFileSystem } from './disk.ts'
-import { type Finding, type FindingId, splitFix } from './finding.ts'
+import { type Finding, type FindingId, type Outcome, splitFix } from './finding.ts'
 import { limitMs } from './gateway/state.ts'
 import { withConfig } from './subject.ts'
 
@@ -29,14 +29,14 @@ export const checkStoreSize = withConfig(async ({ resolved: { config, dir } }) =
   const { url, retention } = config.storage
   if (storeFileOf(url, dir) === undefined) return { skipped: 'the store is a PostgreSQL database' }
   const report = await inspectStore({ url, dir, limitMs })
-  const bytes = report.state === 'readable' ? report.bytes : 0
-  return retention.maxMb === 0 && bytes > largeBytes ? [largeStore(bytes)] : []
+  if (report.state !== 'readable') return { skipped: 'there is no store that can be read' }
+  return retention.maxMb === 0 && report.bytes > largeBytes ? [largeStore(report.bytes)] : []
 })
 
-function describeReport(report: StoreReport): Finding[] {
+function describeReport(report: StoreReport): Outcome {
   switch (report.state) {
     case 'absent':
-      return []
+      return { skipped: 'there is no store yet' }
     case 'readable':
       return report.version > newestVersion ? [newerStore(report.version)] : []
     case 'refused':

@@ -42,34 +42,32 @@ async function askServer(name: string, provider: Provider, settings: unknown): P
 }
 
 async function sendRequest(name: string, request: ModelListRequest): Promise<Omit<ModelAnswer, 'provider'>> {
-  const service = {
-    name: `providers.${name}`,
-    url: request.url,
-    setting: `providers.${name}.baseUrl`,
-    start: '',
-  }
+  const key = `providers.${name}`
+  const service = { name: key, url: request.url, setting: `${key}.baseUrl`, start: '' }
   const startedAt = Date.now()
   const options = { headers: request.headers ?? {}, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
   const response = await fetch(request.url, options).catch((error: unknown) => connectError(error, service))
   if (response instanceof Error) return { state: 'unreachable', reason: response.message }
   const date = readDate(response, startedAt)
   const { status } = response
-  if (response.ok) return { ...(await readModels(response, request)), date }
+  if (response.ok) return { ...(await readModels(response, { name: key, ...request })), date }
   await response.body?.cancel()
-  if (status === 401 || status === 403)
-    return { state: 'key_refused', reason: `refuses the credential (${status})`, date }
+  if (refusals.has(status)) return { state: 'key_refused', reason: `${key} refuses the credential (${status})`, date }
   const isUnlisted = status < 500 && status !== 429
   return { state: isUnlisted ? 'unlisted' : 'unreachable', reason: connectStatusError(status, service).message, date }
 }
 
+/** Google answers 400 to an invalid key. */
+const refusals = new Set([400, 401, 403])
+
 async function readModels(
   response: Response,
-  { readIds }: ModelListRequest,
+  { name, readIds }: ModelListRequest & { name: string },
 ): Promise<Pick<ModelAnswer, 'state' | 'ids' | 'reason'>> {
   try {
     const ids = readIds(await response.json())
-    return ids.length > 0 ? { state: 'listed', ids } : { state: 'unlisted', reason: 'its list of models is empty' }
+    return ids.length > 0 ? { state: 'listed', ids } : { state: 'unlisted', reason: `${name} lists no models` }
   } catch {
-    return { state: 'unlisted', reason: 'its answer is not a list of models' }
+    return { state: 'unlisted', reason: `${name} does not answer with a list of models` }
   }
 }

@@ -23,6 +23,7 @@ export const checkModels = withConfig(async ({ resolved: { config, dir } }, { mo
   const reason = findReason(config, options)
   if (reason) return reason
   const lists = new Map((await modelAnswers).flatMap(({ provider, ids }) => (ids ? [[provider, ids] as const] : [])))
+  if (lists.size === 0) return { skipped: 'no model server lists its models' }
   return listReferences(config, dir).flatMap((reference) => {
     const slash = reference.model.indexOf('/')
     const ids = lists.get(reference.model.slice(0, slash))
@@ -44,13 +45,12 @@ function describeAnswer({ provider, state, reason = '' }: ModelAnswer): Finding[
     key_missing: {
       id: 'model_key_missing',
       severity: 'error',
-      problem: `${where} cannot be used: ${sentence}.`,
-      fix: `Set ${where}.apiKey.`,
+      ...splitFix(`${where} cannot be used: ${sentence}`, `Set ${where}.apiKey.`),
     },
     key_refused: {
       id: 'model_key_refused',
       severity: 'error',
-      problem: `The model server of ${where} ${sentence}.`,
+      problem: `${sentence}.`,
       fix: `Set ${where}.apiKey to a valid key.`,
     },
     unreachable: {
@@ -61,7 +61,7 @@ function describeAnswer({ provider, state, reason = '' }: ModelAnswer): Finding[
     unlisted: {
       id: 'model_list_missing',
       severity: 'warning',
-      problem: `The model server of ${where} does not list its models: ${sentence}.`,
+      problem: `${sentence.replace(/;.*$/, '')}, so it is not known which models it has.`,
       fix:
         `Check ${where}.baseUrl: it usually ends with a version, such as /v1. Ignore this if the server has no such ` +
         'list.',

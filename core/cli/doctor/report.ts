@@ -11,7 +11,8 @@ export interface GroupReport {
 
 export function printJson(findings: readonly Finding[]): void {
   stopAtClosedPipe()
-  for (const finding of findings) process.stdout.write(`${JSON.stringify(finding)}\n`)
+  for (const { id, severity, where, ...rest } of findings)
+    process.stdout.write(`${JSON.stringify({ id, severity, where, ...rest })}\n`)
 }
 
 export function printReport(groups: readonly GroupReport[], findings: readonly Finding[]): void {

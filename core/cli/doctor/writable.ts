@@ -10,45 +10,59 @@ import { withConfig } from './subject.ts'
 export const checkState = withConfig(({ resolved: { config, dir } }) => {
   const store = storeFileOf(config.storage.url, dir)
   const folders = new Set([join(dir, 'state'), ...(store === undefined ? [] : [dirname(store)])])
-  return [...folders].flatMap((folder) => {
-    const reason = findObstacle(folder)
-    if (reason === undefined) return []
-    const where = folder === join(dir, 'state') ? folder : 'storage.url'
-    return [unwritable('state_not_writable', { where, what: 'The state cannot be written', reason })]
+  return [...folders].flatMap((folder): Finding[] => {
+    const obstacle = findObstacle(folder)
+    if (!obstacle) return []
+    const problem = `The state cannot be written: ${obstacle.reason}.`
+    return [{ id: 'state_not_writable', severity: 'error', where: folder, problem, fix: obstacle.fix }]
   })
 })
 
+/** Workspaces that are not configured are in the state directory. */
 export const checkWorkspaces = withConfig(({ resolved: { config, dir } }) =>
-  createAgents(config, dir).all.flatMap(({ id, workspace }): Finding[] => {
-    const reason = findObstacle(workspace)
-    const where = workspaceKey(config, id)
-    if (reason !== undefined)
-      return [unwritable('workspace_not_writable', { where, what: `The agent "${id}" cannot write its files`, reason })]
-    const isMissing = hasOwnFolder(config, id) && statSync(workspace, { throwIfNoEntry: false }) === undefined
-    return isMissing ? [missingWorkspace({ id, workspace, where })] : []
-  }),
+  createAgents(config, dir)
+    .all.filter(({ id }) => workspaceKey(config, id) !== undefined)
+    .flatMap(({ id, workspace }) => checkWorkspace({ id, workspace, where: String(workspaceKey(config, id)) })),
 )
 
-const hasOwnFolder = ({ agents }: Config, id: string): boolean =>
-  (agents[id]?.workspace ?? agents.defaults.workspace) !== undefined
+function workspaceKey({ agents }: Config, id: string): string | undefined {
+  if (agents[id]?.workspace !== undefined) return `agents.${id}.workspace`
+  return agents.defaults.workspace === undefined ? undefined : 'agents.defaults.workspace'
+}
 
-const workspaceKey = ({ agents }: Config, id: string): string =>
-  `agents.${agents[id]?.workspace === undefined ? 'defaults' : id}.workspace`
+function checkWorkspace({ id, workspace, where }: Record<'id' | 'workspace' | 'where', string>): Finding[] {
+  const obstacle = findObstacle(workspace)
+  if (obstacle) {
+    const problem = `The agent "${id}" cannot write its files: ${obstacle.reason}.`
+    return [{ id: 'workspace_not_writable', severity: 'error', where, problem, fix: obstacle.fix }]
+  }
+  if (statIfPresent(workspace)) return []
+  const problem = `The workspace ${workspace} of the agent "${id}" does not exist, so the agent starts without files.`
+  const fix = `Create it with: mkdir -p ${workspace} (or mount it, or correct ${where})`
+  return [{ id: 'workspace_missing', severity: 'warning', where, problem, fix }]
+}
 
-/** Why a folder cannot be written, or cannot be created, as the end of a sentence. */
-function findObstacle(folder: string): string | undefined {
+interface Obstacle {
+  /** The end of a sentence. */
+  reason: string
+  fix: string
+}
+
+/** Why a folder cannot be written, or cannot be created. */
+function findObstacle(folder: string): Obstacle | undefined {
   const stat = statIfPresent(folder)
-  if (stat === undefined) return dirname(folder) === folder ? `${folder} does not exist` : findObstacle(dirname(folder))
-  if (!stat.isDirectory()) return `${folder} is not a folder`
+  if (stat === undefined) return dirname(folder) === folder ? undefined : findObstacle(dirname(folder))
+  if (!stat.isDirectory()) return { reason: `${folder} is not a folder`, fix: `Move the file ${folder} away.` }
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    return `this user may not write to ${folder} (${(error as NodeJS.ErrnoException).code})`
+    const reason = `this user may not write to ${folder} (${(error as NodeJS.ErrnoException).code})`
+    return { reason, fix: `Run this as the user of the gateway, or give the folder to it with: chown <user> ${folder}` }
   }
 }
 
-/** Below a file, or in a folder that this user may not enter, nothing can be seen. */
+/** Nothing can be seen below a file, or in a folder that this user may not enter. */
 function statIfPresent(path: string): ReturnType<typeof statSync> {
   try {
     return statSync(path, { throwIfNoEntry: false })
@@ -56,28 +70,3 @@ function statIfPresent(path: string): ReturnType<typeof statSync> {
     return undefined
   }
 }
-
-interface Obstacle {
-  where: string
-  what: string
-  reason: string
-}
-
-const unwritable = (
-  id: 'state_not_writable' | 'workspace_not_writable',
-  { where, what, reason }: Obstacle,
-): Finding => ({
-  id,
-  severity: 'error',
-  where,
-  problem: `${what}: ${reason}.`,
-  fix: `Give the user of the gateway a folder that it can write${where.includes('/') ? '' : `, or change ${where}`}.`,
-})
-
-const missingWorkspace = ({ id, workspace, where }: Record<'id' | 'workspace' | 'where', string>): Finding => ({
-  id: 'workspace_missing',
-  severity: 'warning',
-  where,
-  problem: `The workspace ${workspace} of the agent "${id}" does not exist; the gateway would start with an empty one.`,
-  fix: `Run: mkdir -p ${workspace}, mount what belongs there, or correct ${where}.`,
-})

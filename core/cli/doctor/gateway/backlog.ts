@@ -1,4 +1,5 @@
 // Checks what the running gateway has not finished: runs that are stuck, and deliveries that have failed.
+import { commandLine } from '../../../config/file/locate.ts'
 import { fieldsOf, listOf } from '../../../shapes.ts'
 import type { Finding } from '../finding.ts'
 import type { ReadyConfig } from '../subject.ts'
@@ -54,7 +55,7 @@ function findStuckRuns(runs: readonly Run[], before: number): Finding[] {
       severity: 'warning',
       where: `run ${id}`,
       problem: `The run ${id} has been ${status} since ${createdAt}${others}.`,
-      fix: `Look at it with: svc-gateway runs show ${id}; cancel it with: svc-gateway runs cancel ${id}`,
+      fix: `Look at it with: ${commandLine(`runs show ${id}`)}; cancel it with: ${commandLine(`runs cancel ${id}`)}`,
     },
   ]
 }
@@ -84,7 +85,7 @@ function findDeadDeliveries(deliveries: readonly Delivery[], now: number): Findi
       severity: 'warning',
       where: `channels.${channel}`,
       problem: `${number} failed in the last 7 days; the newest, to ${channel}: ${reason.replace(/\.$/, '')}.`,
-      fix: `Look at it with: svc-gateway runs show ${runId}; repeat it with POST /api/outbox/${id}/retry.`,
+      fix: `Look at it with: ${commandLine(`runs show ${runId}`)}; repeat it with POST /api/outbox/${id}/retry.`,
     },
   ]
 }

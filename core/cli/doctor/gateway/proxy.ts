@@ -9,8 +9,8 @@ import { withGateway } from './running.ts'
 const sample = 20
 
 export const checkProxy = withGateway(async (gateway, { ready }) => {
-  // Found in the configuration already.
-  if (ready && lacksTrustedProxy(ready.resolved.config.gateway)) return []
+  if (ready && lacksTrustedProxy(ready.resolved.config.gateway))
+    return { skipped: 'gateway.trustedProxies is empty, as reported above' }
   const requests = await listRequests(gateway)
   if (requests.length === 0) return { skipped: 'no webhook has arrived yet' }
   const proxy = requests.find(isUntrusted)?.client

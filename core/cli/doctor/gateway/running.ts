@@ -1,4 +1,5 @@
 // Checks the running gateway: it answers, is ready, and its channels, jobs and toolsets are connected.
+import { commandLine } from '../../../config/file/locate.ts'
 import { readVersion } from '../../../control/version.ts'
 import { fieldsOf, listOf, textOf } from '../../../shapes.ts'
 import type { Finding, FindingId, Outcome } from '../finding.ts'
@@ -98,7 +99,7 @@ interface Connected {
 
 function describeAccount(account: Fields): Connected {
   const [channel, id] = [String(account['channel']), String(account['accountId'])]
-  const fix = `Link it with: svc-gateway channels login ${channel} --account ${id}`
+  const fix = `Link it with: ${commandLine(`channels login ${channel} --account ${id}`)}`
   return {
     id: 'channel_disconnected',
     what: `account "${id}" of`,
