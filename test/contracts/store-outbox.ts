@@ -109,6 +109,9 @@ export function outboxContract(opened: OpenStore): void {
       const delivery = newDelivery()
       await store.accept({ at: start + 60_000, deliveries: [delivery] })
       expect(await store.getDelivery(delivery.id)).toMatchObject({ nextAt: start + 60_000 })
+      const { id, fencingToken } = await claimDelivery(store)
+      const retry = { status: 'retry', reason: 'interrupted', nextAt: 0, uncertain: false } as const
+      await store.endDelivery(id, fencingToken, retry, start + 60_000)
       expect(ids(await claimDeliveries(store))).toEqual([delivery.id])
     })
 

@@ -1,9 +1,10 @@
 // Several gateways on one PostgreSQL database.
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { type Document, type RunningGateway, startGateway } from '../helpers.ts'
+import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
@@ -75,6 +76,27 @@ describe('two gateways on one database', () => {
     expect((await other.post('/hooks/wake', { text: 'The disk is empty.' })).status).toBe(200)
     await expect.poll(() => repliesOf(other)).toEqual(['Good morning.'])
     expect(await repliesOf(one)).toEqual(['Good morning.'])
+  })
+
+  it('run no periodic heartbeat while the other one is the leader', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const storage = { url: own.url }
+    const leader = await startGateway({ storage })
+    await expect.poll(() => stateOf(leader)).toBe('connected')
+    const model = await startModel()
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    const dir = temporaryFolder()
+    const workspace = join(dir, 'state', 'workspaces', 'main')
+    await mkdir(workspace, { recursive: true })
+    await writeFile(join(workspace, 'HEARTBEAT.md'), 'Look at the disk.')
+    const heartbeat = { every: '1s', model: 'double/m' }
+    await startGateway({ storage, providers: model.providers, agents: { defaults: { heartbeat } } }, dir)
+    // Longer than its interval.
+    await delay(1_500)
+    expect(model.requests).toHaveLength(0)
+    await leader.gateway.close()
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBeGreaterThan(0)
   })
 
   it('fire a schedule once for each of its times', async () => {

@@ -85,7 +85,7 @@ export function createOutbox({
   const release = async (deliveries: readonly StoredDelivery[]): Promise<void> => {
     const reason = 'The gateway stopped before it was sent.'
     for (const { id, fencingToken, uncertain } of deliveries)
-      await store.endDelivery(id, fencingToken, { status: 'retry', reason, nextAt: Date.now(), uncertain }, Date.now())
+      await store.endDelivery(id, fencingToken, { status: 'retry', reason, nextAt: 0, uncertain }, Date.now())
   }
 
   const start = (delivery: StoredDelivery): void => {
@@ -150,7 +150,7 @@ export function createOutbox({
   const recoverExpired = async (takenOver?: AccountRef): Promise<void> => {
     const account = takenOver && { ...takenOver, owner }
     for (const { id, fencingToken } of await store.recoverExpiredDeliveries(Date.now(), account)) {
-      const end = { status: 'retry', reason: interrupted, nextAt: Date.now(), uncertain: true } as const
+      const end = { status: 'retry', reason: interrupted, nextAt: 0, uncertain: true } as const
       await store.endDelivery(id, fencingToken, end, Date.now())
     }
   }

@@ -65,8 +65,8 @@ export interface LateFailureRecord {
 }
 
 /**
- * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt`. `event` is stored in the same
- * transaction.
+ * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt` (0: at once). `event` is stored
+ * in the same transaction.
  */
 export type DeliveryEnd =
   | { status: 'sent'; platformId: string | null }

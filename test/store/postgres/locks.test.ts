@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../core/store/store.ts'
-import { newRun, start } from '../../contracts/store-samples.ts'
+import { newKey, newRun, start } from '../../contracts/store-samples.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
@@ -64,3 +64,33 @@ describe('while another gateway claims', () => {
     await written
   })
 })
+
+describe('two gateways that accept the same keys in opposite order', () => {
+  it('do not wait for each other in a circle', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const open = () => openStore({ url: own.url, dir: '/nowhere', log: silent })
+    const [one, other] = await Promise.all([open(), open()])
+    const keys = Array.from({ length: 20 }, (_, n) => newKey({ key: `k${n}` }))
+    // Both reach this key, and have written the ones before it.
+    const middle = new Client({ connectionString: own.url })
+    await middle.connect()
+    await middle.query('BEGIN')
+    await middle.query(`INSERT INTO idempotency VALUES ('agent', 'k10', '', 0, '')`)
+    const acceptAll = (store: Store, own: typeof keys) =>
+      own.map((idempotency) => store.accept({ at: start, idempotency }))
+    const accepts = [...acceptAll(one, keys), ...acceptAll(other, keys.toReversed())]
+    await expect.poll(async () => (await query(own.url, blockedSql))[0]?.['n'], { timeout: 10_000 }).toBe(2)
+    await middle.query('ROLLBACK')
+    await middle.end()
+    const results = await Promise.all(accepts)
+    expect(results.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(keys.length)
+    // A connection reports its deadlocks when it ends.
+    await Promise.all([one.close(), other.close()])
+    expect(await query(own.url, deadlocksSql)).toEqual([{ n: 0 }])
+  })
+})
+
+const blockedSql = `
+  SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+const deadlocksSql = 'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'
