@@ -152,7 +152,7 @@ describe('the installed package', () => {
     const files = await readdir(join(dir, 'node_modules', 'svc-gateway', 'dist'), { recursive: true })
     expect(files).toEqual(expect.arrayContaining(['licenses', 'testing.js', 'runner.js']))
     // Each preset has a file with its samples.
-    expect(files.filter((file) => /^[^/]+\.js$/.test(file)).length).toBeLessThan(100)
+    expect(files.filter((file) => /^[^/]+\.js$/.test(file)).length).toBeLessThan(150)
     expect(files).toContain('samples/github.js')
     expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   })
