@@ -18,7 +18,7 @@ import {
 } from './handshake-routes.ts'
 import { type AuthContext, handshakeOf, readIncomingRequest, skippedOf } from './incoming-request.ts'
 import { planActions } from './mapped-action.ts'
-import type { MappedRequest } from './mapped-request.ts'
+import { createTimeText, type MappedRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
@@ -37,6 +37,11 @@ interface MappedRoutesDeps {
   log: Log
 }
 
+interface RequestDeps extends MappedRoutesDeps {
+  /** Returns the present time, ISO 8601 in UTC. */
+  readTime(): string
+}
+
 /** What a request asks for. */
 interface Hook {
   /** The canonical name, under which requests are found, limited, logged and stored. */
@@ -46,6 +51,7 @@ interface Hook {
 
 export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): void {
   const { mappings, context, maxBytes } = deps
+  const requestDeps = { ...deps, readTime: createTimeText() }
   const preValidation = readBody({ maxBytes })
   app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf(resolveHook) })
   for (const name of mappings.names.filter(isPlain)) {
@@ -68,7 +74,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
       },
       preValidation,
       handler: (request: FastifyRequest, reply: FastifyReply) =>
-        handleRequest(hookOf(request), { request, reply }, deps),
+        handleRequest(hookOf(request), { request, reply }, requestDeps),
     } satisfies RouteShorthandOptionsWithHandler
   }
 
@@ -87,7 +93,7 @@ const noHook = () => new GatewayError('not_found', 'There is no hook of this nam
 /** Whether a router accepts the name as it is written. */
 const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name)
 
-async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesDeps): Promise<object> {
+async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps): Promise<object> {
   const { request, reply } = exchange
   const { name, hookRoute } = hook
   const { context, dispatch } = deps
@@ -100,7 +106,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   }
   const body = await parseWebhookBody(request.rawBody, request.headers['content-type'])
   request.text = body.text
-  const mapped = readMappedRequest(hook, request, body)
+  const mapped = readMappedRequest(hook, request, { ...body, now: deps.readTime() })
   const mapping = hookRoute.findMapping(mapped)
   if (!mapping) throw noHook()
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
@@ -126,7 +132,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
 const readMappedRequest = (
   { name, hookRoute }: Hook,
   request: FastifyRequest,
-  { payload, isForm }: WebhookBody,
+  { payload, isForm, now }: WebhookBody & Pick<MappedRequest, 'now'>,
 ): MappedRequest => ({
   payload,
   isForm,
@@ -134,7 +140,7 @@ const readMappedRequest = (
   headers: visibleHeaders(request.headers, hookRoute.hiddenHeaders),
   query: request.query as Record<string, unknown>,
   path: name,
-  now: new Date().toISOString(),
+  now,
 })
 
 /** An id in a signed body matters only beside an `Idempotency-Key`, over which it takes precedence. */
