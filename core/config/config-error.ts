@@ -28,7 +28,10 @@ export interface ConfigProblem {
   problem: string
 }
 
-/** The message has a headline and one line per problem, in the order of the file. */
+/**
+ * The message is one sentence about the file as a whole, or a headline and one line per problem, in the order of the
+ * file.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly file: string
@@ -36,16 +39,20 @@ export class ConfigError extends Error {
 
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const inOrder = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-    super(
-      [
-        `The configuration ${file} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`,
-        ...inOrder.map(describeProblem),
-      ].join('\n  '),
-    )
+    super(describeFile(file, inOrder) ?? [headlineOf(file, inOrder), ...inOrder.map(describeProblem)].join('\n  '))
     this.file = file
     this.problems = inOrder
   }
 }
+
+/** Undefined unless the only problem is about the file as a whole. */
+function describeFile(file: string, [first, ...others]: readonly ConfigProblem[]): string | undefined {
+  if (!first || others.length > 0 || first.path !== '' || first.line !== undefined) return undefined
+  return `The configuration ${file} ${first.problem}.`
+}
+
+const headlineOf = (file: string, { length }: readonly ConfigProblem[]): string =>
+  `The configuration ${file} has ${length === 1 ? 'a problem' : `${length} problems`}:`
 
 /** `line 4: hooks.mappings[2].channel ("orders") is no channel` */
 export function describeProblem({ path, id, line, problem }: ConfigProblem): string {

@@ -137,7 +137,7 @@ describe('svc-gateway transform test', () => {
       ['hello.js', '--payload', '-', '--export', 'other'],
       'The transform hello.js threw a TypeError at hello.js:2.\nTypeError: secret 5\n',
     ],
-    [['hello.js', '--payload', 'nothing.json'], /^ENOENT.*nothing\.json'\n$/],
+    [['hello.js', '--payload', 'nothing.json'], '--payload: nothing.json cannot be read (ENOENT).\n'],
     [['hello.js'], /^error: required option '--payload <file>' not specified/],
   ])('ends with 1 and says why: %j', async (args, words) => {
     const { code, stdout, stderr } = await test({ 'transforms/hello.js': hello }, args, '{}')

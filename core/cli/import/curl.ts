@@ -20,7 +20,7 @@ interface CurlOptions {
 }
 
 export async function importCurl(file: string, { name: given, dir, json = false }: CurlOptions): Promise<void> {
-  const request = readCurl(readText('<file>', file), process.cwd())
+  const request = readCurl(readText('The curl command', file), process.cwd())
   const name = checkName(given ?? nameIn(request.url) ?? 'webhook')
   const proposal = proposeMapping(request, name)
   const sample = `${name}.payload.json`

@@ -4,7 +4,7 @@ import { CommandError } from '../command-error.ts'
 
 export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
 
-/** `option` is for messages. `-` is standard input. */
+/** `option`, or what the file is, is for messages. `-` is standard input. */
 export function readBytes(option: string, file: string): Buffer {
   try {
     return readFileSync(file === '-' ? 0 : file)

@@ -1,11 +1,10 @@
 // The command `transform test`: runs a transform on a payload, as its hook would, and prints the result.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '../../errors.ts'
 import type { Trial, TrialRequest } from '../../hooks/trial.ts'
 import type { LogLine } from '../../sandbox/ipc-frames.ts'
 import { TransformError } from '../../sandbox/transform-error.ts'
-import { CommandError } from '../command-error.ts'
+import { readBytes } from '../inspect/read-input.ts'
 import { readTransformConfig, silent } from './read-config.ts'
 
 interface TestOptions {
@@ -59,18 +58,10 @@ const createRequest = (
 ): TrialRequest => ({
   module,
   exportName,
-  body: readPayload(payload),
+  body: readBytes('--payload', payload),
   headers: Object.fromEntries(header.map((line) => splitHeader(line))),
   now,
 })
-
-function readPayload(file: string): Buffer {
-  try {
-    return readFileSync(file === '-' ? 0 : file)
-  } catch (error) {
-    throw new CommandError((error as Error).message)
-  }
-}
 
 function splitHeader(line: string): [string, string] {
   const colon = line.indexOf(':')

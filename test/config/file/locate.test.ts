@@ -30,8 +30,7 @@ describe('locateConfig', () => {
     const { dir, surroundings } = setting('work/gateway.json5')
     const missing = join(dir, 'work/nowhere.json5')
     const refusal =
-      `The configuration ${missing} has a problem:\n  does not exist; run "npm start -- setup ` +
-      `--config ${missing}" to create it`
+      `The configuration ${missing} does not exist; run "npm start -- setup ` + `--config ${missing}" to create it`
     expect(() => locateConfig({ ...surroundings, option: 'nowhere.json5' })).toThrow(refusal)
     expect(() => locateConfig({ ...surroundings, env: { SVC_GATEWAY_CONFIG: 'nowhere.json5' } })).toThrow(refusal)
   })
