@@ -29,8 +29,8 @@ describe('locateConfig', () => {
   it('rejects a missing file even if a default file exists', () => {
     const { dir, surroundings } = setting('work/gateway.json5')
     const missing = join(dir, 'work/nowhere.json5')
-    const refusal =
-      `The configuration ${missing} does not exist; run "npm start -- setup ` + `--config ${missing}" to create it`
+    const command = `npm start -- setup --config ${missing}`
+    const refusal = `The configuration ${missing} does not exist; run "${command}" to create it`
     expect(() => locateConfig({ ...surroundings, option: 'nowhere.json5' })).toThrow(refusal)
     expect(() => locateConfig({ ...surroundings, env: { SVC_GATEWAY_CONFIG: 'nowhere.json5' } })).toThrow(refusal)
   })
